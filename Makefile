@@ -1,0 +1,36 @@
+PYTHON ?= python3
+BIN := .venv/bin
+COVERAGE := --cov --cov-report=
+
+.PHONY: demo test test-all lint bench clean
+
+demo: .venv/core
+	$(BIN)/python examples/demo.py
+
+test: lint
+	$(BIN)/pytest -q $(COVERAGE)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/test_loops.py $(COVERAGE) --cov-append
+	$(BIN)/coverage report
+
+test-all: .venv/test
+	$(BIN)/pytest -q -m "slow or not slow"
+
+lint: .venv/test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/bench
+	$(BIN)/python benchmarks/exact.py
+
+# Each stamp is an installation: made again only when pyproject.toml has changed.
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/core .venv/test .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".$(subst [core],,[$*])"
+	touch $@
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,54 @@
+"""From `n_jobs` to row blocks over a thread pool.
+
+The loops release the GIL, so threads are enough. Blocks are cut by the size of
+the work alone, never by the number of threads: results cannot depend on it.
+"""
+
+import operator
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from numba import config
+
+from .errors import ParameterError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Number of threads meant by `n_jobs`.
+
+    None means every core this process may use; negative numbers count back
+    from that, as scikit-learn's do (-1: all, -2: all but one). The number of
+    cores honours `NUMBA_NUM_THREADS`, which joblib sets in its workers, so
+    that processes and threads do not multiply.
+    """
+    available = int(config.NUMBA_NUM_THREADS)
+    if n_jobs is None:
+        return available
+    try:
+        wanted = operator.index(n_jobs)
+    except TypeError:
+        raise ParameterError(f"n_jobs: got {n_jobs!r}; give an integer or None.") from None
+    if wanted == 0:
+        raise ParameterError("n_jobs: got 0; give 1 or more, -1 for all cores, or None.")
+    return wanted if wanted > 0 else max(1, available + 1 + wanted)
+
+
+def row_blocks(start: int, stop: int, size: int) -> list[tuple[int, int]]:
+    """Consecutive (start, stop) ranges of at most `size` rows."""
+    return [(first, min(first + size, stop)) for first in range(start, stop, size)]
+
+
+def run_blocks(
+    work: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None
+) -> list[Result]:
+    """Results of `work` for each item, in order, on up to `n_jobs` threads."""
+    items = list(items)
+    workers = min(thread_count(n_jobs), len(items))
+    if workers <= 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(workers, thread_name_prefix="corekernels") as pool:
+        return list(pool.map(work, items))

@@ -1,0 +1,25 @@
+"""The exception family: everything raised on purpose is a `CoREError`.
+
+A message names the argument or file, the place in it, what was found there and
+what to do about it.
+"""
+
+
+class CoREError(Exception):
+    """Base of all errors raised by corekernels."""
+
+
+class DataError(CoREError, ValueError):
+    """Rows that cannot be used: not finite, not numeric, of the wrong shape."""
+
+
+class DataTypeError(DataError, TypeError):
+    """An array, or an element of one, is of a kind that holds no numbers."""
+
+
+class ParameterError(CoREError, ValueError):
+    """An argument is out of its range or names something unknown."""
+
+
+class FileError(CoREError, OSError):
+    """A file cannot be read or written."""

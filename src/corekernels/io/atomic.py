@@ -1,0 +1,96 @@
+"""Writes that a killed process cannot leave half done."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from ..errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # Windows refuses to replace a file in use by itself
+    fcntl = None  # type: ignore[assignment]
+
+
+def part_path(target: Path) -> Path:
+    """Where the bytes for `target` gather until they are complete."""
+    return target.with_name(f".{target.name}.part")
+
+
+@contextlib.contextmanager
+def atomic_write(target: str | os.PathLike[str], n_bytes: int = 0) -> Iterator[IO[bytes]]:
+    """A file that takes the name `target` once the block has ended well.
+
+    Bytes gather in `.NAME.part` beside the target, are flushed to the disk and
+    renamed. After an error the part file is removed; after a kill it stays, and
+    the next write to the same target takes its place. A second writer of the same
+    target is refused while the first is at work.
+
+    Parameters
+    ----------
+    target : path
+        The file to create or replace.
+    n_bytes : int
+        Bytes about to be written; asked of the disk first, so that a long run does
+        not end on a full one.
+    """
+    target = Path(target)
+    part = part_path(target)
+    try:
+        if target.is_dir():
+            raise FileError(f"{target}: is a folder; give the name of a file.")
+        with _open_locked(part, target) as file:
+            try:
+                _require_space(part, n_bytes)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(part, target)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+        _sync_folder(target.parent)
+    except FileError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(
+            f"{target}: cannot be written ({reason}); what stood there before is unchanged."
+        ) from error
+
+
+def _open_locked(part: Path, target: Path) -> IO[bytes]:
+    file = open(part, "ab+")  # noqa: SIM115 (closed by the caller's `with`)
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.truncate(0)
+    except BlockingIOError:
+        file.close()
+        raise FileError(f"{target}: another process is writing it; wait for that to end.") from None
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _require_space(part: Path, n_bytes: int) -> None:
+    free = shutil.disk_usage(part.parent).free
+    if n_bytes > free:
+        raise FileError(
+            f"{part.parent}: {n_bytes / 1e9:.2f} GB are needed and {free / 1e9:.2f} GB are free; "
+            "make room or choose another place."
+        )
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,69 @@
+"""The loops on small inputs: also run with NUMBA_DISABLE_JIT=1, as the plain Python they are."""
+
+import numpy as np
+import pytest
+
+import corekernels as ck
+import oracles
+from corekernels import _gram
+from corekernels._loops import gram, rows
+from corekernels._loops.bits import popcount
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.4, (7, 40)) * rng.normal(size=(7, 40))
+    X[:, :4] = rng.normal(size=(7, 4))
+    X[5] = 0
+    return X
+
+
+@pytest.mark.parametrize("name", ["correlation", "resemblance", "core1", "core2"])
+@pytest.mark.parametrize("gamma", [None, 0.3])
+@pytest.mark.parametrize("ratio", [0.0, 5.0, 1e9])  # all columns thin, some, none
+def test_gram_on_both_roads(X, name, gamma, ratio, monkeypatch):
+    monkeypatch.setattr(_gram, "_UPDATES_PER_PRODUCT", {8: ratio})
+    monkeypatch.setattr(_gram, "_PANEL_ROWS", 4)
+    function = getattr(ck, name)
+    np.testing.assert_allclose(
+        function(X, gamma=gamma), oracles.kernel(name, X, gamma=gamma), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        function(X, X[:3], gamma=gamma), oracles.kernel(name, X, X[:3], gamma), atol=1e-12
+    )
+    assert function(X[0], X[1], gamma=gamma) == pytest.approx(
+        oracles.kernel(name, X[:1], X[1:2], gamma).item(), abs=1e-12
+    )
+
+
+def test_popcount():
+    assert [popcount(np.uint32(word)) for word in (0, 1, 0xFFFFFFFF, 0b1011)] == [0, 1, 32, 3]
+
+
+def test_mirror():
+    block = np.arange(40 * 70.0).reshape(40, 70)
+    out = np.empty((70, 40))
+    gram.mirror(block, out)
+    np.testing.assert_array_equal(out, block.T)
+    square = np.arange(9.0).reshape(3, 3)
+    gram.mirror_within(square)
+    np.testing.assert_array_equal(square, [[0, 1, 2], [1, 4, 5], [2, 5, 8]])
+
+
+def test_inspect_rows_finds_each_flaw():
+    indptr = np.array([0, 2, 4])
+
+    def found(indices, data):
+        return rows.inspect_rows(indptr, np.array(indices), np.array(data), 5)
+
+    assert found([0, 1, 0, 4], [1.0, 2, 3, 4]) == 0
+    assert found([1, 0, 0, 1], [1.0, 2, 3, 4]) == rows.DISORDER
+    assert found([0, 1, 3, 3], [1.0, 2, 3, 4]) == rows.DISORDER
+    assert found([0, 1, 0, 1], [1.0, 2, 0, 4]) == rows.ZERO
+    assert found([0, 1, 0, 1], [1.0, 2, np.inf, 4]) == rows.NOT_FINITE
+    assert found([0, 1, 0, 1], [np.nan, 2, 1, 4]) == rows.NOT_FINITE
+    assert found([0, 1, 0, 5], [1.0, 2, 1, 4]) == rows.OUT_OF_RANGE
+    assert found([-1, 1, 0, 4], [1.0, 2, 0, 4]) == rows.OUT_OF_RANGE | rows.ZERO
+    assert rows.first_not_finite(indptr, np.array([1.0, 2, np.nan, 1])) == 1
+    assert rows.first_not_finite(indptr, np.ones(4)) == -1

@@ -1,0 +1,15 @@
+import corekernels as ck
+
+
+def test_public_names_are_the_intended_ones():
+    assert sorted(ck.__all__) == [
+        "CoREError",
+        "core1",
+        "core2",
+        "correlation",
+        "gram_chunks",
+        "gram_to_file",
+        "resemblance",
+        "theory",
+    ]
+    assert all(hasattr(ck, name) for name in ck.__all__)

@@ -71,7 +71,8 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import LinearSVC
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = make_pipeline(ck.CoREHasher(n_hashes=512, random_state=0), LinearSVC(random_state=0))
+    >>> hasher = ck.CoREHasher(n_hashes=512, random_state=0)
+    >>> model = make_pipeline(hasher, LinearSVC(random_state=0))
     >>> round(model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
     0.94
     """
@@ -125,7 +126,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         --------
         >>> import corekernels as ck
         >>> ck.CoREHasher("core2", 16, random_state=0).fit([[1.0, 2.0]]).sketch([[0.0, 3.0]]).codes
-        array([[1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]], dtype=uint8)
+        array([[0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1]], dtype=uint8)
         """
         check_is_fitted(self)
         matrix = as_matrix(X)

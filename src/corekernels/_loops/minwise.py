@@ -179,7 +179,8 @@ def binned_values(indptr, mixed, weights, key, mask, minima, holder, filled, out
             source = j
             if holder[j] < 0:
                 source = _filled_bin(j, key, holder, filled[:n_filled])
-            out[row, j] = minima[source] & mask
+            # mixed with the slot: copies of one bin do not collide by chance all at once
+            out[row, j] = (step(minima[source], j) >> np.uint64(32)) & mask
             out_values[row, j] = weights[holder[source]]
 
 

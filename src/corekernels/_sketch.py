@@ -37,6 +37,15 @@ def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None, name: str = "X") -> 
     return signatures
 
 
+def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
+    """Raise unless every value of what `as_matrix` gave can be hashed."""
+
+    def work(block: tuple[int, int]) -> None:
+        clean_rows(matrix, name, *block)
+
+    run_blocks(work, _blocks(matrix, 1), n_jobs)
+
+
 def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
     """Runs of rows of bounded memory: few enough nonzeros and few enough slots."""
     n_rows = matrix.shape[0]

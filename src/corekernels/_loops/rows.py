@@ -87,6 +87,8 @@ def unit_values(indptr, data, out):
     for row in range(indptr.shape[0] - 1):
         values = data[indptr[row] : indptr[row + 1]]
         units = out[indptr[row] - offset : indptr[row + 1] - offset]
+        if values.shape[0] == 0:
+            continue
         scale = 1.0
         squares = _sum_of_squares(values, scale)
         if not 1e-200 < squares < 1e200:

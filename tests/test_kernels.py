@@ -98,11 +98,16 @@ def test_binary_rows_make_core2_the_resemblance():
 def test_rows_of_any_scale(name):
     rng = np.random.default_rng(0)
     X = rng.poisson(0.5, (12, 30)) * rng.normal(size=(12, 30))
-    scale = 10.0 ** rng.choice([-300, -150, 0, 150, 300], size=(12, 1))
+    scale = 10.0 ** rng.choice([-305, -300, -150, -101, 0, 101, 150, 300], size=(12, 1))
     np.testing.assert_allclose(functions[name](X * scale), functions[name](X), atol=1e-12)
     np.testing.assert_allclose(
         functions[name]((X * 1e-30).astype(np.float32)), functions[name](X), atol=1e-5
     )
+
+
+def test_the_smallest_number_has_a_direction():
+    tiny = np.nextafter(0, 1)
+    np.testing.assert_allclose(ck.correlation([[tiny, tiny, 0]], [[0, 1, 1]]), 0.5, atol=1e-15)
 
 
 @pytest.mark.parametrize("n_columns", [2**31 + 5, 2**62])

@@ -4,6 +4,10 @@ import corekernels as ck
 def test_public_names_are_the_intended_ones():
     assert sorted(ck.__all__) == [
         "CoREError",
+        "CoREHasher",
+        "Recipe",
+        "Signatures",
+        "concatenate",
         "core1",
         "core2",
         "correlation",

@@ -2,12 +2,19 @@
 
 from . import theory
 from .errors import CoREError
+from .hasher import CoREHasher
 from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
+from .recipe import Recipe
+from .signatures import Signatures, concatenate
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "CoREError",
+    "CoREHasher",
+    "Recipe",
+    "Signatures",
+    "concatenate",
     "core1",
     "core2",
     "correlation",

@@ -90,19 +90,17 @@ def as_matrix(X: Any, name: str = "X") -> Any:
         raise DataError(f"{name}: {error}") from error
 
 
-def clean_rows(matrix: Any, name: str = "X", *, first_row: int = 0) -> Rows:
-    """Clean rows of what `as_matrix` gave, whose first row is called `first_row` in errors."""
+def clean_rows(matrix: Any, name: str = "X", start: int = 0, stop: int | None = None) -> Rows:
+    """Clean rows, `start` to `stop` (all by default), of what `as_matrix` gave."""
     dtype = _value_type(matrix.dtype, name)
     n_columns = int(matrix.shape[1])
+    stop = matrix.shape[0] if stop is None else stop
+    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
     if sparse.issparse(matrix):
-        index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
-        arrays = matrix.indptr, matrix.indices, matrix.data
+        arrays = _slice_of_csr(matrix, start, stop, name)
     else:
-        index_type = np.int32
-        arrays = _nonzeros_of_dense(matrix, dtype)
+        arrays = _nonzeros_of_dense(matrix[start:stop], dtype)
     indptr = read_only(arrays[0], np.int64)
-    if sparse.issparse(matrix):
-        _check_pointers(indptr, arrays[1], arrays[2], name)
     data = read_only(arrays[2], dtype)
     found = inspect_rows(indptr, read_only(arrays[1]), data, n_columns)
     if found & OUT_OF_RANGE:
@@ -111,14 +109,16 @@ def clean_rows(matrix: Any, name: str = "X", *, first_row: int = 0) -> Rows:
             "the matrix is damaged, rebuild it from its source."
         )
     if found & NOT_FINITE:
-        _refuse_not_finite(indptr, data, name, first_row)
+        _refuse_not_finite(indptr, data, name, start)
     if found & (ZERO | DISORDER):
-        tidy = sparse.csr_array((data, arrays[1], indptr), shape=matrix.shape, copy=True)
+        tidy = sparse.csr_array(
+            (data, arrays[1], indptr), shape=(stop - start, n_columns), copy=True
+        )
         tidy.sum_duplicates()
         if not np.isfinite(tidy.data).all():
             row = first_not_finite(read_only(tidy.indptr, np.int64), read_only(tidy.data))
             raise DataError(
-                f"{name}: duplicate entries of row {first_row + row} sum to infinity; "
+                f"{name}: duplicate entries of row {start + row} sum to infinity; "
                 "scale the values down first."
             )
         tidy.eliminate_zeros()
@@ -174,14 +174,17 @@ def _nonzeros_of_dense(matrix: npt.NDArray[Any], dtype: type[np.floating[Any]]) 
     return indptr, indices, data
 
 
-def _check_pointers(
-    indptr: npt.NDArray[np.int64], indices: npt.NDArray[Any], data: npt.NDArray[Any], name: str
-) -> None:
-    if indptr[0] < 0 or (np.diff(indptr) < 0).any() or indptr[-1] > min(len(indices), len(data)):
+def _slice_of_csr(matrix: Any, start: int, stop: int, name: str) -> tuple[Any, ...]:
+    """CSR arrays of some rows, as views where they can be."""
+    indptr = matrix.indptr[start : stop + 1].astype(np.int64)
+    size = min(len(matrix.indices), len(matrix.data))
+    if indptr[0] < 0 or (np.diff(indptr) < 0).any() or indptr[-1] > size:
         raise DataError(
             f"{name}: the row pointers do not fit the stored values; "
             "the matrix is damaged, rebuild it from its source."
         )
+    stored = slice(indptr[0], indptr[-1])
+    return indptr - indptr[0], matrix.indices[stored], matrix.data[stored]
 
 
 def _refuse_not_finite(

@@ -23,3 +23,15 @@ class ParameterError(CoREError, ValueError):
 
 class FileError(CoREError, OSError):
     """A file cannot be read or written."""
+
+
+class RecipeMismatch(CoREError, ValueError):
+    """Signatures that were not hashed alike cannot be compared."""
+
+    def __init__(self, mine: object, theirs: object) -> None:
+        fields = [
+            f"{name} {getattr(mine, name)!r} and {getattr(theirs, name)!r}"
+            for name in vars(mine)
+            if getattr(mine, name) != getattr(theirs, name)
+        ]
+        super().__init__(f"recipes differ in {', '.join(fields)}; hash both sides with one hasher.")

@@ -11,25 +11,28 @@ OUT_OF_RANGE = 8
 
 @njit(nogil=True, cache=True)
 def inspect_rows(indptr, indices, data, n_columns):
-    """Union of the flags above over all rows, each test in a pass that vectorises."""
-    found = 0
+    """Union of the flags above over all rows, found in flat passes that vectorise."""
+    begin, end = indptr[0], indptr[-1]
+    values, columns = data[begin:end], indices[begin:end]
     largest = np.finfo(data.dtype).max
-    for row in range(indptr.shape[0] - 1):
-        start, stop = indptr[row], indptr[row + 1]
-        unfit = 0
-        for p in range(start, stop):
-            unfit |= (abs(data[p]) <= largest) == False  # noqa: E712 (vectorises; `not` does not)
-        zero = 0
-        for p in range(start, stop):
-            zero |= data[p] == 0
-        outside = 0
-        for p in range(start, stop):
-            outside |= (indices[p] < 0) | (indices[p] >= n_columns)
-        disorder = 0
-        for p in range(start + 1, stop):
-            disorder |= indices[p] <= indices[p - 1]
-        found |= NOT_FINITE * unfit | ZERO * zero | DISORDER * disorder | OUT_OF_RANGE * outside
-    return found
+    unfit, zeros, outside, falls = 0, 0, 0, 0
+    for p in range(values.shape[0]):
+        unfit += not (abs(values[p]) <= largest)
+        zeros += values[p] == 0
+    for p in range(columns.shape[0]):
+        outside += (columns[p] < 0) | (columns[p] >= n_columns)
+    for p in range(1, columns.shape[0]):
+        falls += columns[p] <= columns[p - 1]
+    for row in range(1, indptr.shape[0] - 1):  # columns may fall from one row to the next
+        p = indptr[row]
+        if begin < p < indptr[row + 1]:
+            falls -= indices[p] <= indices[p - 1]
+    return (
+        NOT_FINITE * (unfit != 0)
+        | ZERO * (zeros != 0)
+        | DISORDER * (falls != 0)
+        | OUT_OF_RANGE * (outside != 0)
+    )
 
 
 @njit(nogil=True, cache=True)
@@ -64,23 +67,31 @@ def gather_nonzeros(block, position, out_indices, out_data):
                 position += 1
 
 
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _sum_of_squares(data, scale):
+    total = 0.0
+    for p in range(data.shape[0]):  # in any order, so that it vectorises
+        scaled = np.float64(data[p]) * scale
+        total += scaled * scaled
+    return total
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def unit_values(indptr, data, out):
     """Values of the rows scaled to length one, `out[0]` being the first value of the first row.
 
-    Each row is divided by its largest magnitude first, so that no square
-    overflows or vanishes, whatever the scale of the data.
+    Where squares would overflow or vanish, the row is brought to scale by a power of two
+    first, so that values of any magnitude are fine.
     """
     offset = indptr[0]
     for row in range(indptr.shape[0] - 1):
-        start, stop = indptr[row], indptr[row + 1]
-        largest = 0.0
-        for p in range(start, stop):
-            largest = max(largest, abs(np.float64(data[p])))
-        squares = 0.0
-        for p in range(start, stop):
-            scaled = np.float64(data[p]) / largest
-            squares += scaled * scaled
-        norm = np.sqrt(squares)
-        for p in range(start, stop):
-            out[p - offset] = np.float64(data[p]) / largest / norm
+        values = data[indptr[row] : indptr[row + 1]]
+        units = out[indptr[row] - offset : indptr[row + 1] - offset]
+        scale = 1.0
+        squares = _sum_of_squares(values, scale)
+        if not 1e-200 < squares < 1e200:
+            scale = 2.0**-600 if squares > 1.0 else (2.0**500 if squares > 1e-290 else 2.0**900)
+            squares = _sum_of_squares(values, scale)
+        factor = 1.0 / np.sqrt(squares)
+        for p in range(values.shape[0]):
+            units[p] = np.float64(values[p]) * scale * factor

@@ -1,16 +1,4 @@
-"""Formulas of the CoRE kernels, for pairs of rows described by a few numbers.
-
-========  ==================================================================
-symbol    meaning
-========  ==================================================================
-f1, f2    number of nonzeros of the two rows
-a         number of columns where both are nonzero
-rho       cosine of the two rows (not centred)
-R         resemblance of their supports, a / (f1 + f2 - a)
-========  ==================================================================
-
-Pure formulas: arguments may be numbers or arrays that broadcast.
-"""
+"""The kernels from the numbers that describe a pair of rows."""
 
 from typing import Any
 

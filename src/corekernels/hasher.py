@@ -1,0 +1,161 @@
+"""CoREHasher: rows in, signatures or sparse features out."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._sketch import sketch
+from ._threads import thread_count
+from ._validation import as_matrix
+from .errors import DataError, ParameterError
+from .recipe import Recipe
+from .signatures import Signatures
+
+
+class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Hash rows so that inner products of the result estimate a CoRE kernel.
+
+    Slot j of a row keeps the location L_j of its first nonzero under the j-th random
+    permutation, cut to `n_bits` bits, and a weight: the j-th random projection P_j of the
+    unit row (core1), the value V_j found at L_j times the root of the row's number of
+    nonzeros (core2), or 1 (resemblance). Two rows' slots count where their locations agree:
+
+        E[1/k sum_j w_j(u) w_j(v) 1{L_j(u) = L_j(v)}] = K(u, v).
+
+    The expanded rows turn that into a plain inner product, so a linear model on them
+    learns what a kernel machine would. Hashing costs O(nonzeros x n_hashes) simple
+    operations (with scheme "one-permutation", O(nonzeros + n_hashes), core1's projections
+    aside) and memory for the result and for small tables. It depends on the parameters, the
+    seed and the number of columns alone, never on the data: no row is learnt from.
+
+    Parameters
+    ----------
+    kernel : {"core1", "core2", "resemblance"}
+        Which kernel the hashes estimate.
+    n_hashes : int
+        Slots a row, k. The estimator's error falls as 1 / sqrt(k); `corekernels.theory.plan`
+        says how many an error takes. May exceed the number of columns.
+    n_bits : int from 1 to 16, or None
+        Bits kept of each location, b. Expanded rows have k 2^b columns. None keeps
+        locations whole.
+    scheme : {"circulant", "independent", "one-permutation"}
+        How the permutations are made: by shifting one (fast, and no less accurate), each
+        by itself (the paper's own), or one permutation cut into bins.
+    projection : {"gaussian", "rademacher"}
+        Distribution of core1's random directions: normal, or +-1.
+    normalize : bool
+        Whether `transform` gives rows of length one (as the paper trains on). If not, the
+        inner product of two rows is the kernel estimate.
+    random_state : int, RandomState instance or None
+        An integer is the seed itself.
+    n_jobs : int, optional
+        Threads; None means all cores. Never changes the result.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    seed_ : int
+    recipe_ : Recipe
+        All that the hash depends on.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(ck.CoREHasher(n_hashes=512, random_state=0), LinearSVC(random_state=0))
+    >>> round(model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
+    0.94
+    """
+
+    def __init__(
+        self,
+        kernel: str = "core1",
+        n_hashes: int = 1024,
+        *,
+        n_bits: int | None = 8,
+        scheme: str = "circulant",
+        projection: str = "gaussian",
+        normalize: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_hashes = n_hashes
+        self.n_bits = n_bits
+        self.scheme = scheme
+        self.projection = projection
+        self.normalize = normalize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> "CoREHasher":
+        """Note the number of columns and the seed; the values of X do not matter."""
+        thread_count(self.n_jobs)
+        matrix = as_matrix(X)
+        validate_data(self, X, skip_check_array=True)
+        if matrix.shape[0] == 0:
+            raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
+        recipe = Recipe(
+            kernel=self.kernel,
+            n_hashes=self.n_hashes,
+            n_bits=self.n_bits,
+            scheme=self.scheme,
+            projection=self.projection,
+            seed=_seed(self.random_state),
+            n_columns=matrix.shape[1],
+        )
+        self.recipe_ = recipe
+        self.seed_ = recipe.seed
+        self._n_features_out = recipe.n_features
+        return self
+
+    def sketch(self, X: Any) -> Signatures:
+        """Signatures of the rows of X, which may be memory-mapped: it is read in blocks.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> ck.CoREHasher("core2", 16, random_state=0).fit([[1.0, 2.0]]).sketch([[0.0, 3.0]]).codes
+        array([[1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]], dtype=uint8)
+        """
+        check_is_fitted(self)
+        matrix = as_matrix(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return sketch(matrix, self.recipe_, self.n_jobs)
+
+    def transform(self, X: Any) -> sparse.csr_array:
+        """Sparse float32 features: n_hashes nonzeros a row, n_hashes 2^n_bits columns."""
+        return self.sketch(X).to_csr(normalize=self.normalize)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the expanded columns, `corehasher0` and so on."""
+        check_is_fitted(self)
+        if self.n_bits is None:
+            raise ParameterError(
+                f"n_bits: {self._n_features_out} columns have no names; choose n_bits from 1 to 16."
+            )
+        names: npt.NDArray[np.object_] = super().get_feature_names_out(input_features)
+        return names
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.requires_fit = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+def _seed(random_state: Any) -> int:
+    """An integer is its own seed; anything else is drawn from."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

@@ -1,0 +1,259 @@
+"""Signatures: what hashed rows have become, and what can be done with them."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from . import _estimate
+from .errors import DataError, FileError, ParameterError, RecipeMismatch
+from .io import load_arrays, save_arrays
+from .recipe import Recipe
+
+Array = npt.NDArray[Any]
+
+_FILE_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Signatures:
+    """Hashed rows: k codes a row and, but for resemblance, k weights.
+
+    Made by `CoREHasher.sketch`. Arrays may be memory-mapped and read-only.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        How the rows were hashed.
+    codes : ndarray of shape (n, k), unsigned integers
+        The lowest `n_bits` bits of each location.
+    weights : ndarray of shape (n, k), float32, or None
+        Projections (core1), values times the root of the row's length (core2), or None
+        (resemblance: every weight is 1).
+    lengths : ndarray of shape (n,), int64
+        Nonzeros of each row; the codes and weights of an empty row are 0.
+    sums : ndarray of shape (n,), float32, or None
+        Sum of the unit row's values (core2): makes estimates from few bits unbiased.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> S = ck.CoREHasher(kernel="core1", n_hashes=4096, random_state=0).fit(X).sketch(X)
+    >>> len(S), S.codes.dtype, S.nbytes // len(S)
+    (1797, dtype('uint8'), 20488)
+    >>> estimate, error = S.estimate_pairs([0, 0], [1, 10])
+    >>> exact = [ck.core1(X[0], X[1]), ck.core1(X[0], X[10])]
+    >>> bool((abs(estimate - exact) < 3 * error).all())
+    True
+    """
+
+    recipe: Recipe
+    codes: Array
+    weights: Array | None
+    lengths: Array
+    sums: Array | None
+
+    @classmethod
+    def empty(cls, recipe: Recipe, n_rows: int) -> "Signatures":
+        """Room for the signatures of n rows, all zero."""
+        shape = (n_rows, recipe.n_hashes)
+        weighted = recipe.kernel != "resemblance"
+        return cls(
+            recipe,
+            np.zeros(shape, recipe.code_type),
+            np.zeros(shape, np.float32) if weighted else None,
+            np.zeros(n_rows, np.int64),
+            np.zeros(n_rows, np.float32) if recipe.kernel == "core2" else None,
+        )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> "Signatures":
+        """Some of the rows: a slice (a view), an integer, or an array of either kind."""
+        if isinstance(rows, int | np.integer):
+            rows = [range(len(self))[rows]]
+        arrays = {name: array[rows] for name, array in self._arrays().items()}
+        return self._with(arrays)
+
+    def __repr__(self) -> str:
+        return f"Signatures({len(self)} rows, {self.nbytes:,} bytes, {self.recipe})"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays together."""
+        return sum(array.nbytes for array in self._arrays().values())
+
+    def to_csr(self, *, normalize: bool = True) -> sparse.csr_array:
+        """Expanded rows for any linear model: n_hashes nonzeros among `recipe.n_features` columns.
+
+        Slot j of a row is one nonzero, at column j 2^b + code. Rows have length one; with
+        `normalize=False` they are scaled by 1 / sqrt(k) instead, and the inner product of
+        two rows is the kernel estimate, but for what few bits add by chance.
+
+        Returns
+        -------
+        csr_array, float32; int64 indices where int32 would not do.
+        """
+        k, n_features = self.recipe.n_hashes, self.recipe.n_features
+        if n_features >= 2**63:
+            raise ParameterError(
+                f"n_bits: {n_features} expanded columns are too many; choose n_bits from 1 to 16."
+            )
+        present = np.flatnonzero(self.lengths)
+        index_type = np.int64 if max(n_features, len(present) * k) >= 2**31 else np.int32
+        width = n_features // k
+        slots = np.arange(0, n_features, width, dtype=index_type)
+        indices: Array = self.codes[present].astype(index_type)
+        indices += slots
+        if self.weights is None:
+            data: Array = np.full(indices.shape, 1 / np.sqrt(k), np.float32)
+        else:
+            data = self.weights[present] / np.float32(np.sqrt(k))
+            if normalize:
+                norms = np.sqrt(np.einsum("ij,ij->i", data, data, dtype=np.float64))
+                data /= np.where(norms > 0, norms, 1).astype(np.float32)[:, None]
+        indptr = np.zeros(len(self) + 1, index_type)
+        np.cumsum(np.where(self.lengths > 0, k, 0), out=indptr[1:])
+        shape = (len(self), n_features)
+        return sparse.csr_array((data.reshape(-1), indices.reshape(-1), indptr), shape=shape)
+
+    def estimate(self, T: "Signatures | None" = None, *, n_jobs: int | None = None) -> Array:
+        """Unbiased kernel estimates of all pairs of rows, at every number of bits.
+
+        Parameters
+        ----------
+        T : Signatures, optional
+            Other rows, hashed by the same recipe; the same rows if None.
+        n_jobs : int, optional
+            Threads; None means all cores.
+
+        Returns
+        -------
+        ndarray of shape (n, m), float32. Estimates may leave the kernel's range.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> X = [[1.0, 2, 0, 0], [1, 2, 0, 0], [0, 0, 3, 0]]
+        >>> hasher = ck.CoREHasher(kernel="resemblance", n_hashes=64, random_state=0)
+        >>> hasher.fit(X).sketch(X).estimate()
+        array([[1., 1., 0.],
+               [1., 1., 0.],
+               [0., 0., 1.]], dtype=float32)
+        """
+        T = self._alike(T)
+        return _estimate.matrix(self.recipe, self._arrays(), T._arrays(), n_jobs)
+
+    def estimate_pairs(
+        self, i: Any, j: Any, T: "Signatures | None" = None, *, return_std: bool = True
+    ) -> Any:
+        """Kernel estimates of row i[0] with row j[0] of T, of i[1] with j[1], and so on.
+
+        Parameters
+        ----------
+        i, j : array-like of int
+            Rows of this object and of T.
+        T : Signatures, optional
+            Other rows, hashed by the same recipe; the same rows if None.
+        return_std : bool
+            Whether to give the standard errors as well.
+
+        Returns
+        -------
+        estimates, and standard errors if asked for : ndarrays. A standard error comes from
+        the scatter of the slots, plus one slot's worth of resolution, so that it is not 0
+        where no slot happened to collide.
+        """
+        T = self._alike(T)
+        i, j = np.atleast_1d(i), np.atleast_1d(j)
+        estimates, errors = _estimate.pairs(self.recipe, self._arrays(), T._arrays(), i, j)
+        return (estimates, errors) if return_std else estimates
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a safetensors file, whole or not at all."""
+        about = {"recipe": self.recipe.asdict()}
+        save_arrays(path, "signatures", _FILE_VERSION, self._arrays(), about)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> "Signatures":
+        """Signatures from a file, memory-mapped unless told otherwise.
+
+        Examples
+        --------
+        >>> import corekernels as ck, os, tempfile
+        >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2.0]]).sketch([[1.0, 2.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     S.save(os.path.join(folder, "rows.safetensors"))
+        ...     again = ck.Signatures.load(os.path.join(folder, "rows.safetensors"), mmap=False)
+        >>> bool((again.codes == S.codes).all()), again.recipe == S.recipe
+        (True, True)
+        """
+        arrays, about = load_arrays(path, "signatures", _FILE_VERSION, mmap=mmap)
+        try:
+            recipe = Recipe.fromdict(about["recipe"])
+        except (ParameterError, KeyError, TypeError) as error:
+            raise FileError(f"{path}: its recipe is damaged or unknown ({error}).") from error
+        model = cls.empty(recipe, 0)._arrays()
+        n_rows = len(arrays.get("lengths", ()))
+        for name, expected in model.items():
+            found = arrays.get(name)
+            shape = (n_rows, *expected.shape[1:])
+            if found is None or found.dtype != expected.dtype or found.shape != shape:
+                raise FileError(f"{path}: array {name!r} does not fit its recipe; make it again.")
+        loaded = cls.empty(recipe, 0)._with({name: arrays[name] for name in model})
+        if len(loaded) and (loaded.lengths.min() < 0 or loaded.lengths.max() > recipe.n_columns):
+            raise FileError(f"{path}: array 'lengths' is out of range; make it again.")
+        return loaded
+
+    def _arrays(self) -> dict[str, Array]:
+        arrays = {
+            "codes": self.codes,
+            "weights": self.weights,
+            "lengths": self.lengths,
+            "sums": self.sums,
+        }
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    def _with(self, arrays: dict[str, Array]) -> "Signatures":
+        """The same recipe over other arrays."""
+        return Signatures(
+            self.recipe,
+            arrays["codes"],
+            arrays.get("weights"),
+            arrays["lengths"],
+            arrays.get("sums"),
+        )
+
+    def _alike(self, T: "Signatures | None") -> "Signatures":
+        if T is None:
+            return self
+        if not isinstance(T, Signatures):
+            raise DataError(f"T: got {type(T).__name__}; pass Signatures from `sketch`.")
+        if self.recipe != T.recipe:
+            raise RecipeMismatch(self.recipe, T.recipe)
+        return T
+
+
+def concatenate(signatures: Sequence[Signatures]) -> Signatures:
+    """Signatures one below the other; all must have the same recipe.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> hasher = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2.0]])
+    >>> len(ck.concatenate([hasher.sketch([[1.0, 2.0]]), hasher.sketch([[0.0, 1.0], [1.0, 0.0]])]))
+    3
+    """
+    signatures = list(signatures)
+    if not signatures:
+        raise DataError("signatures: got none; pass at least one.")
+    first = signatures[0]
+    parts = [first._alike(other)._arrays() for other in signatures]
+    return first._with({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})

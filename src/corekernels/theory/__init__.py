@@ -1,0 +1,45 @@
+"""Means, variances and collision probabilities of the hashed CoRE kernels; the planner.
+
+==============  ==============================================================
+symbol          meaning
+==============  ==============================================================
+f1, f2          number of nonzeros of the two rows
+a               number of columns where both are nonzero
+rho             cosine of the two rows (not centred)
+R               resemblance of their supports, a / (f1 + f2 - a)
+k               number of hashes
+b               bits kept of each location; None keeps them whole
+n_locations     size of the space locations come from (`Recipe.n_locations`)
+shared_squares  sum of u_i^2 v_i^2 over the columns, for unit rows u and v
+C1, C2          Pr{codes equal} = C1 + (1 - C2) R
+==============  ==============================================================
+
+Pure formulas: arguments may be numbers or arrays that broadcast. They hold for
+independent hashes; circulant ones have the same means and no larger variances.
+
+References
+----------
+Ping Li, "CoRE Kernels", UAI 2014. Ping Li and Arnd Christian König, "b-Bit minwise
+hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
+"""
+
+from .aliasing import Aliasing, aliasing, collision_probability
+from .definitions import binary_correlation, core1, core2, resemblance
+from .plan import Plan, bytes_per_row, plan
+from .variances import variance_core1, variance_core2, variance_resemblance
+
+__all__ = [
+    "Aliasing",
+    "Plan",
+    "aliasing",
+    "binary_correlation",
+    "bytes_per_row",
+    "collision_probability",
+    "core1",
+    "core2",
+    "plan",
+    "resemblance",
+    "variance_core1",
+    "variance_core2",
+    "variance_resemblance",
+]

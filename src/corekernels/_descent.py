@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._loops import descent, losses
-from ._loops.lanes import LANES
-from ._loops.packed import row_scales
+from ._planes import Packed, new_planes
 from ._validation import read_only
 
 Array = npt.NDArray[Any]
@@ -23,28 +22,6 @@ LOSSES = {
     "log_loss": losses.LOG,
     "squared_error": losses.SQUARED,
 }
-
-
-@dataclass(frozen=True)
-class Packed:
-    """Signatures as the loops want them: codes, weights (None: all 1), what scales rows to 1."""
-
-    codes: Array
-    weights: Array | None
-    scales: npt.NDArray[np.float32]
-    n_codes: int
-
-    @classmethod
-    def of(cls, codes: Array, weights: Array | None, lengths: Array, n_bits: int) -> "Packed":
-        """Views of the arrays of a Signatures; only the scales are new."""
-        codes = read_only(codes)
-        weights = None if weights is None else read_only(weights, np.float32)
-        scales = np.empty(len(codes), np.float32)
-        row_scales(weights, read_only(lengths, np.int64), codes.shape[1], scales)
-        return cls(codes, weights, read_only(scales), 1 << n_bits)
-
-    def __len__(self) -> int:
-        return len(self.codes)
 
 
 @dataclass(frozen=True)
@@ -80,10 +57,12 @@ class State:
     @classmethod
     def zero(cls, packed: Packed, n_lanes: int) -> "State":
         """The start of a descent without a better one."""
-        shape = (packed.n_codes, packed.codes.shape[1])
-        # Pages of codes that never occur stay untouched and take no memory
-        planes = np.zeros(shape if n_lanes == 1 else (*shape, LANES), np.float32)
+        planes = new_planes(packed.n_codes, packed.codes.shape[1], n_lanes)
         return cls(np.zeros((len(packed), n_lanes)), planes, np.zeros(n_lanes))
+
+    def copy(self) -> "State":
+        """The same state, safe from what a descent does next."""
+        return State(self.duals.copy(), self.planes.copy(), self.biases.copy())
 
 
 @dataclass(frozen=True)
@@ -97,7 +76,7 @@ class Outcome:
 
 
 def descend(
-    packed: Packed, block: Block, state: State, *, tol: float, max_iter: int, seed: int
+    packed: Packed, block: Block, state: State, *, tol: float, max_iter: int, seed: int | list[int]
 ) -> Outcome:
     """Sweep until every lane's duality gap is at most `tol` times its objective.
 
@@ -115,7 +94,7 @@ def descend(
     limits = np.array([[-np.inf], [np.inf]]).repeat(n_lanes, axis=1)
     found, objectives, gaps = np.empty((2, n_lanes)), np.empty(n_lanes), np.empty(n_lanes)
     for epoch in range(1, max_iter + 1):
-        order = np.random.default_rng([seed, epoch]).permutation(block.rows)
+        order = np.random.default_rng([*np.ravel(seed), epoch]).permutation(block.rows)
         moved = descent.sweep(
             loss, *data, read_only(order), *problem,
             read_only(live), read_only(limits), resting, *solution, found, objectives, gaps,
@@ -132,3 +111,27 @@ def descend(
         limits[0], limits[1] = -np.inf, np.inf
     relative = gaps / np.where(objectives > 0, objectives, 1)
     return Outcome(epoch, objectives, relative, not live.any())
+
+
+def rescale(block: Block, state: State) -> None:
+    """Stretch each lane's solution, found for other costs, to the best length for these.
+
+    The dual problem along that line is a parabola, but for the log loss, which is left alone.
+    """
+    if block.loss == "log_loss":
+        return
+    duals, targets = state.duals[block.rows], block.targets[block.rows]
+    costs = block.row_costs[block.rows, None] * np.where(
+        targets > 0, block.costs[1], block.costs[0]
+    )
+    planes = state.planes.reshape(*state.planes.shape[:2], -1)
+    squares = np.einsum("cjl,cjl->l", planes, planes)[: block.n_lanes] + state.biases**2
+    if block.loss == "squared_hinge":
+        squares = squares + (duals**2 / (2 * costs)).sum(axis=0)
+    factors = np.divide(duals.sum(axis=0), squares, out=np.ones(block.n_lanes), where=squares > 0)
+    if block.loss == "hinge":
+        room = np.divide(costs, duals, out=np.full(duals.shape, np.inf), where=duals > 0)
+        factors = np.minimum(factors, room.min(axis=0))
+    state.duals[:] *= factors
+    state.biases[:] *= factors
+    planes[..., : block.n_lanes] *= factors.astype(np.float32)

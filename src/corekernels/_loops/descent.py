@@ -22,7 +22,7 @@ def margin(loss, target, score):
 
 @njit(nogil=True, cache=True)
 def share_in_objective(loss, target, m, cost, a):
-    """What a row adds to the objective: its loss, and its part of 1/2 |w|^2 (w is a sum of rows)."""
+    """What a row adds to the objective: its loss, and its part of 1/2 |w|^2 (w sums up rows)."""
     signed_score = m - 1.0 + target if loss == SQUARED else m
     return loss_value(loss, m, cost) + 0.5 * a * signed_score
 

@@ -58,7 +58,7 @@ def dual_gradient(loss, m, c, a):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def best_dual(loss, m, c, a, square):
-    """The dual variable that is best while all others stay; `square` is the row's squared length."""
+    """The dual variable that is best while all others stay; `square` is the row's |x|^2."""
     if loss == LOG:
         return _best_logistic(m, c, a, square)
     gradient = dual_gradient(loss, m, c, a)

@@ -23,19 +23,45 @@ from .lanes import LANES, add, load, multiply_add, prefetch, splat, store
 _U = np.uint64
 _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)
 _LINE = 64
+_RUN = 512
+_MIX = _U(0x9E3779B97F4A7C15)
 
 
 @njit(nogil=True, cache=True)
 def row_scales(weights, lengths, n_hashes, out):
     """What makes each row's weights unit length; 0 for an empty row."""
+    partial = np.empty(LANES, np.float32)
     for i in range(out.shape[0]):
         squares = 0.0
         if weights is None:
             squares = float(n_hashes)
         else:
-            for j in range(n_hashes):
+            whole = n_hashes // LANES * LANES
+            for first in range(0, whole, _RUN):  # short runs: single precision does not pile up
+                lanes = splat(np.float32(0))
+                for j in range(first, min(first + _RUN, whole), LANES):
+                    x = load(weights, i * n_hashes + j)
+                    lanes = multiply_add(x, x, lanes)
+                store(lanes, 0, partial)
+                for lane in range(LANES):
+                    squares += partial[lane]
+            for j in range(whole, n_hashes):
                 squares += np.float64(weights[i, j]) * np.float64(weights[i, j])
         out[i] = 1 / np.sqrt(squares) if lengths[i] > 0 and squares > 0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def row_digests(codes, words, lengths, out):
+    """A number for each row that equal rows share; `words` are the bits of the weights."""
+    for i in range(out.shape[0]):
+        digest = _U(lengths[i] > 0)
+        for j in range(codes.shape[1]):
+            word = _U(codes[i, j])
+            if words is not None:
+                word |= _U(words[i, j]) << _U(32)
+            digest = (digest ^ word) * _MIX
+            digest ^= digest >> _U(29)
+        out[i] = digest
 
 
 @njit(nogil=True, cache=True)
@@ -127,10 +153,24 @@ def fetch_row(codes, weights, row):
 
 
 @njit(nogil=True, cache=True)
-def score_rows(codes, weights, scales, planes, intercepts, start, stop, out):
-    """Scores of rows start to stop for the classes of one block of planes."""
+def score_rows(codes, weights, scales, rows, planes, intercepts, out):
+    """Scores of some rows for the classes of one block of planes."""
     lanes = np.empty(LANES, np.float32)
-    for i in range(start, stop):
+    for t in range(rows.shape[0]):
+        i = rows[t]
         score_row(codes, weights, i, planes, lanes)
         for c in range(out.shape[1]):
-            out[i, c] = np.float64(scales[i]) * lanes[c] + intercepts[c]
+            out[t, c] = np.float64(scales[i]) * lanes[c] + intercepts[c]
+
+
+@njit(nogil=True, cache=True)
+def move_towards(goal, share, out):
+    """Move planes a share of the way to others; codes that never occurred are left alone."""
+    for code in range(goal.shape[0]):
+        there, here = goal[code].reshape(-1), out[code].reshape(-1)
+        used = False
+        for p in range(there.shape[0]):
+            used = used or there[p] != 0 or here[p] != 0
+        if used:
+            for p in range(there.shape[0]):
+                here[p] += share * (there[p] - here[p])

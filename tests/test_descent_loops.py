@@ -47,7 +47,7 @@ def test_lanes():
 
 @pytest.mark.parametrize("n_planes", [1, 3])
 def test_scores_and_additions(rows, n_planes):
-    codes, weights, lengths = rows
+    codes, weights, _ = rows
     X, scales = expand(*rows), scales_of(*rows)
     rng = np.random.default_rng(1)
     planes = _planes.new_planes(6, codes.shape[1], n_planes)

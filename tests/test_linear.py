@@ -20,9 +20,9 @@ from corekernels.linear import HashedLinearClassifier, c_path
 
 N_TRAIN = 600
 LOSSES = ("squared_hinge", "hinge", "log_loss")
-GRID = list(
-    product(LOSSES, (0.1, 5.0), (2, 10), (False, True), ("core1", "core2", "resemblance"), (2, 8, 10))
-)  # fmt: skip
+KERNELS = ("core1", "core2", "resemblance")
+# loss, C, number of classes, whether there are weights, kernel, n_bits
+GRID = list(product(LOSSES, (0.1, 5.0), (2, 10), (False, True), KERNELS, (2, 8, 10)))
 
 
 @pytest.fixture(scope="module")

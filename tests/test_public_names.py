@@ -12,6 +12,7 @@ def test_public_names_are_the_intended_ones():
         "core1",
         "core2",
         "correlation",
+        "datasets",
         "gram_chunks",
         "gram_to_file",
         "linear",

@@ -1,6 +1,6 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import linear, theory
+from . import datasets, linear, theory
 from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
@@ -20,6 +20,7 @@ __all__ = [
     "core1",
     "core2",
     "correlation",
+    "datasets",
     "gram_chunks",
     "gram_to_file",
     "linear",

@@ -361,7 +361,7 @@ def test_data_are_checked(digits, S):
         model.fit(S, np.full(len(S), 4))
     with pytest.raises(DataError, match="y: has 5 labels for 1797 rows; give one label a row"):
         model.fit(S, y[:5])
-    with pytest.raises(DataError, match="sample_weight: row 2 has the weight -1.0"):
+    with pytest.raises(DataError, match=r"sample_weight: row 2 has the weight -1\.0"):
         model.fit(S, y, np.where(np.arange(len(S)) == 2, -1, 1))
     with pytest.raises(DataError, match=r"sample_weight: has shape \(3,\) for 1797 rows"):
         model.fit(S, y, np.ones(3))

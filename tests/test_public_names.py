@@ -3,6 +3,7 @@ import corekernels as ck
 
 def test_public_names_are_the_intended_ones():
     assert sorted(ck.__all__) == [
+        "CoREClassifier",
         "CoREError",
         "CoREHasher",
         "Recipe",
@@ -11,8 +12,10 @@ def test_public_names_are_the_intended_ones():
         "core1",
         "core2",
         "correlation",
+        "datasets",
         "gram_chunks",
         "gram_to_file",
+        "linear",
         "resemblance",
         "theory",
     ]

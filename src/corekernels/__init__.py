@@ -1,6 +1,7 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import theory
+from . import datasets, linear, theory
+from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
 from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
@@ -10,6 +11,7 @@ from .signatures import Signatures, concatenate
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "CoREClassifier",
     "CoREError",
     "CoREHasher",
     "Recipe",
@@ -18,8 +20,10 @@ __all__ = [
     "core1",
     "core2",
     "correlation",
+    "datasets",
     "gram_chunks",
     "gram_to_file",
+    "linear",
     "resemblance",
     "theory",
 ]

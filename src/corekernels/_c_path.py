@@ -1,0 +1,227 @@
+"""The path over C: one descent after another, each from where the last one ended."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from tqdm import tqdm
+
+from ._descent import Outcome, State, rescale
+from ._hashed_linear import (
+    HashedLinearClassifier,
+    check_options,
+    check_problem,
+    read_lesson,
+    warn_unless_converged,
+)
+from ._labels import check_labels, encode_labels, require_positive
+from ._one_vs_rest import Lesson, as_planes, learn, make_lesson
+from ._planes import Planes
+from ._threads import run_blocks
+from .errors import ParameterError
+from .recipe import Recipe
+from .signatures import Signatures
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class CPath:
+    """Accuracies along C, and the model at the best of them.
+
+    Attributes
+    ----------
+    Cs : ndarray of shape (n,)
+        As given.
+    scores : ndarray of shape (n, n_folds)
+        Accuracy for each C on each fold; one fold if there was a validation set.
+    mean, standard_error : ndarrays of shape (n,)
+        Over the folds; for a validation set, the binomial standard error.
+    n_iter : ndarray of shape (n, n_folds)
+        Sweeps each descent took.
+    best_C : float
+        The C of the highest mean; the smallest of several.
+    best_model : HashedLinearClassifier
+        Fitted with `best_C` on all rows of S.
+    """
+
+    Cs: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.float64]
+    standard_error: npt.NDArray[np.float64]
+    n_iter: npt.NDArray[np.int64]
+    best_C: float
+    best_model: HashedLinearClassifier
+
+    @property
+    def mean(self) -> npt.NDArray[np.float64]:
+        """Mean accuracy for each C."""
+        means: npt.NDArray[np.float64] = self.scores.mean(axis=1)
+        return means
+
+
+def c_path(
+    S: Signatures,
+    y: Any,
+    Cs: Any,
+    *,
+    model: HashedLinearClassifier | None = None,
+    cv: Any = 5,
+    validation: tuple[Signatures, Any] | None = None,
+    sample_weight: Any = None,
+    path_tol: float = 1e-3,
+    progress: bool | None = None,
+) -> CPath:
+    """Accuracies over a range of C, by cross-validation or on a validation set.
+
+    From the smallest C to the largest, each descent starts from the solution before.
+
+    Parameters
+    ----------
+    S : Signatures
+    y : array-like
+        Labels.
+    Cs : array-like
+        Values of C, in any order.
+    model : HashedLinearClassifier, optional
+        Everything but C; the default one if None.
+    cv : int, splitter or iterable
+        Folds, as scikit-learn's `cross_val_score` takes them (an integer: stratified).
+        Folds are lists of rows: signatures are not copied.
+    validation : (Signatures, labels), optional
+        Rows to score on, instead of folds.
+    sample_weight : array-like, optional
+        Weights of the rows in training; scores count every row once.
+    path_tol : float
+        Duality gap, as a share of the objective, at which accuracies are read; they have
+        long settled then. The best model goes on to its own `tol`.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
+
+    Returns
+    -------
+    CPath
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> S = ck.CoREHasher(n_hashes=256, random_state=0).fit(X).sketch(X)
+    >>> model = ck.linear.HashedLinearClassifier(random_state=0)
+    >>> path = ck.linear.c_path(S[:1000], y[:1000], [0.01, 0.1, 1], model=model, cv=3)
+    >>> path.scores.shape, round(path.best_model.score(S[1000:], y[1000:]), 2)
+    ((3, 3), 0.94)
+    """
+    model = clone(HashedLinearClassifier() if model is None else model)
+    values = np.array([require_positive("Cs", C) for C in np.ravel(Cs).tolist()])
+    if not len(values):
+        raise ParameterError("Cs: got no value; give at least one C.")
+    check_problem(model)
+    options = check_options(model)
+    loosely = {**options, "tol": max(options["tol"], require_positive("path_tol", path_tol))}
+    classes, lesson = read_lesson(model, S, y, sample_weight)
+    judges = _judges(S, check_labels(y, len(S)), classes, lesson, cv, validation, model.n_jobs)
+    model.set_params(random_state=options["seed"])  # drawn once, for folds and refit alike
+    bar = tqdm(total=len(values) * len(judges), disable=None if progress is None else not progress)
+    # One block of planes is one thread's work; then several folds can go on at once.
+    at_once = model.n_jobs if len(lesson.blocks("hinge", 1.0, 0.0)) == 1 else 1
+    walks = run_blocks(
+        lambda judge: _walk(model, np.sort(values), judge, S.recipe, loosely, at_once, bar),
+        judges,
+        at_once,
+    )
+    bar.close()
+    place = np.searchsorted(np.sort(values), values)
+    scores = np.stack([walk.scores for walk in walks], axis=1)[place]
+    n_iter = np.stack([walk.n_iter for walk in walks], axis=1)[place]
+    warn_unless_converged([outcome for walk in walks for outcome in walk.outcomes], loosely)
+    means = scores.mean(axis=1)
+    best_C = float(values[means >= means.max()].min())
+    best = model.set_params(C=best_C)
+    if validation is None:
+        errors = scores.std(axis=1, ddof=1) / np.sqrt(len(judges))
+        best.fit(S, y, sample_weight)
+    else:
+        errors = np.sqrt(means * (1 - means) / len(validation[0]))
+        loss, C, intercept = check_problem(best)
+        blocks = lesson.blocks(loss, C, intercept)
+        states, outcomes = learn(lesson, blocks, walks[0].best, model.n_jobs, **options)
+        warn_unless_converged(outcomes, options)
+        best._take(classes, as_planes(S.recipe, states, intercept), len(S), outcomes)
+    return CPath(values, scores, errors, n_iter, best_C, best)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Rows to learn from, and how to tell the accuracy of what was learned."""
+
+    lesson: Lesson
+    accuracy: Callable[[Planes], float]
+
+
+@dataclass
+class _Walk:
+    """One path from the smallest C to the largest."""
+
+    scores: list[float]
+    n_iter: list[int]
+    outcomes: list[Outcome]
+    best: list[State]
+
+
+def _walk(
+    model: HashedLinearClassifier, Cs: Array, judge: _Judge, recipe: Recipe,
+    options: dict[str, Any], at_once: int | None, bar: Any,
+) -> _Walk:  # fmt: skip
+    loss, _, intercept = check_problem(model)
+    walk = _Walk([], [], [], [])
+    states: list[State] | None = None
+    for C in Cs:
+        blocks = judge.lesson.blocks(loss, float(C), intercept)
+        if states is not None:
+            for block, state in zip(blocks, states, strict=True):
+                rescale(block, state)
+        n_jobs = model.n_jobs if at_once == 1 else 1
+        states, outcomes = learn(judge.lesson, blocks, states, n_jobs, **options)
+        planes = as_planes(recipe, states, intercept)
+        score = judge.accuracy(planes)
+        if score > max(walk.scores, default=-1.0):
+            walk.best = [state.copy() for state in states]
+        walk.scores.append(score)
+        walk.n_iter.append(max(outcome.n_iter for outcome in outcomes))
+        walk.outcomes.extend(outcomes)
+        bar.update()
+    return walk
+
+
+def _judges(
+    S: Signatures, labels: Array, classes: Array, lesson: Lesson, cv: Any, validation: Any,
+    n_jobs: int | None,
+) -> list[_Judge]:  # fmt: skip
+    if validation is not None:
+        others, truth = validation[0], check_labels(validation[1], len(validation[0]))
+        return [
+            _Judge(lesson, lambda planes: _accuracy(planes.scores(others, n_jobs), classes, truth))
+        ]
+    numbers, weights = encode_labels(labels, classes), lesson.given_weights
+    digests = lesson.packed.digests(n_jobs)
+    judges = []
+    for train, test in check_cv(cv, labels, classifier=True).split(np.zeros(len(S)), labels):
+        fold = make_lesson(lesson.packed, numbers, weights, lesson.class_weights, train, digests)
+
+        def accuracy(planes: Planes, test: Array = test) -> float:
+            out = np.empty((len(test), len(planes.intercepts)))
+            planes.score_into(lesson.packed, test, out)
+            return _accuracy(out, classes, labels[test])
+
+        judges.append(_Judge(fold, accuracy))
+    return judges
+
+
+def _accuracy(scores: Array, classes: Array, truth: Array) -> float:
+    best = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return float((classes[best.astype(int)] == truth).mean())

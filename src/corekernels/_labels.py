@@ -1,0 +1,139 @@
+"""Labels, weights and learning parameters, checked once."""
+
+import operator
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from .errors import DataError, ParameterError
+
+LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
+
+
+def require_positive(name: str, value: Any) -> float:
+    """A finite number above zero."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+        raise ParameterError(f"{name}: got {value!r}; give a number above 0.")
+    return float(value)
+
+
+def require_count(name: str, value: Any) -> int:
+    """An integer of at least one."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(f"{name}: got {value!r}; give an integer.") from None
+    if isinstance(value, bool) or number < 1:
+        raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
+    return number
+
+
+def require_loss(value: Any) -> str:
+    """One of the known losses."""
+    if not isinstance(value, str) or value not in LOSS_NAMES:
+        raise ParameterError(f"loss: got {value!r}; choose one of {', '.join(LOSS_NAMES)}.")
+    return value
+
+
+def seed_of(random_state: Any) -> int:
+    """An integer is its own seed; anything else is drawn from."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
+    """Class labels, one a row."""
+    if y is None:
+        raise DataError(
+            "y: requires y to be passed, but the target y is None; give one label a row."
+        )
+    try:
+        labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise ValueError("contains NaN or infinity")
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise DataError(f"y: {error}") from error
+    if len(labels) != n_rows:
+        raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label a row.")
+    return labels
+
+
+def check_classes(classes: Any) -> npt.NDArray[Any]:
+    """All classes of a stream, sorted."""
+    known = np.unique(check_labels(classes, len(classes)))
+    if len(known) < 2:
+        raise DataError("classes: one class only; a classifier needs at least two classes.")
+    return known
+
+
+def encode_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Number of each label's class."""
+    numbers = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
+    strange = np.flatnonzero(classes[numbers] != labels)
+    if len(strange):
+        row = strange[0]
+        raise DataError(
+            f"y: row {row} has the label {labels[row]!s}, not one of the classes named in the "
+            f"first call ({', '.join(map(str, classes))}); name all classes there."
+        )
+    return numbers
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Weights of the rows, all 1 if none are given."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, float(sample_weight))
+    try:
+        weights = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight: {error}; give one number a row.") from error
+    if weights.shape != (n_rows,):
+        raise DataError(
+            f"sample_weight: has shape {weights.shape} for {n_rows} rows; give one number a row."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise DataError(
+            f"sample_weight: row {wrong[0]} has the weight {weights[wrong[0]]}; "
+            "weights must be finite and not negative."
+        )
+    if not weights.any():
+        raise DataError("sample_weight: every weight is zero; give some row a weight.")
+    return weights
+
+
+def check_class_weight(
+    class_weight: Any,
+    classes: npt.NDArray[Any],
+    numbers: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """A weight for each class: 1, "balanced" (rarer means heavier) or as a dict says."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(numbers, weights, minlength=len(classes))
+        share = totals.sum() / np.count_nonzero(totals)
+        found = np.ones(len(classes))
+        np.divide(share, totals, out=found, where=totals > 0)
+        return found
+    if not isinstance(class_weight, Mapping):
+        raise ParameterError(
+            f'class_weight: got {class_weight!r}; give None, "balanced" or a dict of weights.'
+        )
+    known = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in known:
+            raise ParameterError(f"class_weight: names the class {label!r}, which y does not hold.")
+        if not isinstance(weight, Real) or not 0 < float(weight) < np.inf:
+            raise ParameterError(f"class_weight: class {label!r} has {weight!r}; give more than 0.")
+    return np.array([float(class_weight.get(label, 1.0)) for label in known])

@@ -1,0 +1,150 @@
+"""Packed rows and the planes learned from them.
+
+A plane is one weight for each (code, slot) pair. Planes are kept in blocks of up to
+eight, side by side, as the loops want them; a single plane stands alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._loops.lanes import LANES
+from ._loops.packed import row_digests, row_scales, score_rows
+from ._threads import row_blocks, run_blocks
+from ._validation import read_only
+from .errors import DataError, ParameterError, RecipeMismatch
+from .recipe import Recipe
+from .signatures import Signatures
+
+Array = npt.NDArray[Any]
+
+_ROWS_PER_TASK = 1024
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Signatures as the loops want them: codes, weights (None: all 1), what scales rows to 1."""
+
+    codes: Array
+    weights: Array | None
+    scales: npt.NDArray[np.float32]
+    lengths: npt.NDArray[np.int64]
+    n_codes: int
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def digests(self, n_jobs: int | None) -> npt.NDArray[np.uint64]:
+        """A number for each row that equal rows share."""
+        out = np.empty(len(self), np.uint64)
+        words = None if self.weights is None else self.weights.view(np.uint32)
+
+        def work(part: tuple[int, int]) -> None:
+            rows = slice(*part)
+            some = None if words is None else words[rows]
+            row_digests(self.codes[rows], some, self.lengths[rows], out[rows])
+
+        run_blocks(work, row_blocks(0, len(self), _ROWS_PER_TASK), n_jobs)
+        return out
+
+
+def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
+    """Views of the arrays of S, which may be memory-mapped; only the scales are new."""
+    if not isinstance(S, Signatures):
+        raise DataError(
+            f"S: got {type(S).__name__}; pass Signatures from `CoREHasher.sketch`, "
+            "or give raw rows to CoREClassifier."
+        )
+    if S.recipe.n_bits is None:
+        raise ParameterError(
+            "n_bits: these signatures keep their locations whole, which would take a weight for "
+            "every location; choose n_bits from 1 to 16."
+        )
+    codes = read_only(S.codes)
+    weights = None if S.weights is None else read_only(S.weights, np.float32)
+    lengths = read_only(S.lengths, np.int64)
+    scales = np.empty(len(codes), np.float32)
+
+    def work(part: tuple[int, int]) -> None:
+        rows = slice(*part)
+        some = None if weights is None else weights[rows]
+        row_scales(some, lengths[rows], codes.shape[1], scales[rows])
+
+    run_blocks(work, row_blocks(0, len(codes), _ROWS_PER_TASK), n_jobs)
+    return Packed(codes, weights, read_only(scales), lengths, 1 << S.recipe.n_bits)
+
+
+def lane_blocks(n_planes: int) -> list[range]:
+    """Planes cut into blocks of at most eight, of about the same size."""
+    bounds = np.linspace(0, n_planes, -(-n_planes // LANES) + 1).astype(int)
+    return [range(start, stop) for start, stop in pairwise(bounds)]
+
+
+def new_planes(n_codes: int, n_hashes: int, n_planes: int) -> npt.NDArray[np.float32]:
+    """Room for one block of planes; pages of codes that never occur will take no memory."""
+    shape = (n_codes, n_hashes) if n_planes == 1 else (n_codes, n_hashes, LANES)
+    return np.zeros(shape, np.float32)
+
+
+@dataclass(frozen=True)
+class Planes:
+    """A linear function of signatures of one recipe, or several side by side."""
+
+    recipe: Recipe
+    blocks: Sequence[npt.NDArray[np.float32]]
+    intercepts: npt.NDArray[np.float64]
+
+    def require(self, S: Signatures) -> None:
+        """Refuse signatures that were not hashed as the ones learned from."""
+        if isinstance(S, Signatures) and S.recipe != self.recipe:
+            raise RecipeMismatch(self.recipe, S.recipe)
+
+    def scores(self, S: Signatures, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
+        """Values for each row of S, one column a plane."""
+        self.require(S)
+        out = np.empty((len(S), len(self.intercepts)))
+
+        def work(part: tuple[int, int]) -> None:
+            packed = pack(S[slice(*part)], n_jobs=1)
+            rows = np.arange(len(packed))
+            self.score_into(packed, rows, out[slice(*part)])
+
+        run_blocks(work, row_blocks(0, len(S), _ROWS_PER_TASK), n_jobs)
+        return out
+
+    def score_into(self, packed: Packed, rows: npt.NDArray[np.int64], out: Array) -> None:
+        """Write the values of some rows."""
+        data = (packed.codes, packed.weights, packed.scales, read_only(rows))
+        for lanes, block in zip(lane_blocks(len(self.intercepts)), self.blocks, strict=True):
+            some = slice(lanes.start, lanes.stop)
+            score_rows(*data, read_only(block), read_only(self.intercepts[some]), out[:, some])
+
+    def coefficients(self) -> npt.NDArray[np.float32]:
+        """One row a plane, in the order of the columns of `Signatures.to_csr`."""
+        stacked = self.stacked().transpose(0, 2, 1)
+        return stacked.reshape(len(stacked), -1)
+
+    def stacked(self) -> npt.NDArray[np.float32]:
+        """The planes one after another, (n_planes, n_codes, n_hashes)."""
+        shape = (len(self.intercepts), *self.blocks[0].shape[:2])
+        out = np.empty(shape, np.float32)
+        for lanes, block in zip(lane_blocks(len(out)), self.blocks, strict=True):
+            for lane, plane in enumerate(lanes):
+                out[plane] = block if block.ndim == 2 else block[..., lane]
+        return out
+
+    @classmethod
+    def unstacked(cls, recipe: Recipe, stacked: Array, intercepts: Array) -> "Planes":
+        """The planes that `stacked` gave, as the loops want them."""
+        blocks = []
+        for lanes in lane_blocks(len(stacked)):
+            block = new_planes(stacked.shape[1], stacked.shape[2], len(lanes))
+            for lane, plane in enumerate(lanes):
+                target = block if block.ndim == 2 else block[..., lane]
+                target[...] = stacked[plane]
+            blocks.append(block)
+        return cls(recipe, blocks, intercepts)

@@ -1,0 +1,11 @@
+"""Linear models that learn from signatures as they are.
+
+A row of k (code, weight) pairs stands for a row of k 2^b columns with k nonzeros
+(`Signatures.to_csr`). The models here find what LIBLINEAR would find there, without
+ever expanding a row.
+"""
+
+from ._c_path import CPath, c_path
+from ._hashed_linear import HashedLinearClassifier
+
+__all__ = ["CPath", "HashedLinearClassifier", "c_path"]

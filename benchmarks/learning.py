@@ -160,21 +160,26 @@ def path(data):
 
 
 MEASURE = """
-import resource, sys
+import sys
 sys.path[:0] = {paths!r}
 import numpy as np, corekernels as ck
 rng = np.random.default_rng(0)
 k = {k}
 recipe = ck.Recipe(n_hashes=k, n_columns=784)
 def make(n):
-    codes = np.minimum(rng.geometric(0.2, (n, k)) - 1, 255).astype(np.uint8)
-    weights = rng.standard_normal((n, k), dtype=np.float32)
+    codes, weights = np.empty((n, k), np.uint8), np.empty((n, k), np.float32)
+    for i in range(n):  # row by row: no temporary may be larger than what is measured
+        codes[i] = np.minimum(rng.geometric(0.2, k) - 1, 255)
+        weights[i] = rng.standard_normal(k, dtype=np.float32)
     return ck.Signatures(recipe, codes, weights, np.full(n, 100), None), np.arange(n) % 10
 ck.linear.HashedLinearClassifier(random_state=0, tol=0.5).fit(*make(50))
 S, y = make(12_000)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-ck.linear.HashedLinearClassifier(random_state=0, tol=0.5).fit(S, y)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+def status(name):
+    return int(open("/proc/self/status").read().split(name + ":")[1].split()[0]) * 1024
+open("/proc/self/clear_refs", "w").write("5")  # the peak counts from here
+before = status("VmRSS")
+ck.linear.HashedLinearClassifier(random_state=0, tol=0.01).fit(S, y)
+print(status("VmHWM") - before)
 """
 
 

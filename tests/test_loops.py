@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import corekernels as ck
 import oracles
-from corekernels import _gram
-from corekernels._loops import gram, rows
+from corekernels import _gram, _sketch, _tables, theory
+from corekernels._loops import gram, minwise, rows
 from corekernels._loops.bits import popcount
 
 
@@ -67,3 +68,38 @@ def test_inspect_rows_finds_each_flaw():
     assert found([-1, 1, 0, 4], [1.0, 2, 0, 4]) == rows.OUT_OF_RANGE | rows.ZERO
     assert rows.first_not_finite(indptr, np.array([1.0, 2, np.nan, 1])) == 1
     assert rows.first_not_finite(indptr, np.ones(4)) == -1
+
+
+@pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("n_columns", [40, 70_000])
+def test_hashing_gives_the_kernel(X, kernel, scheme, n_columns, monkeypatch):
+    """Within five standard errors; small tables keep the plain Python quick."""
+    monkeypatch.setattr(_tables, "WIDE_POSITIONS", 1 << 12)
+    rows = sparse.csr_array((X[X != 0], np.nonzero(X)), shape=(7, n_columns))
+    recipe = ck.Recipe(kernel, 60, 6, scheme, n_columns=n_columns, seed=1)
+    with np.errstate(over="ignore"):  # the mixes are products modulo 2^64
+        S = _sketch.sketch(rows, recipe, 1)
+    exact = oracles.kernel(kernel, X)
+    i, j = np.indices(exact.shape).reshape(2, -1)
+    estimate, error = S.estimate_pairs(i, j)
+    if kernel == "core2":  # few slots do not show how heavy its tails are
+        f1, f2, a = oracles.supports(X, X)
+        squares = oracles.unit(X) ** 2 @ (oracles.unit(X) ** 2).T
+        rho = oracles.correlation(X, X)
+        f1, f2 = np.maximum(f1, 1), np.maximum(f2, 1)
+        chance = theory.aliasing(f1, f2, recipe.n_locations, 6)
+        variance = theory.variance_core2(rho, f1, f2, a, squares, 60, C1=chance.C1, C2=chance.C2)
+        error = np.maximum(error, np.sqrt(variance.ravel()))
+    assert (np.abs(estimate - exact[i, j]) <= 5 * error).all()
+    np.testing.assert_allclose(S.estimate()[i, j], estimate, atol=1e-5)
+
+
+def test_long_rows_are_hashed_in_passes_of_eight():
+    table = np.random.default_rng(0).permutation(300).astype(np.uint16)
+    for length in (1, 2, 8, 9, 10, 17, 30):
+        starts = np.arange(length, dtype=np.int32) * 5
+        out = np.empty(20, np.uint16)
+        minwise.slice_minima(starts, table, out)
+        expected = np.min([table[s : s + 20] for s in starts], axis=0)
+        np.testing.assert_array_equal(out, expected)

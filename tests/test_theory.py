@@ -1,14 +1,16 @@
+import itertools
+
 import numpy as np
 import pytest
 
 import corekernels as ck
 from corekernels import theory
+from corekernels.errors import ParameterError
 
-rng = np.random.default_rng(0)
 
-
-@pytest.mark.parametrize("X", [rng.poisson(0.5, (2, 60)) * rng.normal(size=(2, 60))])
-def test_formulas_agree_with_the_kernels(X):
+def test_formulas_agree_with_the_kernels():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.5, (2, 60)) * rng.normal(size=(2, 60))
     f1, f2 = (X != 0).sum(axis=1)
     a = (X != 0).all(axis=0).sum()
     rho = ck.correlation(*X)
@@ -26,3 +28,106 @@ def test_binary_rows_make_core2_the_resemblance():
 
 def test_dense_rows_make_core1_the_correlation():
     assert theory.core1(0.3, theory.resemblance(7, 7, 7)) == 0.3
+
+
+def all_placements(n, f1, f2, a, b):
+    """Pr{codes equal}, by counting every way to place the union's columns."""
+    union = f1 + f2 - a
+    hits = total = 0
+    for places in itertools.permutations(range(n), union):
+        hits += min(places[:f1]) % 2**b == min(places[f1 - a :]) % 2**b
+        total += 1
+    return hits / total
+
+
+@pytest.mark.parametrize(
+    ("n", "f1", "f2"), [(6, 1, 1), (6, 2, 3), (6, 3, 3), (7, 2, 2), (5, 4, 3), (4, 4, 2)]
+)
+@pytest.mark.parametrize("b", [1, 2, 3])
+def test_collisions_are_exact_at_the_least_and_the_most_overlap(n, f1, f2, b):
+    for a in (max(0, f1 + f2 - n), min(f1, f2)):
+        R = theory.resemblance(f1, f2, a)
+        assert theory.collision_probability(R, f1, f2, n, b) == pytest.approx(
+            all_placements(n, f1, f2, a, b), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize(("f1", "f2"), [(150, 160), (100, 300), (3, 40), (1, 1)])
+@pytest.mark.parametrize("b", [1, 4, 8])
+def test_collisions_with_few_locations_by_simulation(f1, f2, b):
+    """784 places, an overlap between the extremes, 20,000 drawings."""
+    rng = np.random.default_rng(f1)
+    n, draws, a = 784, 20_000, min(f1, f2) // 2
+    hits = 0
+    for _ in range(draws // 2000):
+        ranks = np.argsort(rng.random((2000, n)), axis=1)[:, : f1 + f2 - a]
+        hits += np.sum(ranks[:, :f1].min(axis=1) % 2**b == ranks[:, f1 - a :].min(axis=1) % 2**b)
+    p = theory.collision_probability(theory.resemblance(f1, f2, a), f1, f2, n, b)
+    assert abs(hits / draws - p) <= 5 * np.sqrt(max(p * (1 - p), 1e-5) / draws) + 1e-4
+
+
+def test_collisions_with_many_locations_reach_the_limit():
+    chance = theory.aliasing(np.array([1, 100, 5000]), 200, 2**32, 4)
+    np.testing.assert_allclose(chance.C1, 1 / 16, rtol=1e-4)
+    np.testing.assert_allclose(chance.C2, 1 / 16, rtol=1e-4)
+    whole = theory.aliasing(3, 5, 100, None)
+    assert (whole.C1, whole.C2) == (0, 0)
+
+
+def test_variances_with_whole_locations_are_the_paper_s():
+    rho, R, k = 0.6, 0.3, 50
+    paper = ((1 + 2 * rho**2) * R - rho**2 * R**2) / k
+    assert theory.variance_core1(rho, R, k) == pytest.approx(paper)
+    assert theory.variance_resemblance(R, k) == pytest.approx(R * (1 - R) / k)
+    # binary rows: core2 is the resemblance, and so is its variance
+    f1, f2, a = 30, 20, 10
+    rho, squares = a / np.sqrt(f1 * f2), a / (f1 * f2)
+    assert theory.variance_core2(rho, f1, f2, a, squares, k) == pytest.approx(
+        theory.variance_resemblance(theory.resemblance(f1, f2, a), k)
+    )
+
+
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("n_bits", [1, 8, None])
+def test_plan_and_its_inverse(kernel, n_bits):
+    wanted = theory.plan(0.04, kernel=kernel, n_bits=n_bits, n_rows=1000)
+    assert theory.plan(n_hashes=wanted.n_hashes, kernel=kernel, n_bits=n_bits).error <= 0.04
+    assert theory.plan(n_hashes=wanted.n_hashes - 1, kernel=kernel, n_bits=n_bits).error > 0.04
+    assert wanted.seconds > 0
+
+
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("n_bits", [4, 12, None])
+def test_forecast_of_bytes_is_what_signatures_take(kernel, n_bits):
+    X = np.random.default_rng(0).poisson(0.2, (50, 100_000))
+    S = ck.CoREHasher(kernel, 33, n_bits=n_bits, random_state=0).fit(X).sketch(X)
+    planned = theory.plan(n_hashes=33, kernel=kernel, n_bits=n_bits, n_rows=50)
+    assert planned.n_bytes == S.nbytes
+
+
+def test_a_plan_keeps_its_error():
+    """The error is exceeded about as often as the confidence allows."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, (80, 300)) * rng.normal(1, 1, (80, 300))
+    i, j = np.triu_indices(80, 1)
+    R, rho = ck.resemblance(X)[i, j], ck.correlation(X)[i, j]
+    wanted = theory.plan(0.06, kernel="core1", R=R.max(), rho=rho.max(), n_locations=300)
+    S = ck.CoREHasher("core1", wanted.n_hashes, random_state=0).fit(X).sketch(X)
+    far = np.abs(S.estimate()[i, j] - ck.core1(X)[i, j]) > 0.06
+    assert far.mean() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either error or n_hashes"),
+        ({"error": 0.1, "n_hashes": 5}, "either error or n_hashes"),
+        ({"error": 0.0}, "error: got"),
+        ({"n_hashes": 0}, "n_hashes: got 0"),
+        ({"error": 0.1, "confidence": 1.0}, "confidence: got"),
+        ({"error": 0.1, "kernel": "rbf"}, "kernel: got 'rbf'"),
+    ],
+)
+def test_plan_refuses(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        theory.plan(**arguments)

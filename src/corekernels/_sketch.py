@@ -37,6 +37,15 @@ def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None, name: str = "X") -> 
     return signatures
 
 
+def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
+    """Raise unless every value of what `as_matrix` gave can be hashed."""
+
+    def work(block: tuple[int, int]) -> None:
+        clean_rows(matrix, name, *block)
+
+    run_blocks(work, _blocks(matrix, 1), n_jobs)
+
+
 def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
     """Runs of rows of bounded memory: few enough nonzeros and few enough slots."""
     n_rows = matrix.shape[0]
@@ -93,7 +102,7 @@ def _minima(rows: Rows, values: Array, recipe: Recipe, codes: Array, weights: Ar
             )  # fmt: skip
     if not banks:
         if weights is None:
-            weights = np.empty(codes.shape, np.float32)
+            weights = np.empty((0, recipe.n_hashes), np.float32)
         _hashed_minima(recipe)(rows, values, codes, weights)
 
 
@@ -103,10 +112,14 @@ def _hashed_minima(recipe: Recipe) -> Callable[[Rows, Array, Array, Array], None
     k = recipe.n_hashes
 
     def binned(rows: Rows, values: Array, codes: Array, weights: Array) -> None:
-        mixed = _tables.mixed(rows.indices, _tables.key(recipe, _tables.BIN_KEY))
+        bin_key = _tables.key(recipe, _tables.BIN_KEY)
+        probe_key = _tables.key(recipe, _tables.PROBE_KEY)
+        scratch = np.empty(_SCRATCH_SLOTS, np.uint64)
+        bins, held = np.empty((2, k), np.uint64)
+        filled = np.empty(k, np.int64)
         minwise.binned_values(
-            rows.indptr, mixed, values, _tables.key(recipe, _tables.PROBE_KEY), mask,
-            np.empty(k, np.uint64), np.empty(k, np.int64), np.empty(k, np.int64), codes, weights,
+            rows.indptr, rows.indices, values, bin_key, probe_key, mask,
+            scratch, bins, held, filled, codes, weights,
         )  # fmt: skip
 
     def slot_by_slot(rows: Rows, values: Array, codes: Array, weights: Array) -> None:

@@ -24,7 +24,7 @@ CONTRACT_VERSION = 1
 NARROW = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 WIDE_POSITIONS = 1 << 22
 WIDE_LOCATIONS = 1 << 32
-INDEPENDENT_ENTRIES = 1 << 24
+INDEPENDENT_ENTRIES = 1 << 22
 DIRECTIONS = 1 << 16
 
 # purposes of streams

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._sketch import sketch
-from ._threads import thread_count
+from ._sketch import require_finite, sketch
 from ._validation import as_matrix
 from .errors import DataError, ParameterError
 from .recipe import Recipe
@@ -71,7 +70,8 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import LinearSVC
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = make_pipeline(ck.CoREHasher(n_hashes=512, random_state=0), LinearSVC(random_state=0))
+    >>> hasher = ck.CoREHasher(n_hashes=512, random_state=0)
+    >>> model = make_pipeline(hasher, LinearSVC(random_state=0))
     >>> round(model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
     0.94
     """
@@ -98,12 +98,12 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> "CoREHasher":
-        """Note the number of columns and the seed; the values of X do not matter."""
-        thread_count(self.n_jobs)
+        """Note the number of columns and the seed; of the values, only that they are finite."""
         matrix = as_matrix(X)
         validate_data(self, X, skip_check_array=True)
         if matrix.shape[0] == 0:
             raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
+        require_finite(matrix, self.n_jobs)
         recipe = Recipe(
             kernel=self.kernel,
             n_hashes=self.n_hashes,
@@ -125,7 +125,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         --------
         >>> import corekernels as ck
         >>> ck.CoREHasher("core2", 16, random_state=0).fit([[1.0, 2.0]]).sketch([[0.0, 3.0]]).codes
-        array([[1, 0, 0, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]], dtype=uint8)
+        array([[0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1]], dtype=uint8)
         """
         check_is_fitted(self)
         matrix = as_matrix(X)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,24 @@ class Signatures:
     def nbytes(self) -> int:
         """Bytes of all arrays together."""
         return sum(array.nbytes for array in self._arrays().values())
+
+    def narrow(self, n_bits: int) -> "Signatures":
+        """The same rows with fewer bits of each location, as if hashed that way.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2.0]]).sketch([[1.0, 2.0]])
+        >>> S.narrow(2).recipe.n_features
+        32
+        """
+        recipe = replace(self.recipe, n_bits=n_bits)
+        if self.recipe.n_bits is not None and n_bits > self.recipe.n_bits:
+            raise ParameterError(
+                f"n_bits: got {n_bits!r}, only {self.recipe.n_bits} were kept; hash again for more."
+            )
+        codes = (self.codes & self.codes.dtype.type(recipe.code_mask)).astype(recipe.code_type)
+        return replace(self, recipe=recipe, codes=codes)
 
     def to_csr(self, *, normalize: bool = True) -> sparse.csr_array:
         """Expanded rows for any linear model: n_hashes nonzeros among `recipe.n_features` columns.

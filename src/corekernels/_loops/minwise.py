@@ -8,9 +8,10 @@ column: where the column's slice of a table starts, or a mixed 64-bit number.
 import numpy as np
 from numba import njit
 
-from .mixing import step
+from .mixing import mix_columns, step
 
 _TILE = 2048  # slots whose running minima stay in the L1 cache beside the table
+_EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
 
 
@@ -136,62 +137,72 @@ def mixed_values(indptr, mixed, weights, mask, scratch, out, out_values):
         begin, end = indptr[row] - offset, indptr[row + 1] - offset
         if begin == end:
             continue
-        scratch[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-        values = out_values[row]
+        scratch[:] = _EMPTY
         for p in range(begin, end):
-            state = mixed[p]
-            weight = weights[p]
             for j in range(n_slots):
-                location = step(state, j)
-                nearer = location < scratch[j]
-                scratch[j] = location if nearer else scratch[j]
-                values[j] = weight if nearer else values[j]
+                scratch[j] = min(scratch[j], step(mixed[p], j))
+        for p in range(begin, end if out_values.shape[0] > 0 else begin):
+            for j in range(n_slots):
+                if step(mixed[p], j) == scratch[j]:
+                    out_values[row, j] = weights[p]
         for j in range(n_slots):
             out[row, j] = (scratch[j] >> np.uint64(32)) & mask
 
 
 @njit(nogil=True, cache=True)
-def binned_values(indptr, mixed, weights, key, mask, minima, holder, filled, out, out_values):
+def binned_values(
+    indptr, indices, weights, key, probe_key, mask, scratch, bins, held, filled, out, out_values
+):
     """One-permutation hashing with optimal densification (Shrivastava 2017).
 
     Each nonzero falls into one of k bins by the high half of its mix, and the lowest
     low half of a bin is its location. An empty bin copies the first filled bin of a
     random sequence of its own: `_PROBES` draws, then all bins in a random order.
+    A bin holds the location and, below it, which of the row's nonzeros it came from.
+    Without rows in `out_values` only the codes are wanted.
     """
     offset = indptr[0]
-    n_slots = out.shape[1]
+    n_slots = np.uint64(out.shape[1])
+    half = np.uint64(32)
+    low = np.uint64(0xFFFFFFFF)
     for row in range(indptr.shape[0] - 1):
-        begin, end = indptr[row] - offset, indptr[row + 1] - offset
-        if begin == end:
+        columns = indices[indptr[row] - offset : indptr[row + 1] - offset]
+        values = weights[indptr[row] - offset : indptr[row + 1] - offset]
+        if columns.shape[0] == 0:
             continue
-        holder[:] = -1
+        bins[:] = _EMPTY
+        for first in range(0, columns.shape[0], scratch.shape[0]):
+            tile = columns[first : first + scratch.shape[0]]
+            mix_columns(tile, key, scratch)
+            for p in range(tile.shape[0]):
+                place = ((scratch[p] >> half) * n_slots) >> half
+                bins[place] = min(bins[place], (scratch[p] << half) | np.uint64(first + p))
         n_filled = 0
-        for p in range(begin, end):
-            bin_ = np.int64(((mixed[p] >> np.uint64(32)) * np.uint64(n_slots)) >> np.uint64(32))
-            location = mixed[p] & np.uint64(0xFFFFFFFF)
-            if holder[bin_] < 0:
-                filled[n_filled] = bin_
-                n_filled += 1
-            if holder[bin_] < 0 or location < minima[bin_]:
-                minima[bin_] = location
-                holder[bin_] = p
-        for j in range(n_slots):
-            source = j
-            if holder[j] < 0:
-                source = _filled_bin(j, key, holder, filled[:n_filled])
-            out[row, j] = minima[source] & mask
-            out_values[row, j] = weights[holder[source]]
+        for j in range(bins.shape[0]):
+            filled[n_filled] = j
+            n_filled += bins[j] != _EMPTY
+        for j in range(bins.shape[0]):
+            held[j] = bins[j]
+            if bins[j] == _EMPTY:
+                held[j] = bins[_filled_bin(j, probe_key, bins, filled[:n_filled])]
+        codes = out[row]
+        for j in range(held.shape[0]):
+            # mixed with the slot: copies of one bin do not collide by chance all at once
+            codes[j] = (step(held[j] >> half, j) >> half) & mask
+        if out_values.shape[0] > 0:
+            for j in range(held.shape[0]):
+                out_values[row, j] = values[held[j] & low]
 
 
 @njit(nogil=True, cache=True)
-def _filled_bin(j, key, holder, filled):
+def _filled_bin(j, key, bins, filled):
     """The first filled bin in the random sequence of bin j."""
     state = step(key, j)
-    n_slots = np.uint64(holder.shape[0])
+    n_slots = np.uint64(bins.shape[0])
     for probe in range(_PROBES):
-        bin_ = np.int64(((step(state, probe) >> np.uint64(32)) * n_slots) >> np.uint64(32))
-        if holder[bin_] >= 0:
-            return bin_
+        place = ((step(state, probe) >> np.uint64(32)) * n_slots) >> np.uint64(32)
+        if bins[place] != _EMPTY:
+            return np.int64(place)
     best, lowest = filled[0], step(state, _PROBES + filled[0])
     for q in range(1, filled.shape[0]):
         rank = step(state, _PROBES + filled[q])

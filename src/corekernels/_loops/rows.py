@@ -19,14 +19,19 @@ def inspect_rows(indptr, indices, data, n_columns):
     for p in range(values.shape[0]):
         unfit += not (abs(values[p]) <= largest)
         zeros += values[p] == 0
-    for p in range(columns.shape[0]):
-        outside += (columns[p] < 0) | (columns[p] >= n_columns)
     for p in range(1, columns.shape[0]):
         falls += columns[p] <= columns[p - 1]
     for row in range(1, indptr.shape[0] - 1):  # columns may fall from one row to the next
         p = indptr[row]
         if begin < p < indptr[row + 1]:
             falls -= indices[p] <= indices[p - 1]
+    if falls == 0:  # in order: the ends of each row tell
+        for row in range(indptr.shape[0] - 1):
+            if indptr[row] < indptr[row + 1]:
+                outside += (indices[indptr[row]] < 0) | (indices[indptr[row + 1] - 1] >= n_columns)
+    else:
+        for p in range(columns.shape[0]):
+            outside += (columns[p] < 0) | (columns[p] >= n_columns)
     return (
         NOT_FINITE * (unfit != 0)
         | ZERO * (zeros != 0)
@@ -87,6 +92,8 @@ def unit_values(indptr, data, out):
     for row in range(indptr.shape[0] - 1):
         values = data[indptr[row] : indptr[row + 1]]
         units = out[indptr[row] - offset : indptr[row + 1] - offset]
+        if values.shape[0] == 0:
+            continue
         scale = 1.0
         squares = _sum_of_squares(values, scale)
         if not 1e-200 < squares < 1e200:

@@ -25,7 +25,7 @@ def variance_core1(
     2 shared_squares for +-1; p = C1 + (1 - C2) R. With whole locations this is the
     paper's [(1 + 2 rho^2) R - rho^2 R^2] / k.
 
-    >>> round(variance_core1(0.5, 0.5, 100), 6)
+    >>> round(float(variance_core1(0.5, 0.5, 100)), 6)
     0.006875
     """
     moment = 1 + 2 * np.square(rho) - (2 * shared_squares if projection == "rademacher" else 0)
@@ -43,7 +43,7 @@ def variance_core2(
     With b bits, slots that collide by chance add their second moment, which is 1 a
     slot: (C1 - C2 R) / k, up to terms of the order of its square.
 
-    >>> variance_core2(1.0, 4, 4, 4, 0.25, 100)     # one binary row with itself
+    >>> float(variance_core2(1.0, 4, 4, 4, 0.25, 100))  # one binary row with itself
     0.0
     """
     union = f1 + f2 - a

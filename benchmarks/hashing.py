@@ -1,0 +1,197 @@
+"""Hashing against the fastest MinHash library, the most used one, and plain projections.
+
+    python benchmarks/hashing.py
+
+Peers: rensa and datasketch (minima only), SciPy and scikit-learn (projections only); all see
+the same rows in the same run, on two threads where they can use them. Ours is the whole public
+call `sketch(X)`, checks included. Prints ratios and writes benchmarks/results/hashing.json.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import measure
+import numpy as np
+import rensa
+from datasketch import MinHash
+from scipy import sparse
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
+
+import corekernels as ck
+
+SEED = 0
+RESULTS = Path(__file__).parent / "results" / "hashing.json"
+# rows, nonzeros a row, columns, hashes
+CASES = {
+    "images, k = 1024": (12_000, 150, 784, 1024),
+    "images, k = 4096": (12_000, 150, 784, 4096),
+    "text, k = 1024": (20_000, 75, 47_236, 1024),
+}
+
+
+def random_rows(n_rows: int, length: int, n_columns: int) -> sparse.csr_array:
+    """Rows of equal length, columns drawn evenly, values uniform."""
+    rng = np.random.default_rng(SEED)
+    rows = [np.sort(rng.choice(n_columns, length, replace=False)) for _ in range(n_rows)]
+    values = rng.random(n_rows * length, np.float32) + np.float32(0.1)
+    indices = np.concatenate(rows).astype(np.int32)
+    indptr = np.arange(0, n_rows * length + 1, length)
+    return sparse.csr_array((values, indices, indptr), shape=(n_rows, n_columns))
+
+
+def tokens(X: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """The rows as rensa takes them: one 64-bit hash a nonzero, and where rows begin."""
+    return X.indices.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15), X.indptr.astype(np.uint64)
+
+
+def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict[str, object]:
+    """Times of one case and the ratios that matter."""
+    n_rows, length, n_columns, k = case
+    X = random_rows(n_rows, length, n_columns)
+    hashed, starts = tokens(X)
+    few = X[: max(20, 200 * 1024 // k // 4)]
+    sets = [few.indices[a:b].tolist() for a, b in zip(few.indptr, few.indptr[1:], strict=False)]
+    R = np.random.default_rng(SEED).normal(size=(n_columns, k)).astype(np.float32)
+    sample = X[: n_rows // 10]
+    contenders = {
+        kernel: ck.CoREHasher(kernel, k, random_state=SEED, n_jobs=threads).fit(X).sketch
+        for kernel in ("resemblance", "core2", "core1")
+    }
+    ours = {name: (lambda sketch=sketch: sketch(X)) for name, sketch in contenders.items()}
+    dense = GaussianRandomProjection(k, random_state=SEED).fit(sample)
+    thin = SparseRandomProjection(k, random_state=SEED).fit(sample)
+    peers = {
+        "rensa": lambda: rensa.RMinHash.digest_matrix_from_flat_token_hashes(hashed, starts, k, 1),
+        "datasketch, few rows": lambda: MinHash.bulk(sets, num_perm=k, hashfunc=int),
+        "scipy, a tenth": lambda: sample @ R,
+        "GaussianRandomProjection, a tenth": lambda: dense.transform(sample),
+        "SparseRandomProjection, a tenth": lambda: thin.transform(sample),
+    }
+    times = measure.interleaved(ours | peers, repeats)
+    best = {name: entry["best"] for name, entry in times.items()}
+    updates = X.nnz * k
+    datasketch = best["datasketch, few rows"] * n_rows / few.shape[0]
+    return {
+        "seconds": times,
+        "billion_updates_per_second": {
+            name: round(updates / best[name] / 1e9, 1) for name in (*ours, "rensa")
+        },
+        "times_faster": {
+            "resemblance_than_rensa": round(best["rensa"] / best["resemblance"], 2),
+            "core2_than_rensa": round(best["rensa"] / best["core2"], 2),
+            "core1_than_rensa": round(best["rensa"] / best["core1"], 2),
+            "resemblance_than_datasketch": round(datasketch / best["resemblance"]),
+            "core2_than_datasketch": round(datasketch / best["core2"]),
+            "core1_than_scipy": round(10 * best["scipy, a tenth"] / best["core1"], 1),
+            "core1_than_GaussianRandomProjection": round(
+                10 * best["GaussianRandomProjection, a tenth"] / best["core1"], 1
+            ),
+            "core1_than_SparseRandomProjection": round(
+                10 * best["SparseRandomProjection, a tenth"] / best["core1"], 1
+            ),
+        },
+        "limit": limit(best, updates, threads),
+    }
+
+
+def limit(best: dict[str, float], updates: int, threads: int) -> dict[str, object]:
+    """How far from the vector units' limit the minima run.
+
+    An update is one 16-bit load and minimum (resemblance) or one 32-bit load and multiply-add
+    (core1's projections). What the caches can deliver is measured here by adding up arrays
+    that stay in the first-level cache, and the table's size of 256 KB that does not.
+    """
+    small, large = np.ones(8192, np.uint16), np.ones(1 << 16, np.float32)
+    reads = measure.interleaved(
+        {
+            "small": lambda: [np.minimum.reduce(small) for _ in range(4000)],
+            "large": lambda: [np.maximum.reduce(large) for _ in range(500)],
+        },
+        5,
+    )
+    l1 = 4000 * small.size / reads["small"]["best"] / 1e9
+    l2 = 500 * large.size / reads["large"]["best"] / 1e9
+    return {
+        "one_thread_reads_of_uint16_from_l1_billion_per_second": round(l1, 1),
+        "one_thread_reads_of_float32_from_l2_billion_per_second": round(l2, 1),
+        "minima_share_of_it": round(updates / best["resemblance"] / 1e9 / (threads * l1), 2),
+        "projections_share_of_it": round(
+            updates / (best["core1"] - best["resemblance"]) / 1e9 / (threads * l2), 2
+        ),
+    }
+
+
+def on_long_rows(repeats: int, threads: int) -> dict[str, object]:
+    """One-permutation hashing of rows of 5,000 nonzeros against rensa's bucketed sketch."""
+    X = random_rows(2_000, 5_000, 1_000_000)
+    hashed, starts = tokens(X)
+    k = 1024
+    hasher = ck.CoREHasher(
+        "resemblance", k, scheme="one-permutation", random_state=SEED, n_jobs=threads
+    ).fit(X)
+    rho = rensa.RMinHash.digest_matrix_from_flat_token_hashes_rho
+    times = measure.interleaved(
+        {
+            "one-permutation": lambda: hasher.sketch(X),
+            "rensa_rho": lambda: rho(hashed, starts, k, 1),
+        },
+        repeats,
+    )
+    faster = times["rensa_rho"]["best"] / times["one-permutation"]["best"]
+    return {"seconds": times, "times_faster_than_rensa_rho": round(faster, 2)}
+
+
+def at_start() -> dict[str, object]:
+    """Seconds of a first call with nothing compiled, and of a second process."""
+    code = (
+        "import time; start = time.perf_counter()\n"
+        "import sys, numpy as np, corekernels as ck\n"
+        "imported = time.perf_counter() - start\n"
+        "X = np.random.default_rng(0).poisson(0.2, (100, 784)).astype(np.float32)\n"
+        "ck.CoREHasher(sys.argv[1], 256, random_state=0).fit(X).sketch(X)\n"
+        "print(imported, time.perf_counter() - start)"
+    )
+    result = {}
+    for kernel in ("resemblance", "core1", "core2"):
+        with tempfile.TemporaryDirectory() as cache:
+            env = os.environ | {"NUMBA_CACHE_DIR": cache}
+            for name in ("first_ever", "second_process"):
+                run = subprocess.run(
+                    [sys.executable, "-c", code, kernel],
+                    env=env, capture_output=True, text=True, check=True,
+                )  # fmt: skip
+                imports, whole = map(float, run.stdout.split())
+                result[f"{kernel}_{name}"] = round(whole, 2)
+                result["imports"] = round(imports, 2)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # rensa's pool
+    found: dict[str, object] = {
+        "machine": measure.machine(),
+        "settings": vars(args) | {"seed": SEED, "load_average_at_start": os.getloadavg()[0]},
+        "start_seconds": at_start(),
+    }
+    for name, case in CASES.items():
+        found[name] = on_rows(case, args.repeats, args.threads)
+        print(name, json.dumps(found[name]["times_faster"], indent=1))
+    found["rows of 5,000 nonzeros"] = on_long_rows(args.repeats, args.threads)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

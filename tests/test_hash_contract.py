@@ -1,0 +1,215 @@
+"""Hashing depends on the recipe alone, and version 1 of the contract stands still."""
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import corekernels as ck
+from corekernels import _sketch, _tables
+from corekernels._validation import as_matrix
+
+SCHEMES = ("circulant", "independent", "one-permutation")
+KERNELS = ("resemblance", "core1", "core2")
+
+
+def hash_rows(X, n_jobs=1, **recipe):
+    recipe = ck.Recipe(**{"n_hashes": 50, "seed": 7, "n_columns": X.shape[1], **recipe})
+    return _sketch.sketch(as_matrix(X), recipe, n_jobs)
+
+
+def assert_equal(S, T):
+    assert S.recipe == T.recipe
+    np.testing.assert_array_equal(S.codes, T.codes)
+    np.testing.assert_array_equal(S.lengths, T.lengths)
+    if S.weights is not None:
+        np.testing.assert_array_equal(S.weights, T.weights)
+    if S.sums is not None:
+        np.testing.assert_array_equal(S.sums, T.sums)
+
+
+@pytest.fixture(params=[100, 30_000, 10**6], ids=["few", "many", "wide"])
+def X(request):
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(request.param, rng.integers(0, 60), replace=False) for _ in range(60)]
+    indptr = np.cumsum([0] + [len(row) for row in rows])
+    values = rng.normal(size=indptr[-1])
+    return sparse.csr_array((values, np.concatenate(rows), indptr), shape=(60, request.param))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_whole_equals_row_by_row_equals_shuffled(X, kernel, scheme, monkeypatch):
+    whole = hash_rows(X, kernel=kernel, scheme=scheme)
+    one_by_one = ck.concatenate(
+        [hash_rows(X[i : i + 1], kernel=kernel, scheme=scheme) for i in range(X.shape[0])]
+    )
+    assert_equal(whole, one_by_one)
+    order = np.random.default_rng(1).permutation(X.shape[0])
+    assert_equal(whole[order], hash_rows(X[order], kernel=kernel, scheme=scheme))
+    monkeypatch.setattr(_sketch, "_BLOCK_NONZEROS", 100)
+    for n_jobs in (1, 2, 7, 100):
+        assert_equal(whole, hash_rows(X, n_jobs, kernel=kernel, scheme=scheme))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_container_does_not_matter(kernel, scheme):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, (20, 40)) * rng.normal(size=(20, 40))
+    expected = hash_rows(sparse.csr_array(X), kernel=kernel, scheme=scheme)
+    messy = sparse.csr_array(X)
+    messy.indices = messy.indices.astype(np.int64)
+    messy.indptr = messy.indptr.astype(np.int64)
+    messy.data, messy.indices = messy.data.copy(), messy.indices.copy()
+    for start, stop in zip(messy.indptr[:-1], messy.indptr[1:], strict=True):
+        messy.data[start:stop] = messy.data[start:stop][::-1].copy()
+        messy.indices[start:stop] = messy.indices[start:stop][::-1].copy()
+    for other in (X, sparse.csc_matrix(X), sparse.coo_array(X), messy):
+        assert_equal(expected, hash_rows(other, kernel=kernel, scheme=scheme))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("n_bits", [1, 5, 8, 9, 16])
+def test_fewer_bits_are_a_part_of_the_whole(X, scheme, n_bits):
+    whole = hash_rows(X, scheme=scheme, n_bits=None)
+    assert_equal(whole.narrow(n_bits), hash_rows(X, scheme=scheme, n_bits=n_bits))
+    assert_equal(hash_rows(X, scheme=scheme, n_bits=16).narrow(n_bits), whole.narrow(n_bits))
+
+
+def test_every_part_of_a_recipe_matters(X):
+    first = hash_rows(X, n_bits=None)
+    assert not np.array_equal(first.codes, hash_rows(X, n_bits=None, seed=8).codes)
+    for scheme in SCHEMES[1:]:
+        assert not np.array_equal(first.codes, hash_rows(X, n_bits=None, scheme=scheme).codes)
+    other = hash_rows(X, n_bits=None, projection="rademacher")
+    np.testing.assert_array_equal(first.codes, other.codes)
+    assert not np.allclose(first.weights, other.weights)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_hashes", [1, 3, 64, 1000])
+@pytest.mark.parametrize("n_columns", [1, 2, 65, 2**31 + 11, 2**62])
+def test_any_number_of_hashes_and_columns(kernel, scheme, n_hashes, n_columns):
+    columns = np.array([0, n_columns - 1, n_columns // 2])
+    X = sparse.csr_array(
+        (np.array([1.0, -2.0, 3.0]), columns, np.array([0, 1, 3, 3])), shape=(3, n_columns)
+    )
+    S = hash_rows(X, kernel=kernel, scheme=scheme, n_hashes=n_hashes, n_columns=n_columns)
+    assert S.codes.shape == (3, n_hashes)
+    assert not S.codes[2].any()
+    K = S.estimate()
+    assert np.isfinite(K).all()
+    if kernel == "resemblance":
+        np.testing.assert_allclose(np.diag(K), [1, 1, 0], atol=1e-6)
+
+
+def test_core2_values_come_from_the_row():
+    rng = np.random.default_rng(0)
+    for n_columns in (300, 10**6):
+        X = sparse.random_array((5, n_columns), density=20 / n_columns, format="csr", rng=rng)
+        for scheme in SCHEMES:
+            S = hash_rows(X, kernel="core2", scheme=scheme)
+            for row in range(5):
+                stored = X[[row]].data
+                unit = stored / np.linalg.norm(stored) * np.sqrt(len(stored))
+                assert np.isin(S.weights[row].round(4), unit.astype(np.float32).round(4)).all()
+
+
+def test_projections_are_the_table_s():
+    """core1 weights, restated densely from the tables."""
+    X = np.random.default_rng(0).normal(size=(4, 30))
+    recipe = ck.Recipe(n_hashes=20, seed=3, n_columns=30)
+    (bank,) = _tables.projection_slices(recipe)
+    columns = np.arange(30, dtype=np.int32)
+    starts = bank.starts_of(columns)
+    R = np.array([bank.table[s : s + 20] for s in starts])
+    signs = _tables.signed(recipe, columns, np.ones(30, np.float32))
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    expected = (unit * signs) @ R
+    np.testing.assert_allclose(hash_rows(X, n_hashes=20, seed=3).weights, expected, atol=1e-5)
+
+
+def test_minima_are_the_table_s():
+    X = sparse.random_array((5, 70), density=0.2, format="csr", rng=np.random.default_rng(0))
+    for scheme in ("circulant", "independent"):
+        recipe = ck.Recipe("resemblance", 200, None, scheme, seed=3, n_columns=70)
+        locations = np.hstack(
+            [
+                [
+                    bank.table[s : s + bank.last - bank.first]
+                    for s in bank.starts_of(np.arange(70, dtype=np.int32))
+                ]
+                for bank in _tables.minwise_slices(recipe)
+            ]
+        )
+        assert all(sorted(column) == list(range(70)) for column in locations.T)
+        expected = [locations[X[[row]].indices].min(axis=0) for row in range(5)]
+        S = hash_rows(X, kernel="resemblance", n_hashes=200, n_bits=None, scheme=scheme, seed=3)
+        np.testing.assert_array_equal(S.codes, expected)
+
+
+def test_random_numbers_are_standard():
+    for projection, fourth in (("gaussian", 3), ("rademacher", 1)):
+        numbers = _tables.random_numbers(projection).astype(float)
+        assert numbers.mean() == pytest.approx(0, abs=1e-7)
+        assert numbers.var() == pytest.approx(1, abs=1e-6)
+        assert (numbers**4).mean() == pytest.approx(fourth, rel=1e-3)
+
+
+# three rows over few columns, and the same over columns beyond 2^31: first codes of the second
+# row, a checksum of all codes, and the sum of the magnitudes of all weights
+GOLDEN_VALUES = [
+    ([8, 18, 28, 16], 1912333454, 164.121),
+    ([8, 18, 28, 16], 1912333454, 172.658),
+    ([30, 32, 7, 17], 438594993, 147.23),
+    ([30, 32, 7, 17], 438594993, 169.013),
+    ([254, 239, 134, 188], 3017381109, 164.121),
+    ([254, 239, 134, 188], 3017381109, 163.981),
+    ([8, 252, 73, 206], 2016027594, 166.638),
+    ([8, 252, 73, 206], 2016027594, 152.265),
+    ([77, 234, 255, 76], 4037201404, 171.964),
+    ([77, 234, 255, 76], 4037201404, 170.706),
+    ([254, 210, 70, 188], 1959708574, 166.638),
+    ([254, 210, 70, 188], 1959708574, 169.188),
+    ([8, 18, 28, 16], 1912333454, 174.961),
+    ([582812936, 460898556, 127197257, 1436958670], 1812023706, None),
+    ([15752, 11973, 25722, 4533], 2915756064, None),
+]
+
+
+def golden_rows(n_columns):
+    columns = np.array([0, 5, 9, 5, 9, 60, n_columns - 1])
+    values = np.array([1.0, 2.0, -3.0, 0.5, 4.0, 1.0, 2.0])
+    return sparse.csr_array((values, columns, np.array([0, 3, 7, 7])), shape=(3, n_columns))
+
+
+def golden_cases():
+    base = ck.Recipe("core1", 100, 8, "circulant", "gaussian", 42, 100)
+    for n_columns in (100, 2**40):
+        for scheme in SCHEMES:
+            for kernel in ("core1", "core2"):
+                yield replace(base, scheme=scheme, kernel=kernel, n_columns=n_columns)
+    yield replace(base, projection="rademacher")
+    yield replace(base, kernel="resemblance", n_bits=None, n_columns=2**40)
+    yield replace(base, kernel="resemblance", n_bits=16, n_columns=50_000, seed=2**63)
+
+
+def fingerprint(recipe):
+    S = _sketch.sketch(as_matrix(golden_rows(recipe.n_columns)), recipe, 1)
+    total = None if S.weights is None else round(float(np.abs(S.weights).sum()), 3)
+    codes = S.codes.astype(f"<u{S.codes.itemsize}")
+    return S.codes[1, :4].tolist(), zlib.crc32(codes.tobytes()), total
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"), list(zip(golden_cases(), GOLDEN_VALUES, strict=True))
+)
+def test_golden_vectors(recipe, expected):
+    codes, checksum, total = fingerprint(recipe)
+    assert (codes, checksum) == expected[:2]
+    if total is not None:
+        assert total == pytest.approx(expected[2], rel=1e-5)

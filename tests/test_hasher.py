@@ -1,0 +1,224 @@
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.kernel_approximation import PolynomialCountSketch
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.random_projection import SparseRandomProjection
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import corekernels as ck
+from corekernels.errors import DataError, ParameterError
+
+X, y = load_digits(return_X_y=True)
+KERNELS = ("resemblance", "core1", "core2")
+
+
+@parametrize_with_checks([ck.CoREHasher(n_hashes=64, random_state=0), ck.CoREHasher()])
+def test_scikit_learn_s_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_bits", [1, 8, 16])
+def test_transform_has_k_nonzeros_a_row(kernel, n_bits):
+    rows = sparse.csr_array(X[:30].astype(np.float32))
+    rows.data[rows.indptr[4] : rows.indptr[5]] = 0
+    Z = ck.CoREHasher(kernel, 32, n_bits=n_bits, random_state=0).fit_transform(rows)
+    assert isinstance(Z, sparse.csr_array)
+    assert Z.dtype == np.float32
+    assert Z.shape == (30, 32 * 2**n_bits)
+    np.testing.assert_array_equal(np.diff(Z.indptr), np.where(np.arange(30) == 4, 0, 32))
+    np.testing.assert_allclose(np.sqrt(Z.multiply(Z).sum(axis=1)), np.arange(30) != 4, atol=1e-6)
+    slots = Z.indices.reshape(-1, 32) // 2**n_bits
+    np.testing.assert_array_equal(slots, np.broadcast_to(np.arange(32), slots.shape))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
+def test_inner_products_are_the_estimates(kernel, scheme):
+    hasher = ck.CoREHasher(
+        kernel, 128, n_bits=None, scheme=scheme, normalize=False, random_state=0
+    ).fit(X)
+    Z = hasher.transform(X[:40])
+    K = hasher.sketch(X[:40]).estimate()
+    for i, j in [(0, 0), (0, 10), (3, 17), (20, 39)]:
+        assert Z[[i]].multiply(Z[[j]]).sum() == pytest.approx(K[i, j], abs=1e-5)
+
+
+def test_wide_features_have_wide_indices():
+    rows = sparse.csr_array(np.eye(3, 10))
+    Z = ck.CoREHasher("core2", 2**16, n_bits=16, random_state=0).fit_transform(rows)
+    assert Z.shape == (3, 2**32)
+    assert Z.indices.dtype == np.int64
+    assert Z.indices.max() >= 2**31
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(random_state=0),
+        SGDClassifier(random_state=0),
+        LogisticRegression(C=100, max_iter=500),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_pipelines_beat_the_linear_model(model):
+    train, test = slice(0, 900), slice(900, None)
+    pipeline = make_pipeline(ck.CoREHasher(n_hashes=512, random_state=0), model)
+    hashed = pipeline.fit(X[train], y[train]).score(X[test], y[test])
+    scaled = X / 16
+    plain = clone(model).fit(scaled[train], y[train]).score(scaled[test], y[test])
+    assert hashed > plain
+
+
+def test_grid_search():
+    pipeline = make_pipeline(ck.CoREHasher(n_hashes=16, random_state=0), LinearSVC(random_state=0))
+    grid = {
+        "corehasher__n_hashes": [4, 64],
+        "corehasher__n_bits": [1, 4],
+        "corehasher__kernel": list(KERNELS),
+    }
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X[:300], y[:300])
+    assert search.best_params_["corehasher__n_hashes"] == 64
+
+
+def test_seeds():
+    first = ck.CoREHasher(n_hashes=16, random_state=5).fit(X)
+    assert first.seed_ == 5
+    again = clone(first).fit(X)
+    np.testing.assert_array_equal(first.sketch(X).codes, again.sketch(X).codes)
+    state = np.random.RandomState(0)
+    drawn = [ck.CoREHasher(random_state=state).fit(X).seed_ for _ in range(2)]
+    assert drawn[0] != drawn[1]
+    assert ck.CoREHasher().fit(X).seed_ != ck.CoREHasher().fit(X).seed_
+
+
+def test_pickle():
+    hasher = ck.CoREHasher(n_hashes=16, random_state=0).fit(X)
+    loaded = pickle.loads(pickle.dumps(hasher))
+    np.testing.assert_array_equal(loaded.sketch(X).weights, hasher.sketch(X).weights)
+
+
+def test_names_of_features():
+    hasher = ck.CoREHasher(n_hashes=3, n_bits=2).fit(X)
+    names = hasher.get_feature_names_out()
+    assert names.tolist() == [f"corehasher{i}" for i in range(12)]
+    with pytest.raises(ParameterError, match="choose n_bits"):
+        ck.CoREHasher(n_bits=None).fit(X).get_feature_names_out()
+
+
+def test_set_output_is_that_of_other_sparse_transformers():
+    """Default output is the sparse matrix; pandas refuses it with scikit-learn's own message."""
+    rows = sparse.csr_array(X[:20])
+
+    def outcome(transformer, container):
+        try:
+            return type(transformer.set_output(transform=container).fit_transform(rows)).__name__
+        except ValueError as error:
+            return str(error).split("Use")[0]
+
+    ours = ck.CoREHasher(n_hashes=8, n_bits=1)
+    theirs = SparseRandomProjection(4)
+    assert outcome(ours, "default") == "csr_array"
+    assert outcome(ours, "pandas") == outcome(theirs, "pandas")
+    PolynomialCountSketch(n_components=4).set_output(transform="pandas").fit_transform(X[:5])
+
+
+def test_data_frames_and_feature_names():
+    frame = pd.DataFrame(X[:50], columns=[f"pixel{i}" for i in range(64)])
+    hasher = ck.CoREHasher(n_hashes=8, random_state=0).fit(frame)
+    assert hasher.feature_names_in_[3] == "pixel3"
+    np.testing.assert_array_equal(
+        hasher.sketch(frame).codes,
+        ck.CoREHasher(n_hashes=8, random_state=0).fit(X).sketch(X[:50]).codes,
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        hasher.transform(frame.rename(columns={"pixel3": "dot"}))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_hashes": 0}, "n_hashes: got 0; give an integer from 1"),
+        ({"n_hashes": -3}, "n_hashes: got -3"),
+        ({"n_hashes": 2.5}, r"n_hashes: got 2\.5; give an integer"),
+        ({"n_bits": 0}, "n_bits: got 0; give an integer from 1 to 16"),
+        ({"n_bits": 17}, "n_bits: got 17"),
+        ({"kernel": "rbf"}, "kernel: got 'rbf'; choose one of resemblance, core1, core2"),
+        ({"scheme": "magic"}, "scheme: got 'magic'; choose one of circulant"),
+        ({"projection": "sparse"}, "projection: got 'sparse'; choose one of gaussian"),
+        ({"random_state": -1}, "seed: got -1"),
+        ({"n_jobs": 0}, "n_jobs: got 0"),
+    ],
+)
+def test_parameters_are_checked_in_fit(parameters, message):
+    hasher = ck.CoREHasher(**parameters)
+    with pytest.raises(ParameterError, match=message):
+        hasher.fit(X)
+
+
+def test_rows_are_checked():
+    hasher = ck.CoREHasher(n_hashes=4, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="X has 63 features, but CoREHasher is expecting 64"):
+        hasher.sketch(X[:, 1:])
+    bad = X[:2000].copy()
+    bad[1234, 5] = np.nan
+    with pytest.raises(DataError, match="X: row 1234 contains NaN"):
+        hasher.sketch(bad)
+    with pytest.raises(DataError, match="X: row 1234 contains NaN"):
+        hasher.transform(sparse.csr_array(bad))
+    bad[1234, 5] = -np.inf
+    with pytest.raises(DataError, match="X: row 1234 contains infinity"):
+        hasher.sketch(bad)
+
+
+MEASURE = """
+import resource, numpy as np
+from scipy import sparse
+import corekernels as ck
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+def mapped(name, array):
+    np.save(name, array)
+    return np.load(name, mmap_mode="r")
+
+rng = np.random.default_rng(0)
+n, f, D = 40_000, 100, 50_000
+indices = np.sort(rng.integers(0, D // f, (n, f)) + np.arange(f) * (D // f), axis=1)
+X = sparse.csr_array((n, D), dtype=np.{dtype})
+X.indptr = np.arange(0, n * f + 1, f)
+X.indices = mapped("indices.npy", indices.reshape(-1).astype(np.{index}))
+X.data = mapped("data.npy", np.ones(n * f, np.{dtype}))
+del indices
+hasher = ck.CoREHasher("{kernel}", 64, random_state=0).fit(X)
+small = sparse.csr_array((X.data[:1000], X.indices[:1000], X.indptr[:11]), shape=(10, D))
+hasher.sketch(small)              # compiled, tables made
+ballast = np.ones(10_000_000)     # the peak so far is the set-up's: rise above it
+before = peak()
+S = hasher.sketch(X)
+print(peak() - before - S.nbytes, X.data.nbytes + X.indices.nbytes)
+"""
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("index", "dtype"), [("int32", "float32"), ("int64", "float64")])
+def test_memory_mapped_rows_are_not_copied(kernel, index, dtype, tmp_path):
+    """Resident pages of the map itself count against the limit, so this is strict."""
+    code = MEASURE.format(kernel=kernel, index=index, dtype=dtype)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    above, input_bytes = map(int, run.stdout.split())
+    assert above <= 64e6 + input_bytes

@@ -311,10 +311,11 @@ def main():
     if unknown:
         sys.exit(f"unknown part {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
     data = ck.datasets.m_rotate(12_000, 20_000, seed=SEED)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for part in parts:
         print(f"--- {part}", flush=True)
-        results[part] = globals()[part](data)
+        found = globals()[part](data)
+        results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        results[part] = found
         results["about"] = {
             "seed": SEED,
             "machine": platform.machine(),

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from sklearn.kernel_approximation import Nystroem
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
@@ -248,6 +248,23 @@ def quietly(model, S, y):
         return model.fit(S, y)
 
 
+class WholeNystroem(TransformerMixin, BaseEstimator):
+    """Nystroem's features of exact core1, block by block: scikit-learn's calls once a pair."""
+
+    def __init__(self, n_components):
+        self.n_components = n_components
+
+    def fit(self, X, y=None):
+        rows = np.random.default_rng(SEED).permutation(len(X))[: self.n_components]
+        self.basis_ = X[rows]
+        values, vectors = np.linalg.eigh(ck.core1(self.basis_).astype(np.float64))
+        self.root_ = vectors / np.sqrt(np.maximum(values, 1e-12))
+        return self
+
+    def transform(self, X):
+        return ck.core1(X, self.basis_) @ self.root_
+
+
 def table(data):
     """Accuracy and time for three kernels and three k, beside exact kernels and Nystroem."""
     X, y, X_test, y_test = data
@@ -288,10 +305,9 @@ def table(data):
     took, exact = timed(lambda: SVC(kernel=ck.core1, C=10).fit(X, y))
     scoring, accuracy = timed(lambda: exact.score(X_test, y_test))
     note("SVC, exact core1", took, scoring, accuracy)
-    for m in (256, 1024, 2048):
+    for m in (256, 1024):
         model = make_pipeline(
-            Nystroem(kernel=ck.core1, n_components=m, random_state=SEED),
-            LinearSVC(C=10, dual=False, random_state=SEED),
+            WholeNystroem(m), LinearSVC(C=10, dual=False, tol=1e-3, random_state=SEED)
         )
         took, _ = timed(lambda: model.fit(X, y))  # noqa: B023
         scoring, accuracy = timed(lambda: model.score(X_test, y_test))  # noqa: B023

@@ -9,7 +9,7 @@ from corekernels.errors import DataError, ParameterError
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([CoRERegressor()])
+@parametrize_with_checks([CoRERegressor(n_hashes=256)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

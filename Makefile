@@ -9,7 +9,7 @@ demo: .venv/core
 
 test: lint
 	$(BIN)/pytest -q $(COVERAGE)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/test_loops.py $(COVERAGE) --cov-append
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/test_loops.py tests/test_descent_loops.py $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
 test-all: .venv/test
@@ -23,6 +23,7 @@ lint: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/learning.py
 
 # Each stamp is an installation: made again only when pyproject.toml has changed.
 .venv/bin/python:

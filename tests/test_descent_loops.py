@@ -56,14 +56,13 @@ def test_scores_and_additions(rows, n_planes):
     intercepts = rng.normal(size=n_planes)
     which = np.array([8, 4, 0])
     out = np.empty((3, n_planes))
-    packed.score_rows(codes, weights, scales, which, planes, intercepts, out)
+    packed.score_rows(codes, weights, scales, which, planes, None, n_planes, intercepts, out)
     expected = np.einsum("ncj,cjp->np", X[which], dense) + intercepts
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
     steps = np.zeros(8, np.float32)
     steps[:n_planes] = rng.normal(size=n_planes)
-    packed.fetch_row(codes, weights, 2)
-    packed.add_row(codes, weights, 2, steps * scales[2], planes)
+    packed.add_row(codes, weights, 2, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)
 

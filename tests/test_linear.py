@@ -219,15 +219,15 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     expected = weights[far] * np.float32(duals[far, 0])
     np.testing.assert_allclose(near[codes[far], np.arange(k), 0], expected, rtol=1e-5)
     out = np.empty((1, 2))
-    packed.score_rows(codes, weights, scales, np.array([far]), near, np.zeros(2), out)
+    packed.score_rows(codes, weights, scales, np.array([far]), near, None, 2, np.zeros(2), out)
     assert out[0, 0] == pytest.approx(float(weights[far] @ expected), rel=1e-4)
 
     last = np.full((1, 4100), 2**16 - 1, np.uint16)
     steps = np.arange(8, dtype=np.float32)
-    packed.add_row(last, None, 0, steps, planes)
+    packed.add_row(last, None, 0, 0, steps, planes)
     np.testing.assert_array_equal(planes[-1], np.tile(steps, (4100, 1)))
     out, one = np.empty((1, 8)), np.ones(1, np.float32)
-    packed.score_rows(last, None, one, np.array([0]), planes, np.zeros(8), out)
+    packed.score_rows(last, None, one, np.array([0]), planes, None, 8, np.zeros(8), out)
     np.testing.assert_array_equal(out[0], 4100 * steps)
 
 

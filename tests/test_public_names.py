@@ -6,6 +6,7 @@ def test_public_names_are_the_intended_ones():
         "CoREClassifier",
         "CoREError",
         "CoREHasher",
+        "CoRERegressor",
         "Recipe",
         "Signatures",
         "concatenate",

@@ -6,6 +6,7 @@ from .errors import CoREError
 from .hasher import CoREHasher
 from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
 from .recipe import Recipe
+from .regressor import CoRERegressor
 from .signatures import Signatures, concatenate
 
 __version__ = "0.1.0.dev0"
@@ -14,6 +15,7 @@ __all__ = [
     "CoREClassifier",
     "CoREError",
     "CoREHasher",
+    "CoRERegressor",
     "Recipe",
     "Signatures",
     "concatenate",

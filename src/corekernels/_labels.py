@@ -65,6 +65,22 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     return labels
 
 
+def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Numbers to predict, one a row."""
+    if y is None:
+        raise DataError("y: requires y to be passed, but the target y is None; give one a row.")
+    try:
+        values: npt.NDArray[np.float64] = column_or_1d(y, dtype=np.float64, warn=True)
+    except ValueError as error:
+        raise DataError(f"y: {error}") from error
+    if len(values) != n_rows:
+        raise DataError(f"y: has {len(values)} values for {n_rows} rows; give one value a row.")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise DataError(f"y: row {row} contains NaN or infinity; fill or drop such rows first.")
+    return values
+
+
 def check_classes(classes: Any) -> npt.NDArray[Any]:
     """All classes of a stream, sorted."""
     known = np.unique(check_labels(classes, len(classes)))

@@ -119,9 +119,14 @@ class Planes:
     def score_into(self, packed: Packed, rows: npt.NDArray[np.int64], out: Array) -> None:
         """Write the values of some rows."""
         data = (packed.codes, packed.weights, packed.scales, read_only(rows))
-        for lanes, block in zip(lane_blocks(len(self.intercepts)), self.blocks, strict=True):
-            some = slice(lanes.start, lanes.stop)
-            score_rows(*data, read_only(block), read_only(self.intercepts[some]), out[:, some])
+        blocks = [read_only(block) for block in self.blocks]
+        lanes = lane_blocks(len(self.intercepts))
+        for i in range(0, len(blocks), 2):
+            first, last = lanes[i], lanes[min(i + 1, len(blocks) - 1)]
+            pair = blocks[i], (blocks[i + 1] if i + 1 < len(blocks) else None)
+            some = slice(first.start, last.stop)
+            intercepts = read_only(self.intercepts[some])
+            score_rows(*data, *pair, len(first), intercepts, out[:, some])
 
     def coefficients(self) -> npt.NDArray[np.float32]:
         """One row a plane, in the order of the columns of `Signatures.to_csr`."""

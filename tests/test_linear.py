@@ -1,6 +1,7 @@
 """Learning from signatures: LIBLINEAR on the expanded rows is the oracle."""
 
 import pickle
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import corekernels as ck
-from corekernels._hashed_linear import check_options, check_problem, read_lesson
 from corekernels._loops import descent, losses, packed
-from corekernels._one_vs_rest import as_planes, learn
 from corekernels.errors import DataError, ParameterError, RecipeMismatch
 from corekernels.linear import HashedLinearClassifier, c_path
+from corekernels.linear.classifier import check_options, check_problem, read_lesson
+from corekernels.linear.one_vs_rest import as_planes, learn
 
 N_TRAIN = 600
 LOSSES = ("squared_hinge", "hinge", "log_loss")
@@ -422,3 +423,10 @@ def test_conventions(digits, S):
     assert set(vars(clone(model))) == set(model.get_params())
     assert not model.__sklearn_tags__().input_tags.two_d_array
     assert is_classifier(model)
+
+
+def test_codes_that_no_hasher_makes_are_refused(S, digits):
+    narrow = S.narrow(4)
+    broken = replace(narrow, codes=np.full_like(narrow.codes, 16))
+    with pytest.raises(DataError, match="a code is 16, which 4 bits do not hold"):
+        HashedLinearClassifier().fit(broken, digits[1])

@@ -7,14 +7,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._descent import Block
-from ._hashed_linear import check_options, warn_unless_converged
-from ._labels import check_values, check_weights, require_positive
-from ._one_vs_rest import as_planes, learn, make_lesson
-from ._planes import pack
 from ._sketch import sketch
 from ._validation import as_matrix, read_only
 from .errors import DataError
+from .linear.classifier import check_options, warn_unless_converged
+from .linear.descent import Block
+from .linear.labels import check_values, check_weights, require_positive
+from .linear.one_vs_rest import as_planes, learn, make_lesson
+from .linear.planes import pack
 from .recipe import Recipe
 
 

@@ -12,8 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._descent import Outcome, State
-from ._labels import (
+from .._loops.packed import move_towards
+from .._threads import thread_count
+from ..errors import DataError, ParameterError
+from ..signatures import Signatures
+from .descent import Outcome, State
+from .labels import (
     check_class_weight,
     check_classes,
     check_labels,
@@ -24,12 +28,8 @@ from ._labels import (
     require_positive,
     seed_of,
 )
-from ._loops.packed import move_towards
-from ._one_vs_rest import Lesson, as_planes, learn, make_lesson
-from ._planes import Planes, lane_blocks, new_planes, pack
-from ._threads import thread_count
-from .errors import DataError, ParameterError
-from .signatures import Signatures
+from .one_vs_rest import Lesson, as_planes, learn, make_lesson
+from .planes import Planes, lane_blocks, new_planes, pack
 
 Array = npt.NDArray[Any]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .errors import DataError, ParameterError
+from ..errors import DataError, ParameterError
 
 LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._loops.lanes import LANES
-from ._loops.packed import row_digests, row_scales, score_rows
-from ._threads import row_blocks, run_blocks
-from ._validation import read_only
-from .errors import DataError, ParameterError, RecipeMismatch
-from .recipe import Recipe
-from .signatures import Signatures
+from .._loops.lanes import LANES
+from .._loops.packed import row_digests, row_scales, score_rows
+from .._threads import row_blocks, run_blocks
+from .._validation import read_only
+from ..errors import DataError, ParameterError, RecipeMismatch
+from ..recipe import Recipe
+from ..signatures import Signatures
 
 Array = npt.NDArray[Any]
 
@@ -65,6 +65,7 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
             "every location; choose n_bits from 1 to 16."
         )
     codes = read_only(S.codes)
+    _require_codes(codes, S.recipe.n_bits)
     weights = None if S.weights is None else read_only(S.weights, np.float32)
     lengths = read_only(S.lengths, np.int64)
     scales = np.empty(len(codes), np.float32)
@@ -76,6 +77,14 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
 
     run_blocks(work, row_blocks(0, len(codes), _ROWS_PER_TASK), n_jobs)
     return Packed(codes, weights, read_only(scales), lengths, 1 << S.recipe.n_bits)
+
+
+def _require_codes(codes: Array, n_bits: int) -> None:
+    """Refuse codes that no hasher makes: the loops use them as places in memory."""
+    if n_bits < 8 * codes.itemsize and codes.size and codes.max() >= 1 << n_bits:
+        raise DataError(
+            f"S: a code is {codes.max()}, which {n_bits} bits do not hold; hash the rows again."
+        )
 
 
 def lane_blocks(n_planes: int) -> list[range]:

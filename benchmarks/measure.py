@@ -1,0 +1,94 @@
+"""Times, and what they were measured on."""
+
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+
+def interleaved(
+    contenders: Mapping[str, Callable[[], object]], repeats: int
+) -> dict[str, dict[str, float]]:
+    """Best and median seconds of each contender, and its best processor seconds over all threads.
+
+    All take their turn in each round, so that a busy machine is unfair to none of
+    them; one round is run before the clock starts. Contenders that take more than
+    five seconds are run twice after that, not `repeats` times. Processor seconds hardly
+    notice what else runs on the machine, but say nothing of how well threads are used.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    processor: dict[str, list[float]] = {name: [] for name in contenders}
+    for round_ in range(repeats + 1):
+        for name, contender in contenders.items():
+            if round_ > 2 and min(seconds[name]) > 5:
+                continue
+            start, start_cpu = time.perf_counter(), time.process_time()
+            result = contender()
+            elapsed, elapsed_cpu = time.perf_counter() - start, time.process_time() - start_cpu
+            del result  # freed outside the clock
+            if round_:
+                seconds[name].append(elapsed)
+                processor[name].append(elapsed_cpu)
+    return {
+        name: {
+            "best": round(min(all_), 4),
+            "median": round(statistics.median(all_), 4),
+            "processor": round(min(processor[name]), 4),
+        }
+        for name, all_ in seconds.items()
+    }
+
+
+def machine() -> dict[str, object]:
+    """Processor, cores, memory, versions: what a reader needs to judge the numbers."""
+    packages = ("corekernels", "numpy", "scipy", "scikit-learn", "numba", "llvmlite")
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "memory_gb": round(_memory_bytes() / 1e9, 1),
+        "system": platform.platform(),
+        "python": sys.version.split()[0],
+        "versions": {name: version(name) for name in packages},
+        "blas": sorted(
+            {
+                f"{pool['internal_api']} {pool['version']} ({pool.get('architecture', '?')})"
+                for pool in threadpool_info()
+                if pool["user_api"] == "blas"
+            }
+        ),
+    }
+
+
+def peak_gemm(dtype: str, size: int = 3072) -> float:
+    """Multiply-adds a second (in units of 1e9) of a bare product that reuses its memory."""
+    rng = np.random.default_rng(0)
+    A = rng.random((size, size)).astype(dtype)
+    B = rng.random((size, size)).astype(dtype)
+    out = np.empty((size, size), dtype)
+    times = interleaved({"gemm": lambda: np.matmul(A, B, out=out)}, 5)
+    return size**3 / times["gemm"]["best"] / 1e9
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        fields = dict(
+            line.split(":", 1) for line in info.read_text().splitlines() if line.count(":") == 1
+        )
+        fields = {name.strip(): value.strip() for name, value in fields.items()}
+        flags = fields.get("flags", "").split()
+        simd = [flag for flag in ("avx2", "avx512f", "avx512_vpopcntdq") if flag in flags]
+        family = f"family {fields.get('cpu family')} model {fields.get('model')}"
+        return f"{fields.get('model name')} ({family}; {', '.join(simd)})"
+    return platform.processor()
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -23,6 +23,8 @@ lint: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/hashing.py
+	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/learning.py
 
 # Each stamp is an installation: made again only when pyproject.toml has changed.

@@ -7,6 +7,7 @@ grows with the square of the number of rows. `CoREClassifier` hashes each row on
 learns from the hashes: accuracy rises with the number of hashes, at a linear cost.
 """
 
+import sys
 import time
 
 import matplotlib.pyplot as plt
@@ -62,4 +63,7 @@ for name, models in curves.items():
 axes.set(xscale="log", xlabel="seconds, training and test", ylabel="accuracy on test rows (%)")
 axes.set_title(f"Digits: {len(X_train)} training rows")
 axes.legend()
-plt.show()
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=120)
+else:
+    plt.show()

@@ -25,7 +25,6 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/hashing.py
 	$(BIN)/python benchmarks/learning.py
-	$(BIN)/python benchmarks/learning.py
 
 # Each stamp is an installation: made again only when pyproject.toml has changed.
 .venv/bin/python:

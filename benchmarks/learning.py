@@ -210,7 +210,7 @@ def memory(data):
 
 
 def scaling(data):
-    """Seconds a sweep and row, from 10,000 to 1,000,000 generated rows (k = 256)."""
+    """Processor seconds a sweep and row, from 10,000 to 1,000,000 generated rows (k = 256)."""
     rng = np.random.default_rng(SEED)
     k, n = 256, 1_000_000
     recipe = ck.Recipe(kernel="core1", n_hashes=k, n_columns=784)
@@ -229,7 +229,7 @@ def scaling(data):
         for sweeps in (1, 3):
             model = HashedLinearClassifier(C=0.1, max_iter=sweeps, tol=1e-12, random_state=SEED)
             part = S[:rows]
-            best, _, _ = best_of(3, fit=lambda: quietly(model, part, y[:rows]))  # noqa: B023
+            _, best, _ = best_of(3, fit=lambda: quietly(model, part, y[:rows]))  # noqa: B023
             seconds.append(best["fit"])
         sweep = (seconds[1] - seconds[0]) / 2
         found.append(

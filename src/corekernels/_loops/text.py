@@ -5,7 +5,7 @@ from numba import njit
 # what `scan_lines` adds to: places in its output
 LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, OTHER_LABELS, QUERIES = range(7)
 N_FACTS = 7
-TOO_LARGE = 1 << 60  # columns are not counted beyond this
+TOO_LARGE = 1 << 59  # columns are not counted beyond this; ten times it is still an int64
 
 _NEWLINE, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q = (ord(c) for c in "\n#+-09:q")
 

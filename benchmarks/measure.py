@@ -18,8 +18,8 @@ def interleaved(
 ) -> dict[str, dict[str, float]]:
     """Best and median seconds of each contender, and its best processor seconds over all threads.
 
-    All take their turn in each round, so that a busy machine is unfair to none of
-    them; one round is run before the clock starts. Contenders that take more than
+    All take their turn in each round, so that a busy machine hits all of them; one
+    round is run before the clock starts. Contenders that take more than
     five seconds are run twice after that, not `repeats` times. Processor seconds hardly
     notice what else runs on the machine, but say nothing of how well threads are used.
     """

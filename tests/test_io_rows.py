@@ -17,6 +17,7 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataError, FileError, MissingExtra, ParameterError
+from corekernels.io.atomic import part_path
 from strategies import messy_csr, messy_pair
 
 NAMES = ("rows.svm", "rows.svm.gz", "rows.svm.bz2", "rows.npz", "rows.npy", "rows.parquet")
@@ -302,6 +303,37 @@ def test_targets_that_cannot_be(tmp_path):
         io.RowWriter("-", "npz")
     with pytest.raises(ParameterError, match="`with` block"):
         io.RowWriter(tmp_path / "rows.svm").write([[1.0]])
+
+
+def test_a_pipe_is_not_renamed_away(tmp_path):
+    os.mkfifo(tmp_path / "rows.svm")
+    with pytest.raises(FileError, match="is a device or a pipe"):
+        io.write_rows(tmp_path / "rows.svm", [[1.0]])
+    assert (tmp_path / "rows.svm").is_fifo()
+
+
+def test_a_writer_that_comes_too_late_spoils_nothing(tmp_path, monkeypatch):
+    """Another writer ends between our opening the part file and our locking it."""
+    fcntl = pytest.importorskip("fcntl")
+    target = tmp_path / "rows.svm"
+
+    def lock(file, flags):
+        with open(part_path(target), "w") as other:
+            other.write("theirs")
+        os.replace(part_path(target), target)
+
+    monkeypatch.setattr(fcntl, "flock", lock)
+    with pytest.raises(FileError, match="another process is writing it"):
+        io.write_rows(target, [[1.0]])
+    assert target.read_text() == "theirs"
+
+
+def test_wide_dense_rows_are_written_in_blocks(tmp_path):
+    X = np.zeros((40, 100_000), np.float32)
+    X[:, ::1000] = np.arange(1, 101)
+    for name in ("rows.npz", "rows.parquet", "rows.npy"):
+        io.write_rows(tmp_path / name, X)
+        assert_same_rows(io.read_rows(tmp_path / name)[0], X)
 
 
 def test_labels_that_cannot_be(tmp_path):

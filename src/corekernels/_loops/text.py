@@ -52,7 +52,7 @@ def _scan_columns(text, i, line, out):
         start = i
         while i < len(text) and _ZERO <= text[i] <= _NINE:
             if value < TOO_LARGE:
-                value = value * 10 + (text[i] - _ZERO)
+                value = value * 10 + int(text[i]) - _ZERO
             i += 1
         if i > start and i < len(text) and text[i] == _COLON:
             if value > out[LARGEST]:

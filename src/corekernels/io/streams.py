@@ -92,6 +92,8 @@ class ByteStream:
     def __init__(self, path: PathLike) -> None:
         self.name = display_name(path)
         standard = os.fspath(path) == STANDARD_INPUT
+        if standard and sys.stdin is None:
+            raise FileError("standard input: is closed; give a file or a pipe.")
         self._handle: IO[bytes] = sys.stdin.buffer if standard else open_file(path)
         self._close = not standard
         self.n_bytes = None if is_stream(path) else os.fstat(self._handle.fileno()).st_size

@@ -10,6 +10,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_example_draws_its_figure(script, tmp_path):
     figure = tmp_path / "figure.png"

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from .gram import CORE1, CORE2
 from .heaps import offer, worse
 from .pairs import erase, product, scatter, similarity
 
@@ -95,45 +96,67 @@ def clear(touched, dots, counts):
 
 
 @njit(nogil=True, cache=True)
+def _telling_columns(columns, weights, heads, budget):
+    """Places of a query's columns, by weight squared over length of list, while they last."""
+    worth = np.empty(columns.shape[0])
+    for p in range(columns.shape[0]):
+        c = np.int64(columns[p])
+        worth[p] = -weights[p] * weights[p] / np.float64(heads[c + 1] - heads[c] + 8)
+    best = np.argsort(worth, kind="mergesort")
+    steps, n = 0, 0
+    while n < best.shape[0] and steps < budget:
+        c = np.int64(columns[best[n]])
+        steps += heads[c + 1] - heads[c]
+        n += 1
+    return best[:n]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def gather_best(
     kernel, budget,
     q_indptr, q_columns, q_values, q_lengths, q_squares,
-    lengths, squares, heads, list_rows, list_values,
-    dots, counts, touched, out,
+    lengths, heads, list_rows, list_values,
+    sums, touched, out,
 ):  # fmt: skip
     """For each query the rows that its most telling columns speak for, then -1.
 
-    Columns are taken by weight squared over length of list, until `budget` steps along
-    lists are spent; rows are ranked by what the kernel would be if no other column counted.
+    Columns are taken until `budget` steps along lists are spent; rows are ranked by what
+    the kernel would be if no other column counted. Values in the lists are those of unit
+    rows; `sums` holds a product and a count for each row side by side, zero on entry.
     """
     n_kept = out.shape[1]
-    keys, rows = np.empty(n_kept), np.empty(n_kept, np.int64)
+    keys, kept = np.empty(n_kept), np.empty(n_kept, np.int64)
     for q in range(q_lengths.shape[0]):
         mine = q_columns[q_indptr[q] : q_indptr[q + 1]]
         weights = q_values[q_indptr[q] : q_indptr[q + 1]]
-        worth = np.empty(mine.shape[0])
-        for p in range(mine.shape[0]):
-            c = np.int64(mine[p])
-            worth[p] = -weights[p] * weights[p] / np.float64(heads[c + 1] - heads[c] + 8)
-        best = np.argsort(worth, kind="mergesort")
-        steps, n_columns = 0, 0
-        while n_columns < best.shape[0] and steps < budget:
-            c = np.int64(mine[best[n_columns]])
-            steps += heads[c + 1] - heads[c]
-            n_columns += 1
-        chosen = best[:n_columns]
-        n = accumulate(
-            mine[chosen], weights[chosen], heads, list_rows, list_values, dots, counts, touched
-        )
-        size = 0
+        f1, scale = q_lengths[q], 1.0 / np.sqrt(q_squares[q])
+        chosen = _telling_columns(mine, weights, heads, budget)
+        n = 0
+        for p in range(chosen.shape[0]):
+            c = np.int64(mine[chosen[p]])
+            weight = np.float32(weights[chosen[p]] * scale)
+            rows, values = list_rows[heads[c] : heads[c + 1]], list_values[heads[c] : heads[c + 1]]
+            for i in range(rows.shape[0]):
+                row = rows[i]
+                touched[n] = row
+                n += sums[row, 1] == 0.0
+                sums[row, 0] += weight * values[i]
+                sums[row, 1] += np.float32(1.0)
+        size, least = 0, -np.inf
         for i in range(n):
             row = touched[i]
-            key = similarity(
-                kernel, dots[row], q_squares[q] * squares[row],
-                q_lengths[q], lengths[row], counts[row],
-            )  # fmt: skip
-            size = offer(key, row, size, keys, rows)
+            a = np.float64(sums[row, 1])
+            union = f1 + lengths[row] - a
+            share = a
+            if kernel == CORE1:
+                share = a * sums[row, 0]
+            elif kernel == CORE2:
+                share = np.sqrt(np.float64(lengths[row])) * sums[row, 0]
+            sums[row, 0] = 0.0
+            sums[row, 1] = 0.0
+            if share > least * union:
+                size = offer(share / union, row, size, keys, kept)
+                least = keys[0] if size == n_kept else -np.inf
         for i in range(size):
-            out[q, i] = rows[i]
+            out[q, i] = kept[i]
         out[q, size:] = -1
-        clear(touched[:n], dots, counts)

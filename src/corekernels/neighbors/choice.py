@@ -110,12 +110,16 @@ def _best(exact: Exact, task: Task) -> Choice:
     methods = ["graph"] if exact.scans else ["inverted"]
     if not exact.scans and similarity > _ALIKE:
         methods.append("graph")
+    best: Choice | None = None
     for method in methods:
         choice = _TUNERS[method](task)
         if choice is not None:
-            gain = _cost(exact) / _cost(choice.source)
-            reason = f"{choice.reason}; about {gain:.0f} times cheaper than exact search ({seen})"
-            return Choice(choice.source, reason, choice.recall)
+            best, task = choice, replace(task, budget=_cost(choice.source))
+    if best is not None:
+        gain = _cost(exact) / _cost(best.source)
+        return replace(
+            best, reason=f"{best.reason}; about {gain:.0f} times cheaper than exact search ({seen})"
+        )
     tried = " nor ".join(methods)
     reason = f"exact search: no {tried} reaches recall {task.recall} at much less cost ({seen})"
     return Choice(exact, reason, 1.0)

@@ -88,12 +88,16 @@ class Exact:
     @cached_property
     def lists(self) -> tuple[Array, Array, Array]:
         """Inverted lists: heads by column, rows, values."""
-        store = self.store
-        heads = np.zeros(store.width + 1, np.int64)
-        rows = np.empty(len(store.columns), np.int32)
-        values = np.empty(len(store.columns), store.values.dtype)
-        invert(store.indptr, store.columns, store.values, heads, rows, values)
-        return read_only(heads), read_only(rows), read_only(values)
+        return inverted_lists(self.store, self.store.values)
+
+
+def inverted_lists(store: Store, values: Array) -> tuple[Array, Array, Array]:
+    """For each column of a store the rows that have it, with values: heads, rows, values."""
+    heads = np.zeros(store.width + 1, np.int64)
+    rows = np.empty(len(store.columns), np.int32)
+    listed = np.empty(len(store.columns), values.dtype)
+    invert(store.indptr, store.columns, values, heads, rows, listed)
+    return read_only(heads), read_only(rows), read_only(listed)
 
 
 def uses_bits(store: Store) -> bool:

@@ -4,13 +4,16 @@ Where similarities are tiny, neither a graph nor a hash table tells the nearest 
 rest; but a few rare and heavy columns of the query do. Only their lists are read.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._loops.postings import gather_best
+from .._loops.rows import unit_values
 from .._validation import Rows, read_only
+from .exact import inverted_lists
 from .sources import Source
 from .store import Queries, Store
 
@@ -28,17 +31,24 @@ class Inverted(Source):
     def __init__(self, store: Store, n_wanted: int, share: float, n_kept: int) -> None:
         super().__init__(store, n_wanted)
         self.share, self.n_kept = share, n_kept
-        self.lengths = read_only(store.lengths, np.int64)
+        self.lengths = read_only(store.lengths, np.int32)
 
     def with_knobs(self, share: float, n_kept: int) -> "Inverted":
         """The same lists, read to another depth."""
         other = Inverted(self.store, self.n_wanted, share, n_kept)
-        other.exact = self.exact
+        other.lists, other.exact = self.lists, self.exact
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
         """Lists of more rows, read to the same depth."""
         return Inverted(store, self.n_wanted, self.share, self.n_kept)
+
+    @cached_property
+    def lists(self) -> tuple[Array, Array, Array]:
+        """Inverted lists of the unit rows: heads by column, rows, values."""
+        units = np.empty(self.store.values.shape, np.float32)
+        unit_values(self.store.indptr, read_only(self.store.values), units)
+        return inverted_lists(self.store, read_only(units))
 
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that the columns read speak for most."""
@@ -47,19 +57,18 @@ class Inverted(Source):
         out = np.empty((len(rows), min(n, int(np.ceil(self.n_kept * factor)))), np.int32)
         gather_best(
             store.code, int(self.share * factor * n), *queries.arrays()[:-1],
-            self.lengths, store.squares, *self.exact.lists,
-            np.zeros(n), np.zeros(n, np.int32), np.empty(n + 1, np.int32), out,
+            self.lengths, *self.lists, np.zeros((n, 2), np.float32), np.empty(n + 1, np.int32), out,
         )  # fmt: skip
         return out
 
     def arrays(self) -> dict[str, Array]:
-        """Nothing: the lists are the store's."""
+        """Nothing: the lists are made from the store."""
         return {}
 
     @property
     def nbytes(self) -> int:
         """Bytes of the lists."""
-        return sum(array.nbytes for array in self.exact.lists)
+        return sum(array.nbytes for array in self.lists)
 
     def about(self) -> dict[str, Any]:
         """The knobs."""

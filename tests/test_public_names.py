@@ -6,6 +6,8 @@ def test_public_names_are_the_intended_ones():
         "CoREClassifier",
         "CoREError",
         "CoREHasher",
+        "CoRENeighbors",
+        "CoRENeighborsTransformer",
         "CoRERegressor",
         "Recipe",
         "Signatures",

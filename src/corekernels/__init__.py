@@ -5,6 +5,7 @@ from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
 from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
+from .neighbors import CoRENeighbors, CoRENeighborsTransformer
 from .recipe import Recipe
 from .regressor import CoRERegressor
 from .signatures import Signatures, concatenate
@@ -15,6 +16,8 @@ __all__ = [
     "CoREClassifier",
     "CoREError",
     "CoREHasher",
+    "CoRENeighbors",
+    "CoRENeighborsTransformer",
     "CoRERegressor",
     "Recipe",
     "Signatures",

@@ -7,12 +7,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._arguments import require_positive
 from ._sketch import sketch
 from ._validation import as_matrix, read_only
 from .errors import DataError
 from .linear.classifier import check_options, warn_unless_converged
 from .linear.descent import Block
-from .linear.labels import check_values, check_weights, require_positive
+from .linear.labels import check_values, check_weights
 from .linear.one_vs_rest import as_planes, learn, make_lesson
 from .linear.planes import pack
 from .recipe import Recipe

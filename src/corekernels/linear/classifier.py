@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._arguments import require_choice, require_count, require_positive, seed_of
 from .._loops.packed import move_towards
 from .._threads import thread_count
 from ..errors import DataError, ParameterError
@@ -23,16 +24,13 @@ from .labels import (
     check_labels,
     check_weights,
     encode_labels,
-    require_count,
-    require_loss,
-    require_positive,
-    seed_of,
 )
 from .one_vs_rest import Lesson, as_planes, learn, make_lesson
 from .planes import Planes, lane_blocks, new_planes, pack
 
 Array = npt.NDArray[Any]
 
+LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
 _STREAM_SWEEPS = 10
 _STREAM_TOL = 1e-3
 _STREAM_POWER = 3
@@ -316,7 +314,7 @@ def check_problem(model: Any) -> tuple[str, float, float]:
     """The loss, C, and the value of the constant column (0: no intercept)."""
     scaling = require_positive("intercept_scaling", model.intercept_scaling)
     return (
-        require_loss(model.loss),
+        require_choice("loss", model.loss, LOSS_NAMES),
         require_positive("C", model.C),
         scaling if model.fit_intercept else 0.0,
     )

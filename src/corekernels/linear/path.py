@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from tqdm import tqdm
 
+from .._arguments import require_positive
 from .._threads import run_blocks
 from ..errors import ParameterError
 from ..recipe import Recipe
@@ -22,7 +23,7 @@ from .classifier import (
     warn_unless_converged,
 )
 from .descent import Outcome, State, rescale
-from .labels import check_labels, encode_labels, require_positive
+from .labels import check_labels, encode_labels
 from .one_vs_rest import Lesson, as_planes, learn, make_lesson
 from .planes import Planes
 

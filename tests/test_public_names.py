@@ -8,6 +8,7 @@ def test_public_names_are_the_intended_ones():
         "CoREHasher",
         "Recipe",
         "Signatures",
+        "advise",
         "concatenate",
         "core1",
         "core2",
@@ -15,8 +16,10 @@ def test_public_names_are_the_intended_ones():
         "datasets",
         "gram_chunks",
         "gram_to_file",
+        "io",
         "linear",
         "resemblance",
+        "streaming",
         "theory",
     ]
     assert all(hasattr(ck, name) for name in ck.__all__)

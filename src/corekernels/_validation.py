@@ -92,7 +92,7 @@ def as_matrix(X: Any, name: str = "X") -> Any:
 
 def clean_rows(matrix: Any, name: str = "X", start: int = 0, stop: int | None = None) -> Rows:
     """Clean rows, `start` to `stop` (all by default), of what `as_matrix` gave."""
-    dtype = _value_type(matrix.dtype, name)
+    dtype = value_type(matrix.dtype, name)
     n_columns = int(matrix.shape[1])
     stop = matrix.shape[0] if stop is None else stop
     index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
@@ -147,7 +147,7 @@ def check_pair(X: Any, Y: Any = None) -> tuple[Rows, Rows | None]:
     return rows.astype(dtype), others.astype(dtype)
 
 
-def _value_type(dtype: np.dtype[Any], name: str) -> type[np.floating[Any]]:
+def value_type(dtype: np.dtype[Any], name: str) -> type[np.floating[Any]]:
     """The type values are kept in: float32 stays, float16 widens to it, the rest is float64."""
     if dtype.kind == "c":
         raise DataError(f"{name}: Complex data not supported; pass real numbers.")

@@ -25,6 +25,10 @@ class FileError(CoREError, OSError):
     """A file cannot be read or written."""
 
 
+class MissingExtra(CoREError, ImportError):
+    """A part that comes with an optional extra is not installed."""
+
+
 class RecipeMismatch(CoREError, ValueError):
     """Signatures that were not hashed alike cannot be compared."""
 

@@ -28,6 +28,9 @@ def info(
     if kind == "model":
         frame.show(_about_model(CoREClassifier.load(source)), as_json)
         return
+    if kind == "gram":
+        frame.show(streaming.gram_description(source) or {}, as_json)
+        return
     reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     if kind == "signatures":
         frame.show(_about_signatures(reader), as_json)

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
-from .. import streaming
 from ..errors import CoREError
 
 HELP = """CoRE kernels on files: exact kernels, hashing, learning, advice.
@@ -101,11 +100,6 @@ Projection = Annotated[
 ]
 
 
-def open_source(path: str, quiet: bool, **options: Any) -> Any:
-    """A reader, with a note where options cannot matter."""
-    return streaming.open_source(path, **options)
-
-
 def show_notes(source: Any, quiet: bool) -> None:
     """Say what a reader noted about its file."""
     if not quiet:
@@ -127,7 +121,8 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: the first column to the left, numbers to the right."""
     table = Table(box=None, pad_edge=False, header_style="")
     for number, name in enumerate(columns):
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+        left = number == 0 or not name  # names and bars, not numbers
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 200

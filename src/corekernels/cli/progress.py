@@ -23,7 +23,6 @@ class Watched:
         for batch in self._source:
             yield batch
             n_rows = batch.first_row + _n_rows(batch)
-            speed = self._bar.tasks[self._task].finished_speed or 0
             elapsed = self._bar.tasks[self._task].elapsed or 0
             speed = n_rows / elapsed if elapsed else 0.0
             self._bar.update(

@@ -63,10 +63,14 @@ def atomic_write(target: str | os.PathLike[str], n_bytes: int = 0) -> Iterator[I
 
 
 def _open_locked(part: Path, target: Path) -> IO[bytes]:
-    file = open(part, "ab+")  # noqa: SIM115 (closed by the caller's `with`)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    file = os.fdopen(os.open(part, flags, 0o666), "r+b")
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # between opening and locking, another writer may have given the file its final name
+            if not part.exists() or not os.path.samestat(part.stat(), os.fstat(file.fileno())):
+                raise BlockingIOError
         file.truncate(0)
     except BlockingIOError:
         file.close()

@@ -65,13 +65,7 @@ def load_arrays(
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise FileError(f"{path}: {what}; give the name of a corekernels {kind} file.")
-    try:
-        with safe_open(path, framework="numpy") as file:  # checks header, offsets and size
-            metadata = file.metadata() or {}
-    except (SafetensorError, OSError) as error:
-        raise FileError(
-            f"{path}: not a whole safetensors file ({error}); make it again from its source."
-        ) from error
+    metadata = _metadata(path)
     found = metadata.get("format")
     if found != f"corekernels.{kind}":
         raise FileError(f"{path}: holds {found or 'something else'}, not corekernels.{kind}.")
@@ -87,6 +81,22 @@ def load_arrays(
         return _read_arrays(path, mmap), about
     except (ValueError, KeyError, TypeError) as error:
         raise FileError(f"{path}: its description is damaged ({error}).") from error
+
+
+def container_kind(path: str | os.PathLike[str]) -> str | None:
+    """The kind of a file that `save_arrays` wrote; None for other safetensors files."""
+    found = str(_metadata(Path(path)).get("format", ""))
+    return found.removeprefix("corekernels.") if found.startswith("corekernels.") else None
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    try:
+        with safe_open(path, framework="numpy") as file:  # checks header, offsets and size
+            return file.metadata() or {}
+    except (SafetensorError, OSError) as error:
+        raise FileError(
+            f"{path}: not a whole safetensors file ({error}); make it again from its source."
+        ) from error
 
 
 def _read_arrays(path: Path, mmap: bool) -> dict[str, Array]:

@@ -6,7 +6,7 @@ Files are written whole or not at all.
 
 from .conversion import convert, file_kind
 from .estimates import Estimates, estimate_pairs, nearest
-from .grams import kernel_to_file
+from .grams import gram_description, kernel_to_file
 from .hashing import HashReport, hash_to_file
 from .judging import Evaluation, evaluate, label_text, predict, predictions
 from .learning import sweep, train
@@ -23,6 +23,7 @@ __all__ = [
     "estimate_pairs",
     "evaluate",
     "file_kind",
+    "gram_description",
     "hash_to_file",
     "kernel_to_file",
     "label_text",

@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from .. import io
+from .grams import gram_description
 from .shards import is_shard_folder
 
 
@@ -18,10 +19,12 @@ def convert(source: Any, target: str | os.PathLike[str], *, format: str | None =
 
 
 def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:
-    """What a file is: "rows", "signatures" (also a shard folder) or "model"."""
+    """What a file is: "rows", "signatures" (also a shard folder), "model" or "gram"."""
     if format is not None or os.fspath(path) == "-":
         return "signatures" if format == "signatures" else "rows"
     if is_shard_folder(path):
         return "signatures"
     found = io.detect(path)
+    if found == "npy" and gram_description(path) is not None:
+        return "gram"
     return found if found in ("signatures", "model") else "rows"

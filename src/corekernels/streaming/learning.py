@@ -17,6 +17,7 @@ from ..errors import DataError
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from .hashing import hash_to_file
+from .merging import joined_sources
 from .sources import SignatureReader, hashed_batches, load_signatures, short_name
 
 Array = npt.NDArray[Any]
@@ -52,8 +53,7 @@ def train(
     model = _classifier(recipe, n_jobs, options)
     with _signatures(source, recipe, Path(target), n_jobs) as (S, y):
         model.fit_signatures(S, labels_of(y, source.name))
-        sources = [{"source": short_name(source.name), "first_row": 0, "rows": len(S)}]
-        model.save(target, sources=sources)
+        model.save(target, sources=_sources(source, len(S)))
     return model
 
 
@@ -98,8 +98,7 @@ def sweep(
         )  # fmt: skip
         if target is not None:
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
-            sources = [{"source": short_name(source.name), "first_row": 0, "rows": len(S)}]
-            model.save(target, sources=sources)
+            model.save(target, sources=_sources(source, len(S)))
     return path
 
 
@@ -108,6 +107,13 @@ def labels_of(y: Array | None, name: str) -> Array:
     if y is None:
         raise DataError(f"{name}: has no labels; give a file that holds one for each row.")
     return y
+
+
+def _sources(source: Any, n_rows: int) -> list[dict[str, Any]]:
+    """Where the rows came from: of signatures, the files that were hashed."""
+    if isinstance(source, SignatureReader) and source.sources:
+        return joined_sources(source.sources)
+    return [{"source": short_name(source.name), "first_row": 0, "rows": n_rows}]
 
 
 def _classifier(recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> CoREClassifier:

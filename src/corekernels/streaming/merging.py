@@ -64,7 +64,7 @@ def merge_parts(paths: Sequence[Path], target: Path) -> None:
         name: Stacked([part[name] for part in parts], lambda array: array) for name in parts[0]
     }
     numbers, classes = _stack_labels(labels, target)
-    write_signatures(target, recipe, stacked, numbers, classes, _joined(sources))
+    write_signatures(target, recipe, stacked, numbers, classes, joined_sources(sources))
 
 
 def _stack_labels(labels: list[Array | None], target: Path) -> tuple[Stacked | None, Any]:
@@ -87,7 +87,7 @@ def _stack_labels(labels: list[Array | None], target: Path) -> tuple[Stacked | N
     )
 
 
-def _joined(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def joined_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same sources, runs of one of them taken together."""
     joined: list[dict[str, Any]] = []
     for entry in sources:

@@ -45,12 +45,15 @@ class SignatureReader:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         self.parts = part_files(path)
-        sizes = [_read_part(part) for part in self.parts]
-        self.recipe = sizes[0][0].recipe
-        for S, _ in sizes:
-            if S.recipe != self.recipe:
-                raise RecipeMismatch(self.recipe, S.recipe)
-        self.n_rows = sum(len(S) for S, _ in sizes)
+        self.sources: list[dict[str, Any]] = []
+        self.n_rows = 0
+        for part in self.parts:
+            recipe, arrays, about = read_signatures(part)
+            self.recipe = recipe if part is self.parts[0] else self.recipe
+            if recipe != self.recipe:
+                raise RecipeMismatch(self.recipe, recipe)
+            self.n_rows += len(Signatures._checked(part, recipe, arrays))
+            self.sources.extend(about.get("sources") or [])
         self.n_columns = self.recipe.n_columns
         self.n_bytes = sum(part.stat().st_size for part in self.parts)
 

@@ -1,0 +1,168 @@
+"""Rows from and to NumPy's `.npy`, a dense matrix; labels have no place in it."""
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .._validation import Rows, value_type
+from ..errors import DataError, FileError
+from .batches import Batch, RowReader, checked_rows
+from .streams import PathLike, open_file, reading
+
+Array = npt.NDArray[Any]
+
+_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an `.npy` file says about its array; the array starts at byte `offset`."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[Any]
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Number of items."""
+        return math.prod(self.shape)
+
+    @property
+    def n_bytes(self) -> int:
+        """Size the whole file must have."""
+        return self.offset + self.size * self.dtype.itemsize
+
+
+def read_header(file: Any, name: str) -> Header:
+    """The header at the front of a file; arrays of Python objects, pickles, are refused."""
+    with reading(name, "npy"):
+        version = np.lib.format.read_magic(file)
+        if version not in _READERS:
+            raise FileError(f"{name}: is of the unknown npy version {version}; save it anew.")
+        shape, is_fortran, dtype = _READERS[version](file)
+        header = Header(shape, is_fortran, dtype, file.tell())
+    if dtype.hasobject:
+        raise FileError(
+            f"{name}: holds a pickle, which could run foreign code and is never loaded; "
+            "save plain numbers or strings."
+        )
+    if any(size < 0 for size in shape) or dtype.itemsize == 0:
+        raise FileError(f"{name}: has an impossible shape {shape}; make it again.")
+    return header
+
+
+def write_header(file: Any, header: Header) -> None:
+    """Begin an `.npy` file; the length of the first axis can be written over later."""
+    np.lib.format.write_array_header_2_0(
+        file,
+        {
+            "shape": header.shape,
+            "fortran_order": header.is_fortran,
+            "descr": np.lib.format.dtype_to_descr(header.dtype),
+        },
+    )
+
+
+class NpyReader(RowReader):
+    """Rows of a dense matrix."""
+
+    format = "npy"
+
+    def __init__(self, path: PathLike, *, batch_bytes: int, batch_rows: int | None) -> None:
+        super().__init__(os.fspath(path), batch_bytes, batch_rows)
+        self._path = path
+        with open_file(path) as file:
+            self.n_bytes = os.fstat(file.fileno()).st_size
+            self._header = read_header(file, self.name)
+        if len(self._header.shape) != 2 or self._header.shape[1] < 1:
+            raise DataError(
+                f"{self.name}: holds an array of shape {self._header.shape}; "
+                "rows and columns are needed."
+            )
+        if self.n_bytes != self._header.n_bytes:
+            raise FileError(
+                f"{self.name}: has {self.n_bytes} bytes where its header asks for "
+                f"{self._header.n_bytes}; fetch or make it again."
+            )
+        self.n_rows, self.n_columns = self._header.shape
+        self._value_type = value_type(self._header.dtype, self.name)
+
+    def _batches(self) -> Iterator[Batch]:
+        assert self.n_rows is not None
+        size = max(1, self._batch_bytes // (self.n_columns * self._header.dtype.itemsize))
+        for row in range(0, self.n_rows, size):
+            stop = min(row + size, self.n_rows)
+            with reading(self.name, "npy"):
+                block = sparse.csr_array(self._block(row, stop).astype(self._value_type))
+            X = checked_rows(
+                self.name, block.indptr, block.indices, block.data, self.n_columns, row
+            )
+            yield Batch(X, None, row, self._share_done(stop))
+
+    def _block(self, start: int, stop: int) -> Array:
+        """Some rows, mapped for as long as they are needed: mapped pages count as memory."""
+        header = self._header
+        if header.is_fortran:
+            whole = np.memmap(self._path, header.dtype, "r", header.offset, header.shape, order="F")
+            return np.ascontiguousarray(whole[start:stop])
+        offset = header.offset + start * self.n_columns * header.dtype.itemsize
+        return np.memmap(self._path, header.dtype, "r", offset, (stop - start, self.n_columns))
+
+
+class NpyWriter:
+    """Writes rows dense; their number is filled in at the end."""
+
+    def __init__(self, file: IO[bytes], target: Path) -> None:
+        self._file = file
+        self._name = str(target)
+        self._header: Header | None = None
+        self._n_rows = 0
+
+    def write(self, rows: Rows, y: Array | None) -> None:
+        """Add rows."""
+        if y is not None:
+            raise DataError(
+                f"{self._name}: a .npy file has no place for labels; leave y out or write .npz."
+            )
+        if self._header is None:
+            self._begin(rows.n_columns, rows.data.dtype)
+        indptr = rows.indptr - rows.indptr[0]
+        stored = slice(rows.indptr[0], rows.indptr[-1])
+        matrix = sparse.csr_array(
+            (rows.data[stored], rows.indices[stored], indptr), shape=(len(rows), rows.n_columns)
+        )
+        size = max(1, (4 << 20) // (rows.n_columns * rows.data.itemsize))
+        for start in range(0, len(rows), size):
+            self._file.write(matrix[start : start + size].toarray().data)
+        self._n_rows += len(rows)
+
+    def finish(self) -> None:
+        """Fill in the number of rows."""
+        if self._header is None:
+            self._begin(1, np.dtype(np.float64))
+        assert self._header is not None
+        end = self._file.tell()
+        self._file.seek(0)
+        shape = (self._n_rows, self._header.shape[1])
+        write_header(self._file, Header(shape, False, self._header.dtype, 0))
+        if self._file.tell() != self._header.offset:
+            raise FileError(f"{self._name}: has too many rows for one .npy file; write .npz.")
+        self._file.seek(end)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _begin(self, n_columns: int, dtype: np.dtype[Any]) -> None:
+        write_header(self._file, Header((0, n_columns), False, dtype, 0))
+        self._header = Header((0, n_columns), False, dtype, self._file.tell())

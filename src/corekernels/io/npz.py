@@ -1,0 +1,252 @@
+"""Rows from and to SciPy's `.npz`: a zip of the arrays of one CSR matrix, and labels.
+
+`scipy.sparse.load_npz` reads such a file whole; here its arrays are unpacked side by
+side, as far as a batch needs. Labels stand in the same file as `y` or `labels`.
+Pickles in it are never loaded.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import Rows, value_type
+from ..errors import DataError, FileError
+from .batches import Batch, RowReader, checked_labels, checked_rows
+from .npy import Header, read_header, write_header
+from .streams import PathLike, open_file, reading
+
+Array = npt.NDArray[Any]
+
+LABEL_NAMES = ("y", "labels")
+
+_POINTERS = 1 << 16  # row pointers read at a time
+_LABEL_KINDS = "biufUS"
+
+
+class _Member:
+    """One array in the zip, read from its front to its end."""
+
+    def __init__(self, archive: zipfile.ZipFile, key: str, name: str) -> None:
+        self._name = f"{name} ({key})"
+        with reading(self._name, "npz"):
+            info = archive.getinfo(key + ".npy")
+            self._file = archive.open(info)
+            self.header: Header = read_header(self._file, self._name)
+            if info.file_size != self.header.n_bytes:
+                raise FileError(f"{self._name}: its length does not fit; fetch or make it again.")
+
+    def take(self, count: int) -> Array:
+        """The next `count` items."""
+        size = count * self.header.dtype.itemsize
+        with reading(self._name, "npz"):
+            raw = self._file.read(size)
+            if len(raw) < size:
+                raise EOFError
+            return np.frombuffer(raw, self.header.dtype)
+
+
+class NpzReader(RowReader):
+    """Rows of a CSR matrix that `scipy.sparse.save_npz` or `write_rows` wrote."""
+
+    format = "npz"
+
+    def __init__(
+        self, path: PathLike, *, labels: bool, batch_bytes: int, batch_rows: int | None
+    ) -> None:
+        super().__init__(os.fspath(path), batch_bytes, batch_rows)
+        self._path = path
+        with self._open() as archive:
+            self.n_bytes = os.path.getsize(path)
+            keys = {key.removesuffix(".npy") for key in archive.namelist()}
+            self._require_csr(archive, keys)
+            members = {key: self._member(archive, key) for key in ("indptr", "indices", "data")}
+            shape = self._short(archive, "shape", "iu", 2)
+            self.n_rows, self.n_columns = (int(size) for size in shape)
+            lengths = [member.header.shape for member in members.values()]
+            if lengths != [(self.n_rows + 1,), lengths[1], lengths[1]] or len(lengths[1]) != 1:
+                raise FileError(
+                    f"{self.name}: arrays of lengths {lengths} do not make {self.n_rows} rows; "
+                    "make it again from its source."
+                )
+            if self.n_columns < 1:
+                raise FileError(f"{self.name}: its matrix has no columns; check how it was made.")
+            self._nnz = lengths[1][0]
+            for key in ("indptr", "indices"):
+                if members[key].header.dtype.kind not in "iu":
+                    raise FileError(f"{self.name} ({key}): does not hold integers; make it again.")
+            self._value_type = value_type(members["data"].header.dtype, self.name)
+            self._label_key = next((key for key in LABEL_NAMES if labels and key in keys), None)
+            if self._label_key:
+                self._require_labels(self._member(archive, self._label_key).header)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[zipfile.ZipFile]:
+        with open_file(self._path) as file:
+            with reading(self.name, "npz"):
+                archive = zipfile.ZipFile(file)
+            with archive:
+                yield archive
+
+    def _member(self, archive: zipfile.ZipFile, key: str) -> _Member:
+        return _Member(archive, key, self.name)
+
+    def _short(self, archive: zipfile.ZipFile, key: str, kinds: str, size: int) -> Array:
+        member = self._member(archive, key)
+        if member.header.dtype.kind not in kinds or member.header.size != size:
+            raise FileError(f"{self.name} ({key}): is not what SciPy writes there; make it again.")
+        return member.take(size)
+
+    def _require_csr(self, archive: zipfile.ZipFile, keys: set[str]) -> None:
+        remedy = "save it with scipy.sparse.save_npz(path, X.tocsr())"
+        if not {"format", "shape"} <= keys:
+            shown = ", ".join(sorted(keys)[:5]) or "nothing"
+            raise FileError(f"{self.name}: holds {shown}, not a CSR matrix; {remedy}.")
+        kind = self._short(archive, "format", "SU", 1)[0]
+        kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+        if kind != "csr":
+            raise FileError(f"{self.name}: holds a matrix in format {kind!r}, not CSR; {remedy}.")
+        if missing := {"data", "indices", "indptr"} - keys:
+            raise FileError(
+                f"{self.name}: lacks the arrays {', '.join(sorted(missing))}; {remedy}."
+            )
+
+    def _require_labels(self, header: Header) -> None:
+        if header.shape != (self.n_rows,) or header.dtype.kind not in _LABEL_KINDS:
+            raise DataError(
+                f"{self.name} ({self._label_key}): has shape {header.shape} and type "
+                f"{header.dtype} for {self.n_rows} rows; give one number or string a row."
+            )
+
+    def _batches(self) -> Iterator[Batch]:
+        assert self.n_rows is not None
+        with self._open() as archive:
+            pointers = self._member(archive, "indptr")
+            indices, data = self._member(archive, "indices"), self._member(archive, "data")
+            labels = self._member(archive, self._label_key) if self._label_key else None
+            item = indices.header.dtype.itemsize + data.header.dtype.itemsize
+            capacity = max(1, self._batch_bytes // item)
+            indptr = self._checked(pointers.take(1), 0, 0)
+            for row in range(0, self.n_rows, _POINTERS):
+                more = pointers.take(min(_POINTERS, self.n_rows - row))
+                indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
+                for start, stop in row_blocks(indptr, capacity):
+                    count = int(indptr[stop] - indptr[start])
+                    X = checked_rows(
+                        self.name,
+                        indptr[start : stop + 1] - indptr[start],
+                        indices.take(count),
+                        data.take(count).astype(self._value_type),
+                        self.n_columns,
+                        row + start,
+                    )
+                    y = None if labels is None else self._labels(labels, stop - start, row + start)
+                    yield Batch(X, y, row + start, self._share_done(row + stop))
+            if indptr[-1] != self._nnz:
+                raise self._damaged(self.n_rows - 1)
+
+    def _labels(self, member: _Member, count: int, first_row: int) -> Array:
+        y = member.take(count)
+        if y.dtype.kind == "S":
+            with reading(self.name, "npz"):
+                y = np.char.decode(y, "utf-8")
+        return checked_labels(self.name, y.astype(y.dtype.newbyteorder("="), copy=False), first_row)
+
+    def _checked(self, pointers: Array, row: int, start: int) -> npt.NDArray[np.int64]:
+        """Row pointers that start at `start`, do not go down and stay within the values."""
+        found = pointers.astype(np.int64)
+        steps = np.diff(found)
+        if found[0] != start or (steps < 0).any() or found[-1] > self._nnz:
+            raise self._damaged(row + int(np.argmax(steps < 0)) if len(steps) else row)
+        return found
+
+    def _damaged(self, row: int) -> FileError:
+        return FileError(
+            f"{self.name} (indptr): does not fit the values at row {row}; make it again."
+        )
+
+
+def row_blocks(indptr: npt.NDArray[np.int64], capacity: int) -> Iterator[tuple[int, int]]:
+    """Rows, start to stop, with at most `capacity` values together, or one row alone."""
+    start = 0
+    while start < len(indptr) - 1:
+        stop = int(np.searchsorted(indptr, indptr[start] + capacity, "right")) - 1
+        stop = max(start + 1, stop)
+        yield start, stop
+        start = stop
+
+
+class NpzWriter:
+    """Gathers the arrays in nameless files beside the target, then zips them."""
+
+    def __init__(self, file: IO[bytes], target: Path) -> None:
+        self._file = file
+        self._stack = contextlib.ExitStack()
+        self._spools = {
+            key: self._stack.enter_context(
+                tempfile.TemporaryFile(dir=target.parent)  # noqa: SIM115
+            )
+            for key in ("indptr", "indices", "data")
+        }
+        self._n_rows, self._nnz, self._n_columns = 0, 0, 1
+        self._value_type: np.dtype[Any] = np.dtype(np.float64)
+        self._index_type: np.dtype[Any] = np.dtype(np.int32)
+        self._labels: list[Array] = []
+
+    def write(self, rows: Rows, y: Array | None) -> None:
+        """Add rows."""
+        if self._n_rows == 0:
+            self._value_type, self._index_type = rows.data.dtype, rows.indices.dtype
+            self._n_columns = rows.n_columns
+        stored = slice(rows.indptr[0], rows.indptr[-1])
+        self._spools["indptr"].write((rows.indptr[1:] - rows.indptr[0] + self._nnz).tobytes())
+        self._spools["indices"].write(np.ascontiguousarray(rows.indices[stored]).data)
+        self._spools["data"].write(np.ascontiguousarray(rows.data[stored]).data)
+        self._n_rows += len(rows)
+        self._nnz += rows.nnz
+        if y is not None:
+            self._labels.append(y)
+
+    def finish(self) -> None:
+        """Zip what was gathered, with no date in it: equal rows make equal bytes."""
+        with zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED) as archive:
+            if self._labels:
+                _add(archive, "y", np.concatenate(self._labels))
+            _add(archive, "format", np.array(b"csr"))
+            _add(archive, "shape", np.array([self._n_rows, self._n_columns], np.int64))
+            _add(archive, "_is_array", np.array(True))
+            first = np.zeros(1, np.int64).tobytes()
+            pointers = Header((self._n_rows + 1,), False, np.dtype(np.int64), 0)
+            self._copy(archive, "indptr", pointers, first)
+            self._copy(archive, "indices", Header((self._nnz,), False, self._index_type, 0))
+            self._copy(archive, "data", Header((self._nnz,), False, self._value_type, 0))
+
+    def close(self) -> None:
+        """Let the gathered arrays go."""
+        self._stack.close()
+
+    def _copy(self, archive: zipfile.ZipFile, key: str, header: Header, first: bytes = b"") -> None:
+        spool = self._spools[key]
+        spool.seek(0)
+        with archive.open(_entry(key), "w", force_zip64=True) as out:
+            write_header(out, header)
+            out.write(first)
+            shutil.copyfileobj(spool, out, 1 << 20)
+
+
+def _add(archive: zipfile.ZipFile, key: str, array: Array) -> None:
+    with archive.open(_entry(key), "w", force_zip64=True) as out:
+        np.lib.format.write_array(out, array, allow_pickle=False)
+
+
+def _entry(key: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry

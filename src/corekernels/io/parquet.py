@@ -1,0 +1,237 @@
+"""Rows from and to Parquet: columns `indices` (list of int), `values` (list of float), `label`.
+
+Column numbers count from 0. Their number stands in the file's metadata if we wrote it;
+otherwise it is the largest column that the file's statistics, or failing them the
+`indices` themselves, show. Needs the extra `parquet`.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._validation import Rows
+from ..errors import DataError, FileError, MissingExtra
+from .batches import Batch, RowReader, checked_labels, checked_rows
+from .streams import PathLike, open_file, reading
+
+Array = npt.NDArray[Any]
+
+_COLUMNS_KEY = b"corekernels.n_columns"
+
+
+def pyarrow() -> Any:
+    """The package, imported on use."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtra(
+            "Parquet needs pyarrow, which is not installed; pip install 'corekernels[parquet]'."
+        ) from error
+    return pyarrow
+
+
+class ParquetReader(RowReader):
+    """Rows of a Parquet file."""
+
+    format = "parquet"
+
+    def __init__(
+        self,
+        path: PathLike,
+        *,
+        n_columns: int | None,
+        labels: bool,
+        batch_bytes: int,
+        batch_rows: int | None,
+    ) -> None:
+        super().__init__(os.fspath(path), batch_bytes, batch_rows)
+        self._path = path
+        self._arrow = pyarrow()
+        with open_file(path) as file:
+            self.n_bytes = os.fstat(file.fileno()).st_size
+            with reading(self.name, "Parquet"):
+                source = self._source(file)
+                schema = source.schema_arrow
+                self.n_rows = int(source.metadata.num_rows)
+                self._require_columns(schema)
+                stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
+                known = stored or self._largest_column(source) + 1
+        if n_columns is not None and n_columns < known:
+            raise DataError(
+                f"{self.name}: has {known} columns, but there are to be {n_columns}; "
+                "pass a larger n_columns."
+            )
+        self.n_columns = n_columns or known
+        if not 0 < self.n_columns < 2**63:
+            raise FileError(f"{self.name}: no row has a column; pass n_columns if that is right.")
+        has_labels = labels and "label" in schema.names
+        self._names = ["indices", "values", "label"] if has_labels else ["indices", "values"]
+
+    def _source(self, file: IO[bytes]) -> Any:
+        return self._arrow.parquet.ParquetFile(
+            file, pre_buffer=False, page_checksum_verification=True
+        )
+
+    def _require_columns(self, schema: Any) -> None:
+        is_number = {
+            "indices": self._arrow.types.is_integer,
+            "values": lambda t: self._arrow.types.is_floating(t) or self._arrow.types.is_integer(t),
+        }
+        for name, suits in is_number.items():
+            place = schema.get_field_index(name)
+            kind = schema.field(place).type if place >= 0 else None
+            if kind is None or not (self._is_list(kind) and suits(kind.value_type)):
+                found = "is missing or there twice" if kind is None else f"is of type {kind}"
+                raise DataError(
+                    f"{self.name}: column {name!r} {found}; rows need 'indices' (list of int) and "
+                    f"'values' (list of float), and may have a 'label'. The file has: "
+                    f"{', '.join(schema.names[:8]) or 'none'}."
+                )
+
+    def _is_list(self, kind: Any) -> bool:
+        types = self._arrow.types
+        return bool(types.is_list(kind) or types.is_large_list(kind))
+
+    def _largest_column(self, source: Any) -> int:
+        """The largest column number, from the statistics if every row group has them."""
+        largest = -1
+        for group in range(source.metadata.num_row_groups):
+            about = source.metadata.row_group(group)
+            for place in range(about.num_columns):
+                chunk = about.column(place)
+                if chunk.path_in_schema.split(".")[0] != "indices":
+                    continue
+                statistics = chunk.statistics if chunk.is_stats_set else None
+                if statistics is None or not statistics.has_min_max:
+                    return self._largest_by_reading(source)
+                largest = max(largest, int(statistics.max))
+        return largest
+
+    def _largest_by_reading(self, source: Any) -> int:
+        largest = -1
+        for batch in source.iter_batches(self._rows_a_batch(source), columns=["indices"]):
+            found = batch.column(0).flatten().drop_null()
+            if len(found):
+                largest = max(largest, int(self._arrow.compute.max(found).as_py()))
+        return largest
+
+    def _rows_a_batch(self, source: Any) -> int:
+        """Rows that take about `_batch_bytes` on average."""
+        n_values, n_rows = 0, max(1, int(source.metadata.num_rows))
+        for group in range(source.metadata.num_row_groups):
+            about = source.metadata.row_group(group)
+            chunks = [about.column(place) for place in range(about.num_columns)]
+            n_values += sum(
+                int(c.num_values) for c in chunks if c.path_in_schema.startswith("values")
+            )
+        return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
+
+    def _batches(self) -> Iterator[Batch]:
+        row = 0
+        with open_file(self._path) as file:
+            with reading(self.name, "Parquet"):
+                source = self._source(file)
+                batches = source.iter_batches(self._rows_a_batch(source), columns=self._names)
+            while True:
+                with reading(self.name, "Parquet"):
+                    table = next(batches, None)
+                    if table is None:
+                        break
+                    if not len(table):
+                        continue
+                    X, y = self._rows(table, row)
+                    row += len(table)
+                yield Batch(X, y, row - len(table), self._share_done(row))
+        if row != self.n_rows:
+            raise FileError(f"{self.name}: has {row} rows where {self.n_rows} are announced.")
+
+    def _rows(self, table: Any, first_row: int) -> tuple[Any, Array | None]:
+        indices, indptr = self._flat(table.column("indices"), "indices", first_row)
+        values, ends = self._flat(table.column("values"), "values", first_row)
+        if not np.array_equal(indptr, ends):
+            row = int(np.argmax(np.diff(indptr) != np.diff(ends)))
+            raise DataError(
+                f"{self.name}: row {first_row + row} has {np.diff(indptr)[row]} indices and "
+                f"{np.diff(ends)[row]} values; give as many of one as of the other."
+            )
+        single = values.dtype in (np.float16, np.float32)
+        data = values.astype(np.float32 if single else np.float64, copy=False)
+        X = checked_rows(self.name, indptr, indices, data, self.n_columns, first_row)
+        y = self._labels(table.column("label"), first_row) if "label" in self._names else None
+        return X, y
+
+    def _flat(self, lists: Any, what: str, first_row: int) -> tuple[Array, Array]:
+        """The items of lists end to end, and where each list starts."""
+        self._require_no_nulls(lists, what, first_row)
+        indptr = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False), out=indptr[1:])
+        items = lists.flatten()
+        if items.null_count:
+            place = int(np.flatnonzero(items.is_null().to_numpy(zero_copy_only=False))[0])
+            row = first_row + int(np.searchsorted(indptr, place, "right")) - 1
+            raise DataError(f"{self.name}: row {row} has a null among its {what}; fill or drop it.")
+        return items.to_numpy(zero_copy_only=False), indptr
+
+    def _require_no_nulls(self, column: Any, what: str, first_row: int) -> None:
+        if column.null_count:
+            place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+            raise DataError(f"{self.name}: row {first_row + place} has no {what}; fill or drop it.")
+
+    def _labels(self, column: Any, first_row: int) -> Array:
+        types = self._arrow.types
+        if types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        self._require_no_nulls(column, "label", first_row)
+        kind = column.type
+        if types.is_string(kind) or types.is_large_string(kind):
+            return np.array(column.to_pylist(), dtype=np.str_)
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise DataError(f"{self.name}: labels of type {kind}; use numbers or strings.")
+        return checked_labels(self.name, column.to_numpy(zero_copy_only=False), first_row)
+
+
+class ParquetWriter:
+    """Writes batches as row groups."""
+
+    def __init__(self, file: IO[bytes], target: Path) -> None:
+        self._arrow = pyarrow()
+        self._file = file
+        self._name = str(target)
+        self._writer: Any = None
+
+    def write(self, rows: Rows, y: Array | None) -> None:
+        """Add rows."""
+        arrow = self._arrow
+        stored = slice(rows.indptr[0], rows.indptr[-1])
+        offsets = arrow.array(rows.indptr - rows.indptr[0])
+        columns = {
+            "indices": arrow.LargeListArray.from_arrays(offsets, rows.indices[stored]),
+            "values": arrow.LargeListArray.from_arrays(offsets, rows.data[stored]),
+        }
+        if y is not None:
+            columns["label"] = arrow.array(y.tolist() if y.dtype.kind in "UO" else y)
+        table = arrow.table(columns)
+        if self._writer is None:
+            self._begin(table.schema, rows.n_columns)
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def finish(self) -> None:
+        """Write the footer."""
+        if self._writer is None:
+            raise DataError(f"{self._name}: there are no rows to write.")
+        self._writer.close()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _begin(self, schema: Any, n_columns: int) -> None:
+        schema = schema.with_metadata({_COLUMNS_KEY: str(n_columns).encode()})
+        self._writer = self._arrow.parquet.ParquetWriter(
+            self._file, schema, compression="zstd", write_page_checksum=True
+        )

@@ -1,0 +1,129 @@
+"""Rows from files of any of the formats."""
+
+import operator
+from typing import Any
+
+import numpy.typing as npt
+from scipy import sparse
+
+from ..errors import DataError, FileError, ParameterError
+from .batches import RowReader, joined
+from .detect import detect, require_row_format
+from .npy import NpyReader
+from .npz import NpzReader
+from .parquet import ParquetReader
+from .streams import PathLike, display_name, is_stream
+from .svmlight import SvmlightReader
+
+Array = npt.NDArray[Any]
+
+BATCH_BYTES = 8 << 20
+
+
+def open_rows(
+    path: PathLike,
+    *,
+    format: str | None = None,  # noqa: A002
+    n_columns: int | None = None,
+    one_based: bool | None = None,
+    labels: bool = True,
+    batch_rows: int | None = None,
+    batch_bytes: int = BATCH_BYTES,
+) -> RowReader:
+    """A reader that gives the rows of a file in batches of bounded memory.
+
+    Parameters
+    ----------
+    path : path
+        svmlight text (plain, gz or bz2), SciPy `.npz` (CSR), dense `.npy` or Parquet. "-" is
+        standard input: svmlight text, plain or packed.
+    format : {"svmlight", "npz", "npy", "parquet"}, optional
+        Told from the content if not given.
+    n_columns : int, optional
+        Columns of the matrix. Found if not given, but for pipes, which cannot be read twice.
+        May be more than occur in svmlight text and Parquet.
+    one_based : bool, optional
+        Whether columns of svmlight text count from 1. Found if not given: text in which
+        column 0 occurs counts from 0, any other, and a pipe, from 1.
+    labels : bool
+        Whether labels are wanted; if not, they may be anything and `y` is None.
+    batch_rows : int, optional
+        Rows a batch, whatever they weigh; by `batch_bytes` if not given.
+    batch_bytes : int
+        About how many bytes of text or arrays make a batch.
+
+    Returns
+    -------
+    RowReader. svmlight labels come as integers if all of them are, as strings if the first
+    is a word, as floats otherwise.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from corekernels import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows.svm")
+    ...     io.write_rows(path, [[0, 1.5], [2, 0], [0, 0]], ["spam", "ham", "spam"])
+    ...     reader = io.open_rows(path, batch_rows=2)
+    ...     batches = list(reader)
+    >>> reader.n_rows, reader.n_columns
+    (3, 2)
+    >>> [(batch.first_row, batch.X.nnz, batch.y.tolist()) for batch in batches]
+    [(0, 2, ['spam', 'ham']), (2, 0, ['spam'])]
+    """
+    n_columns = None if n_columns is None else _require_count("n_columns", n_columns)
+    batch_rows = None if batch_rows is None else _require_count("batch_rows", batch_rows)
+    sizes: dict[str, Any] = {
+        "batch_bytes": _require_count("batch_bytes", batch_bytes), "batch_rows": batch_rows,
+    }  # fmt: skip
+    kind = format or ("svmlight" if is_stream(path) else detect(path))
+    require_row_format(kind, path)
+    if is_stream(path) and kind != "svmlight":
+        raise FileError(f"{display_name(path)}: only svmlight text can be read from a pipe.")
+    if one_based is not None and kind != "svmlight":
+        raise ParameterError(f"one_based: only svmlight text may count from 1; {path} is {kind}.")
+    if kind == "svmlight":
+        return SvmlightReader(
+            path, n_columns=n_columns, one_based=one_based, labels=labels, **sizes
+        )
+    if kind == "parquet":
+        return ParquetReader(path, n_columns=n_columns, labels=labels, **sizes)
+    reader = NpzReader(path, labels=labels, **sizes) if kind == "npz" else NpyReader(path, **sizes)
+    if n_columns is not None and n_columns != reader.n_columns:
+        raise DataError(
+            f"{reader.name}: has {reader.n_columns} columns where {n_columns} are wanted; "
+            "both must describe the same columns."
+        )
+    return reader
+
+
+def read_rows(path: PathLike, **options: Any) -> tuple[sparse.csr_array, Array | None]:
+    """All rows of a file and their labels, or None; options as of `open_rows`.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from corekernels import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rows.npz")
+    ...     io.write_rows(path, [[0, 1.5], [2, 0]], [1, -1])
+    ...     X, y = io.read_rows(path)
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.0, 1.5], [2.0, 0.0]], [1, -1])
+    """
+    reader = open_rows(path, **options)
+    batches = list(reader)
+    if not batches:
+        return sparse.csr_array((0, reader.n_columns)), None
+    whole = joined(batches)
+    return whole.X, whole.y
+
+
+def _require_count(name: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(f"{name}: got {value!r}; give an integer.") from None
+    if isinstance(value, bool) or not 1 <= number < 2**63:
+        raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
+    return number

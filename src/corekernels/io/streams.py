@@ -1,0 +1,218 @@
+"""Bytes from files and pipes: unpacked, counted, and with errors in our own words."""
+
+import bz2
+import contextlib
+import gzip
+import io
+import os
+import stat
+import sys
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from ..errors import CoREError, FileError
+
+STANDARD_INPUT = "-"
+MAX_LINE_BYTES = 1 << 30
+
+_HEAD_BYTES = 10
+_CHUNK_BYTES = 1 << 18
+_BZ2_STARTS = (b"1AY&SY", b"\x17rE8P\x90")  # of a first block, of no block at all
+
+PathLike = str | os.PathLike[str]
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def is_stream(path: PathLike) -> bool:
+    """Whether the bytes behind a path pass only once: standard input or a pipe."""
+    if os.fspath(path) == STANDARD_INPUT:
+        return True
+    with contextlib.suppress(OSError):
+        mode = os.stat(path).st_mode
+        return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+    return False
+
+
+def display_name(path: PathLike) -> str:
+    """What messages call the file."""
+    return "standard input" if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
+
+
+def open_file(path: PathLike) -> IO[bytes]:
+    """A file opened for reading, or a `FileError` that says why not."""
+    try:
+        if Path(path).is_dir():
+            raise FileError(f"{path}: is a folder; give the name of a file.")
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise FileError(f"{path}: does not exist; check the name.") from None
+    except PermissionError as error:
+        raise FileError(f"{path}: may not be read; ask for the permission.") from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, CoREError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be opened ({reason}); check the name.") from error
+
+
+@contextlib.contextmanager
+def reading(name: str, kind: str) -> Iterator[None]:
+    """Turn whatever a reader of untrusted bytes raises into a `FileError`."""
+    try:
+        yield
+    except CoREError:
+        raise
+    except EOFError as error:
+        raise FileError(
+            f"{name}: this {kind} file is cut short; fetch or make it again."
+        ) from error
+    except (
+        OSError, ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, MemoryError,
+        zlib.error, zipfile.BadZipFile, SyntaxError,
+    ) as error:  # fmt: skip
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileError(
+            f"{name}: not a whole {kind} file ({reason.rstrip('.')}); fetch or make it again."
+        ) from error
+
+
+class ByteStream:
+    """The bytes of a file or of standard input, unpacked if they are gz or bz2.
+
+    Attributes
+    ----------
+    name : str
+    n_bytes : int or None
+        Size as stored; None for a pipe.
+    packing : str or None
+        "gz", "bz2" or None.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.name = display_name(path)
+        standard = os.fspath(path) == STANDARD_INPUT
+        self._handle: IO[bytes] = sys.stdin.buffer if standard else open_file(path)
+        self._close = not standard
+        self.n_bytes = None if is_stream(path) else os.fstat(self._handle.fileno()).st_size
+        self.packing: str | None = None
+        with reading(self.name, "stored"):
+            self._raw = _Counted(self._handle)
+        self._unpacked: _Readable = self._raw
+        if self._raw.head.startswith(b"\x1f\x8b"):
+            self.packing, self._unpacked = "gz", gzip.GzipFile(fileobj=io.BufferedReader(self._raw))
+        elif self._raw.head.startswith(b"BZh") and self._raw.head[4:].startswith(_BZ2_STARTS):
+            self.packing, self._unpacked = "bz2", _Bz2(self._raw)
+
+    @property
+    def position(self) -> int:
+        """Stored bytes taken so far."""
+        return self._raw.position
+
+    def read(self, size: int) -> bytes:
+        """The next `size` unpacked bytes; fewer at the end."""
+        pieces = []
+        while size > 0:
+            with self._watched():
+                piece = self._unpacked.read(size)
+            if not piece:
+                break
+            pieces.append(piece)
+            size -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        try:
+            yield
+        except EOFError as error:
+            raise FileError(
+                f"{self.name}: the {self.packing} file is cut short, it ends at byte "
+                f"{self.position} before its content does; fetch or make it again."
+            ) from error
+        except (OSError, zlib.error) as error:
+            what = f"its {self.packing} packing is damaged" if self.packing else "reading failed"
+            raise FileError(
+                f"{self.name}: {what} before byte {self.position} ({error}); "
+                "fetch or make it again."
+            ) from error
+
+    def __enter__(self) -> "ByteStream":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._close:
+            self._handle.close()
+
+
+class _Counted(io.RawIOBase):
+    """A file read once through: its first bytes can be looked at, and all are counted."""
+
+    def __init__(self, handle: IO[bytes]) -> None:
+        self.position = 0
+        self.head = handle.read(_HEAD_BYTES)
+        self._rest = self.head
+        self._handle = handle
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._rest or self._handle.read(size)
+        self._rest = b""
+        self.position += len(data)
+        return data
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._rest[: len(buffer)] or self._handle.read(len(buffer))
+        self._rest = self._rest[len(data) :] if self._rest else b""
+        self.position += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Bz2:
+    """bz2 streams one after another; unlike BZ2File, strange bytes after one are an error."""
+
+    def __init__(self, raw: _Counted) -> None:
+        self._raw = raw
+        self._unpack = bz2.BZ2Decompressor()
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            if self._unpack.eof:
+                more = self._unpack.unused_data or self._raw.read(_CHUNK_BYTES)
+                if not more:
+                    return b""
+                self._unpack = bz2.BZ2Decompressor()
+            else:
+                more = self._raw.read(_CHUNK_BYTES) if self._unpack.needs_input else b""
+                if self._unpack.needs_input and not more:
+                    raise EOFError
+            if data := self._unpack.decompress(more, size):
+                return data
+
+
+def line_blocks(stream: ByteStream, n_bytes: int) -> Iterator[bytes]:
+    """The stream in blocks of about `n_bytes` that end where lines end."""
+    pieces: list[bytes] = []
+    n_pending = 0
+    while data := stream.read(n_bytes):
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield b"".join([*pieces, data[:cut]])
+            pieces, n_pending = [], 0
+        pieces.append(data[cut:])
+        n_pending += len(data) - cut
+        if n_pending > MAX_LINE_BYTES:
+            raise FileError(
+                f"{stream.name}: a line before byte {stream.position} is longer than "
+                f"{MAX_LINE_BYTES >> 20} MiB; this is not svmlight text."
+            )
+    if n_pending:
+        yield b"".join(pieces)

@@ -129,8 +129,8 @@ def _about_rows(found: streaming.Survey) -> dict[str, Any]:
 
 
 def _about_signatures(reader: Any) -> dict[str, Any]:
-    about = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
-    return about | {"parts": len(reader.parts)} | reader.recipe.asdict()
+    about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
+    return {**about, "parts": len(reader.parts), **reader.recipe.asdict()}
 
 
 def _about_model(model: CoREClassifier) -> dict[str, Any]:

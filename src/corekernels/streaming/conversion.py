@@ -8,7 +8,7 @@ from .grams import gram_description
 from .shards import is_shard_folder
 
 
-def convert(source: Any, target: str | os.PathLike[str], *, format: str | None = None) -> int:
+def convert(source: Any, target: str | os.PathLike[str], *, format: str | None = None) -> int:  # noqa: A002
     """Write all rows and labels of a reader in another format; number of rows."""
     n_rows = 0
     with io.RowWriter(target, format=format) as writer:
@@ -18,7 +18,7 @@ def convert(source: Any, target: str | os.PathLike[str], *, format: str | None =
     return n_rows
 
 
-def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:
+def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:  # noqa: A002
     """What a file is: "rows", "signatures" (also a shard folder), "model" or "gram"."""
     if format is not None or os.fspath(path) == "-":
         return "signatures" if format == "signatures" else "rows"

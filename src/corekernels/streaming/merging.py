@@ -28,7 +28,7 @@ class Stacked:
         self.nbytes = self.size * self.itemsize
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self._ends[-1])
 
     def __getitem__(self, rows: slice) -> Array:
         start, stop, _ = rows.indices(len(self))
@@ -52,7 +52,8 @@ def merge_parts(paths: Sequence[Path], target: Path) -> None:
         return
     files = [read_signatures(path) for path in paths]
     recipe = files[0][0]
-    parts, labels, sources = [], [], []
+    parts, labels = [], []
+    sources: list[dict[str, Any]] = []
     for path, (other, arrays, about) in zip(paths, files, strict=True):
         if other != recipe:
             raise RecipeMismatch(recipe, other)

@@ -57,7 +57,7 @@ def part_files(path: str | os.PathLike[str]) -> list[Path]:
         files = files[:first]
         if not files:
             raise FileError(
-                f"{folder}: an unfinished run left it; finish it with `hash --resume`, or hash anew."
+                f"{folder}: left by an unfinished run; finish it with `hash --resume`, or hash anew."
             )
     if not files:
         raise FileError(f"{folder}: holds no {part_name(0)}; give a file or a shard folder.")

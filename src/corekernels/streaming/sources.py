@@ -47,9 +47,9 @@ class SignatureReader:
         self.parts = part_files(path)
         self.sources: list[dict[str, Any]] = []
         self.n_rows = 0
+        self.recipe = read_signatures(self.parts[0])[0]
         for part in self.parts:
             recipe, arrays, about = read_signatures(part)
-            self.recipe = recipe if part is self.parts[0] else self.recipe
             if recipe != self.recipe:
                 raise RecipeMismatch(self.recipe, recipe)
             self.n_rows += len(Signatures._checked(part, recipe, arrays))
@@ -118,7 +118,7 @@ def load_signatures(path: str | os.PathLike[str]) -> tuple[Signatures, Array | N
 def open_source(
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,
+    format: str | None = None,  # noqa: A002
     n_columns: int | None = None,
     one_based: bool | None = None,
     labels: bool = True,

@@ -140,7 +140,7 @@ class Trials:
                 float(gains.mean()),
                 _error(gains),
                 time.perf_counter() - start,
-            )  # fmt: skip
+            )
         )
 
     def _sketch(self, kernel: str, n_hashes: int) -> Any:

@@ -15,14 +15,11 @@ _BAR_WIDTH = 20
 _FORMATS = (".png", ".svg", ".pdf")
 
 
-def require_matplotlib() -> None:
-    """Raise unless figures can be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise ParameterError(
-            "plot: figures need matplotlib; install it with: pip install 'corekernels[plot]'"
-        ) from None
+def require_figure(path: str | os.PathLike[str]) -> None:
+    """Raise unless a figure can be drawn and written there: for use before long work."""
+    if Path(path).suffix.lower() not in _FORMATS:
+        raise ParameterError(f"plot: got {os.fspath(path)!r}; end it in {', '.join(_FORMATS)}.")
+    _require_matplotlib()
 
 
 def draw_c_path(path: Any) -> Any:
@@ -53,9 +50,8 @@ def draw_advice(advice: Any) -> Any:
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
     """Write a figure, whole or not at all; the name's ending says how, and no date is in it."""
+    require_figure(path)
     ending = Path(path).suffix.lower()
-    if ending not in _FORMATS:
-        raise ParameterError(f"plot: got {os.fspath(path)!r}; end it in {', '.join(_FORMATS)}.")
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
     with atomic_write(path) as file:
         figure.savefig(file, format=ending[1:], dpi=150, metadata=dates)
@@ -74,8 +70,17 @@ def text_bars(values: npt.ArrayLike) -> list[str]:
     return [_BAR[-1] * (n // 8) + (_BAR[n % 8 - 1] if n % 8 else "") for n in eighths]
 
 
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "plot: figures need matplotlib; install it with: pip install 'corekernels[plot]'"
+        ) from None
+
+
 def _new_figure() -> tuple[Any, Any]:
-    require_matplotlib()
+    _require_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")

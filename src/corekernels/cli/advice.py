@@ -43,12 +43,12 @@ def advise(
     as_json: frame.AsJson = False,
     quiet: frame.Quiet = False,
 ) -> None:
-    """Whether CoRE kernels help on the labelled rows of IN: a comparison on a sample, a sentence."""
+    """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
     if plot is not None:
-        plotting.require_matplotlib()
+        plotting.require_figure(plot)
     reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     with watched(reader, "reading", quiet) as batches:
-        X, y = streaming.sample(batches, 10 * rows, most_read=_MOST_READ, seed=seed)
+        X, y = streaming.sample(batches, 10 * rows, most_read=_MOST_READ, seed=seed, labelled=True)
     frame.show_notes(reader, quiet)
     console = Console(stderr=True)
     with console.status("") as status:

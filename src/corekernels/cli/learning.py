@@ -153,7 +153,7 @@ def path(
 ) -> None:
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
     if plot is not None:
-        plotting.require_matplotlib()
+        plotting.require_figure(plot)
     reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     recipe = streaming.recipe_for(
         reader, kernel=kernel, n_hashes=n_hashes, n_bits=n_bits, scheme=scheme,
@@ -175,7 +175,7 @@ def path(
         result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
         frame.show(result | {"scores": found.scores, "best_C": found.best_C}, True)
         return
-    best = [" *" if C == found.best_C else "" for C in found.Cs]
+    best = [" *" if found.best_C == C else "" for C in found.Cs]
     bars = plotting.text_bars(found.mean)
     lines = zip(found.Cs, found.mean, found.standard_error, bars, best, strict=True)
     table = [

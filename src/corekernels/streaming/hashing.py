@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DataError, FileError, ParameterError
+from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from ..theory import bytes_per_row
 from .merging import merge_parts
-from .shards import ShardWriter, is_shard_folder, shard_size
+from .shards import ShardWriter, is_finished, is_shard_folder, shard_size
 from .sources import SignatureReader, short_name, sketch_batch
 
 Array = npt.NDArray[Any]
@@ -102,6 +102,8 @@ def hash_to_file(
         raise ParameterError(f"shard_rows: got {shard_rows!r}; give 1 or more.")
     if shard_rows is None and is_shard_folder(target) and (append or resume):
         shard_rows = shard_size(target)
+    if resume and not append and is_finished(target):
+        return _finished_before(source, target, recipe)
     if shard_rows is None:
         return _to_file(source, target, recipe, resume, append, n_jobs)
     writer = ShardWriter(
@@ -111,6 +113,16 @@ def hash_to_file(
         rows = _write_parts(source, writer, n_jobs)
     n_bytes = sum(part.stat().st_size for part in writer.parts)
     return HashReport(str(target), rows, writer.rows_before, len(writer.parts), n_bytes)
+
+
+def _finished_before(source: Any, target: Path, recipe: Recipe) -> HashReport:
+    """The report on shards that are complete, if they are those of this job."""
+    old = SignatureReader(target)
+    if old.recipe != recipe:
+        raise RecipeMismatch(old.recipe, recipe)
+    if {entry["source"] for entry in old.sources} != {short_name(source.name)}:
+        raise FileError(f"{target}: holds shards of another source; name another folder.")
+    return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)
 
 
 def parts_folder(target: Path) -> Path:
@@ -129,7 +141,8 @@ def _to_file(
     per_row = bytes_per_row(recipe.kernel, recipe.n_hashes, recipe.n_bits)
     shard_rows = max(_LEAST_ROWS, _SHARD_BYTES // per_row)
     name = short_name(source.name)
-    writer = ShardWriter(parts_folder(target), recipe, name, shard_rows, resume=resume)
+    folder = parts_folder(target)
+    writer = ShardWriter(folder, recipe, name, shard_rows, resume=resume, target=target)
     with writer.writing():
         rows = _write_parts(source, writer, n_jobs)
         merge_parts([*old, *writer.parts], target)

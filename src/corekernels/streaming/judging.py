@@ -11,8 +11,7 @@ import numpy.typing as npt
 from ..classifier import CoREClassifier
 from ..errors import DataError
 from ..io import atomic_write
-from .learning import labels_of
-from .sources import hashed_batches
+from .sources import hashed_batches, labels_of
 
 Array = npt.NDArray[Any]
 

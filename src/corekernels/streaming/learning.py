@@ -13,12 +13,11 @@ import numpy.typing as npt
 from .._c_path import CPath, c_path
 from .._hashed_linear import HashedLinearClassifier
 from ..classifier import CoREClassifier
-from ..errors import DataError
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from .hashing import hash_to_file
 from .merging import joined_sources
-from .sources import SignatureReader, hashed_batches, load_signatures, short_name
+from .sources import SignatureReader, hashed_batches, labels_of, load_signatures, short_name
 
 Array = npt.NDArray[Any]
 
@@ -100,13 +99,6 @@ def sweep(
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
             model.save(target, sources=_sources(source, len(S)))
     return path
-
-
-def labels_of(y: Array | None, name: str) -> Array:
-    """The labels, which must be there."""
-    if y is None:
-        raise DataError(f"{name}: has no labels; give a file that holds one for each row.")
-    return y
 
 
 def _sources(source: Any, n_rows: int) -> list[dict[str, Any]]:

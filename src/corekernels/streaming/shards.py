@@ -56,12 +56,15 @@ def part_files(path: str | os.PathLike[str]) -> list[Path]:
     if first is not None:
         files = files[:first]
         if not files:
-            raise FileError(
-                f"{folder}: left by an unfinished run; finish it with `hash --resume`, or hash anew."
-            )
+            raise FileError(f"{folder}: left by an unfinished run; resume that, or hash anew.")
     if not files:
         raise FileError(f"{folder}: holds no {part_name(0)}; give a file or a shard folder.")
     return files
+
+
+def is_finished(folder: str | os.PathLike[str]) -> bool:
+    """Whether a shard folder holds parts, and no run is unfinished there."""
+    return is_shard_folder(folder) and _first_unfinished(Path(folder)) is None
 
 
 def shard_size(folder: Path) -> int:
@@ -85,6 +88,8 @@ class ShardWriter:
         Go on after the whole parts that a killed run of the same job left.
     append : bool
         Keep the parts that are there, and go on after them.
+    target : path, optional
+        What errors name; the folder unless given.
     """
 
     def __init__(
@@ -96,10 +101,12 @@ class ShardWriter:
         *,
         resume: bool = False,
         append: bool = False,
+        target: Path | None = None,
     ) -> None:
         self.folder, self.recipe = Path(folder), recipe
         self.source, self.shard_rows = source, shard_rows
         self.resume, self.append = resume, append
+        self.target = self.folder if target is None else target
         self.parts: list[Path] = []
         self.rows_before = 0
         self._first, self._marked = 0, False
@@ -127,7 +134,9 @@ class ShardWriter:
             raise
         except OSError as error:
             reason = error.strerror or str(error)
-            raise FileError(f"{self.folder}: cannot be written ({reason}).") from error
+            raise FileError(
+                f"{self.target}: cannot be written ({reason}); what stood there before is unchanged."
+            ) from error
 
     def write(self, S: Signatures, labels: Any, first_row: int) -> None:
         """Write the next part."""

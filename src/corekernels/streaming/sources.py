@@ -188,6 +188,13 @@ def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signa
     return sketch(matrix, recipe, n_jobs, name)
 
 
+def labels_of(y: Array | None, name: str) -> Array:
+    """The labels, which must be there."""
+    if y is None:
+        raise DataError(f"{name}: has no labels; give a file that holds one for each row.")
+    return y
+
+
 def short_name(name: str) -> str:
     """A source's name without the folders it happens to lie in."""
     return os.path.basename(name)

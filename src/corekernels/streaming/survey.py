@@ -15,6 +15,7 @@ from .._validation import clean_rows
 from ..errors import DataError
 from ..kernels import correlation, resemblance
 from ..theory import Plan, plan
+from .sources import labels_of
 
 Array = npt.NDArray[Any]
 
@@ -150,11 +151,21 @@ class Sample:
 
 
 def sample(
-    source: Any, n_rows: int, *, most_read: int | None = None, seed: int = 0
+    source: Any,
+    n_rows: int,
+    *,
+    most_read: int | None = None,
+    seed: int = 0,
+    labelled: bool = False,
 ) -> tuple[Any, Array | None]:
-    """A uniform sample of rows and labels; of the first `most_read` rows, if that is given."""
+    """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
+
+    A source without labels gives None for them, or is refused if they are to be there.
+    """
     kept, n_read = Sample(n_rows, seed), 0
     for batch in source:
+        if labelled:
+            labels_of(batch.y, source.name)
         kept.add(batch.X, batch.y)
         n_read += batch.X.shape[0]
         if most_read is not None and n_read >= most_read:

@@ -120,7 +120,7 @@ def test_path_plots_and_saves_the_best_model(in_digits):
     assert found["best_C"] in (0.01, 1)
     assert np.shape(found["scores"]) == (2, 3)
     assert Path("path.svg").read_text().startswith("<?xml")
-    assert ck.CoREClassifier.load("best.ck").C == found["best_C"]
+    assert found["best_C"] == ck.CoREClassifier.load("best.ck").C
     on_others = as_json(f"{line} --validation test.svm")
     assert np.shape(on_others["scores"]) == (2, 1)
     assert "█" in ok(line).stdout
@@ -165,7 +165,7 @@ def test_plan_and_version():
 def test_advise_prints_a_table_and_a_sentence(in_digits):
     line = "advise train.svm --rows 200 --size 32 --cv 3"
     found = as_json(f"{line} --plot advice.png")
-    assert [c["kind"] for c in found["candidates"]][0] == "linear"
+    assert found["candidates"][0]["kind"] == "linear"
     assert Path("advice.png").read_bytes().startswith(b"\x89PNG")
     assert ok(line).stdout.rstrip().endswith(found["sentence"])
 

@@ -135,7 +135,7 @@ class ShardWriter:
         except OSError as error:
             reason = error.strerror or str(error)
             raise FileError(
-                f"{self.target}: cannot be written ({reason}); what stood there before is unchanged."
+                f"{self.target}: cannot be written ({reason}); what was there is unchanged."
             ) from error
 
     def write(self, S: Signatures, labels: Any, first_row: int) -> None:

@@ -47,6 +47,14 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
+def require_seed(random_state: Any) -> int:
+    """A seed that NumPy takes: not negative."""
+    seed = seed_of(random_state)
+    if seed < 0:
+        raise ParameterError(f"random_state: got {random_state!r}; give an integer from 0 on.")
+    return seed
+
+
 def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     """Class labels, one a row."""
     if y is None:

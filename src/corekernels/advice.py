@@ -10,10 +10,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
-from ._labels import check_labels, require_count, seed_of
+from ._labels import check_labels, require_count, require_seed
 from ._trials import EXACT, Candidate, Trials, unit_rows
 from ._validation import as_matrix
-from .errors import DataError
+from .errors import DataError, ParameterError
 
 Array = npt.NDArray[Any]
 
@@ -99,10 +99,12 @@ def advise(
     matrix = as_matrix(X)
     labels = check_labels(y, matrix.shape[0])
     n_folds = require_count("cv", cv)
-    rows, notes = _sampled(labels, require_count("n_rows", n_rows), n_folds, random_state)
+    if n_folds < 2:
+        raise ParameterError(f"cv: got {cv!r}; give 2 folds or more.")
+    seed = require_seed(random_state)
+    rows, notes = _sampled(labels, require_count("n_rows", n_rows), n_folds, seed)
     unit = unit_rows(matrix[rows])
     labels = labels[rows]
-    seed = seed_of(random_state)
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels))
     trials = Trials(unit, labels, folds, seed, n_jobs, progress or (lambda name: None))
     with warnings.catch_warnings():
@@ -122,11 +124,9 @@ def advise(
     )  # fmt: skip
 
 
-def _sampled(
-    labels: Array, n_rows: int, n_folds: int, random_state: Any
-) -> tuple[Array, list[str]]:
+def _sampled(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
     """Row numbers of a sample drawn class by class, and what was left out."""
-    rng = np.random.default_rng(seed_of(random_state))
+    rng = np.random.default_rng(seed)
     classes, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
     share = min(1.0, n_rows / len(labels))
     chosen, dropped = [], 0

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..errors import DataError
 from ..io import atomic_write
 from ..kernels import gram_to_file
-from .sources import short_name
+from .sources import require_rows, require_target, short_name
 
 
 def kernel_to_file(
@@ -44,6 +43,7 @@ def kernel_to_file(
     -------
     (n, m) : shape of the matrix
     """
+    require_target(target)
     X = _whole(source)
     Y = None if against is None else _whole(against)
     if Y is not None:
@@ -101,7 +101,6 @@ def _digest(K: Any) -> str:
 
 def _whole(source: Any) -> sparse.csr_array:
     """All rows of a source; a kernel needs them together."""
-    if getattr(source, "recipe", None) is not None:
-        raise DataError(f"{source.name}: holds signatures; exact kernels need the raw rows.")
+    require_rows(source)
     blocks = [batch.X for batch in source]
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))

@@ -15,7 +15,7 @@ from ..signatures import Signatures, concatenate
 from ..theory import bytes_per_row
 from .merging import merge_parts
 from .shards import ShardWriter, is_finished, is_shard_folder, shard_size
-from .sources import SignatureReader, short_name, sketch_batch
+from .sources import SignatureReader, require_target, short_name, sketch_batch
 
 Array = npt.NDArray[Any]
 
@@ -133,8 +133,7 @@ def parts_folder(target: Path) -> Path:
 def _to_file(
     source: Any, target: Path, recipe: Recipe, resume: bool, append: bool, n_jobs: int | None
 ) -> HashReport:
-    if target.is_dir():
-        raise FileError(f"{target}: is a folder; give the name of a file, or shard_rows.")
+    require_target(target)
     old = [target] if append and target.exists() else []
     if old:
         Signatures.load(target)._alike(Signatures.empty(recipe, 0))

@@ -17,7 +17,14 @@ from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from .hashing import hash_to_file
 from .merging import joined_sources
-from .sources import SignatureReader, hashed_batches, labels_of, load_signatures, short_name
+from .sources import (
+    SignatureReader,
+    hashed_batches,
+    labels_of,
+    load_signatures,
+    require_target,
+    short_name,
+)
 
 Array = npt.NDArray[Any]
 
@@ -50,7 +57,7 @@ def train(
         `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
     """
     model = _classifier(recipe, n_jobs, options)
-    with _signatures(source, recipe, Path(target), n_jobs) as (S, y):
+    with _signatures(source, recipe, require_target(target), n_jobs) as (S, y):
         model.fit_signatures(S, labels_of(y, source.name))
         model.save(target, sources=_sources(source, len(S)))
     return model
@@ -85,7 +92,7 @@ def sweep(
     """
     model = _classifier(recipe, n_jobs, options)
     judges = None
-    beside = None if target is None else Path(target)
+    beside = None if target is None else require_target(target)
     with _signatures(source, recipe, beside, n_jobs) as (S, y):
         if validation is not None:
             batches = list(hashed_batches(validation, recipe, n_jobs))

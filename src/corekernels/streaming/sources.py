@@ -13,7 +13,7 @@ from .. import io
 from .._signature_file import read_signatures, unpack_labels
 from .._sketch import sketch
 from .._validation import as_matrix
-from ..errors import DataError, ParameterError, RecipeMismatch
+from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from .shards import is_shard_folder, part_files
@@ -186,6 +186,24 @@ def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signa
             "give rows over the same columns."
         )
     return sketch(matrix, recipe, n_jobs, name)
+
+
+def require_rows(source: Any) -> None:
+    """Refuse signatures where raw rows are needed."""
+    if getattr(source, "recipe", None) is not None:
+        raise DataError(f"{source.name}: holds signatures; give the raw rows.")
+
+
+def require_target(path: str | os.PathLike[str]) -> Path:
+    """Refuse, before any work is done, a file that could not be written after it."""
+    target = Path(path)
+    if target.is_dir():
+        raise FileError(f"{target}: is a folder; give the name of a file.")
+    if not target.parent.is_dir():
+        raise FileError(f"{target}: the folder {target.parent} does not exist; make it first.")
+    if not os.access(target.parent, os.W_OK):
+        raise FileError(f"{target}: the folder {target.parent} may not be written to.")
+    return target
 
 
 def labels_of(y: Array | None, name: str) -> Array:

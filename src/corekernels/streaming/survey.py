@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .._labels import seed_of
+from .._labels import require_count, require_seed
 from .._threads import thread_count
 from .._validation import clean_rows
 from ..errors import DataError
 from ..kernels import correlation, resemblance
 from ..theory import Plan, plan
-from .sources import labels_of
+from .sources import labels_of, require_rows
 
 Array = npt.NDArray[Any]
 
@@ -75,6 +75,7 @@ class Survey:
 
 def survey(source: Any, *, seed: int = 0, n_jobs: int | None = None) -> Survey:
     """Describe the rows of a reader, and say which kernel, k and b they suggest."""
+    require_rows(source)
     lengths: Counter[int] = Counter()
     classes: Counter[Any] | None = Counter()
     kept = Sample(_SAMPLE_ROWS, seed)
@@ -125,8 +126,8 @@ class Sample:
     """A uniform sample of the rows of a stream whose length need not be known."""
 
     def __init__(self, n_rows: int, seed: Any) -> None:
-        self._n_rows = n_rows
-        self._rng = np.random.default_rng(seed_of(seed))
+        self._n_rows = require_count("n_rows", n_rows)
+        self._rng = np.random.default_rng(require_seed(seed))
         self._keys: Array = np.empty(0)
         self._X: list[Any] = []
         self._y: list[Array] = []
@@ -162,6 +163,7 @@ def sample(
 
     A source without labels gives None for them, or is refused if they are to be there.
     """
+    require_rows(source)
     kept, n_read = Sample(n_rows, seed), 0
     for batch in source:
         if labelled:

@@ -5,7 +5,7 @@ from numba import njit
 # what `scan_lines` adds to: places in its output
 LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, OTHER_LABELS, QUERIES = range(7)
 N_FACTS = 7
-TOO_LARGE = 1 << 60  # columns are not counted beyond this
+TOO_LARGE = 1 << 59  # columns are not counted beyond this; ten times it is still an int64
 
 _NEWLINE, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q = (ord(c) for c in "\n#+-09:q")
 
@@ -52,7 +52,7 @@ def _scan_columns(text, i, line, out):
         start = i
         while i < len(text) and _ZERO <= text[i] <= _NINE:
             if value < TOO_LARGE:
-                value = value * 10 + (text[i] - _ZERO)
+                value = value * 10 + int(text[i]) - _ZERO
             i += 1
         if i > start and i < len(text) and text[i] == _COLON:
             if value > out[LARGEST]:

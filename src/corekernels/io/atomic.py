@@ -42,6 +42,8 @@ def atomic_write(target: str | os.PathLike[str], n_bytes: int = 0) -> Iterator[I
     try:
         if target.is_dir():
             raise FileError(f"{target}: is a folder; give the name of a file.")
+        if target.exists() and not target.is_file():  # a device or pipe would be renamed away
+            raise FileError(f"{target}: is a device or a pipe; give the name of a file.")
         with _open_locked(part, target) as file:
             try:
                 _require_space(part, n_bytes)

@@ -1,5 +1,6 @@
 """What a file is, told from its content."""
 
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -38,7 +39,7 @@ def detect(path: PathLike) -> str:
     """
     if is_stream(path):
         raise FileError(f"{path}: is a pipe, which can be read only once; name its format.")
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         if any(Path(path).glob("part-*.safetensors")):
             return "signatures"
         raise FileError(f"{path}: is a folder without part-*.safetensors; give a file.")

@@ -5,6 +5,7 @@ otherwise it is the largest column that the file's statistics, or failing them t
 `indices` themselves, show. Needs the extra `parquet`.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -228,7 +229,10 @@ class ParquetWriter:
         self._writer.close()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Let pyarrow's writer go, whose own end may fail again."""
+        if self._writer is not None and self._writer.is_open:
+            with contextlib.suppress(OSError, ValueError):
+                self._writer.close()
 
     def _begin(self, schema: Any, n_columns: int) -> None:
         schema = schema.with_metadata({_COLUMNS_KEY: str(n_columns).encode()})

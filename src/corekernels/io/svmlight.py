@@ -96,7 +96,10 @@ class SvmlightReader(RowReader):
         found_base = not facts[scan.ZERO_LINE] if one_based is None else one_based
         found = int(facts[scan.LARGEST]) + 1 - int(found_base)
         if n_columns is None and found < 1:
-            raise FileError(f"{self.name}: no row has a column; pass n_columns if that is right.")
+            raise FileError(
+                f"{self.name}: no row has a column:value; pass n_columns if that is right, or "
+                "give svmlight text."
+            )
         if n_columns is not None and found > n_columns:
             raise DataError(
                 f"{self.name}: line {facts[scan.LARGEST_LINE]} has the column "

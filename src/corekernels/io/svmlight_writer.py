@@ -1,6 +1,7 @@
 """Rows to svmlight text, exactly: every value is written with the digits that bring it back."""
 
 import bz2
+import contextlib
 import gzip
 import itertools
 from pathlib import Path
@@ -54,7 +55,9 @@ class SvmlightWriter:
             self._packed.close()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Let the packer go, whose own end may fail again."""
+        with contextlib.suppress(OSError, ValueError):
+            self.finish()
 
     def _label_texts(self, y: Array) -> list[str]:
         if y.dtype.kind in "US" or y.dtype == object:

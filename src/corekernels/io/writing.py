@@ -10,6 +10,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from .._validation import Rows, as_matrix, clean_rows
 from ..errors import DataError, FileError, ParameterError
@@ -23,7 +24,8 @@ from .svmlight_writer import SvmlightWriter
 
 Array = npt.NDArray[Any]
 
-_BLOCK_ROWS = 1 << 13
+_BLOCK_ROWS = 1 << 16
+_BLOCK_VALUES = 1 << 20
 
 
 def write_rows(path: PathLike, X: Any, y: Any = None, *, format: str | None = None) -> None:  # noqa: A002
@@ -102,8 +104,11 @@ class RowWriter:
             raise ParameterError("RowWriter: not open; use it in a `with` block.")
         matrix = as_matrix(X)
         labels = None if y is None else _plain_labels(y, matrix.shape[0])
-        for start in range(0, max(1, matrix.shape[0]), _BLOCK_ROWS):
-            stop = min(start + _BLOCK_ROWS, matrix.shape[0])
+        n_rows = max(1, matrix.shape[0])
+        n_values = matrix.nnz if sparse.issparse(matrix) else matrix.size
+        size = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES * n_rows // max(1, n_values)))
+        for start in range(0, n_rows, size):
+            stop = min(start + size, matrix.shape[0])
             rows = clean_rows(matrix, "X", start, stop)
             self._require_form(rows, labels)
             self._engine.write(rows, None if labels is None else labels[start:stop])

@@ -75,7 +75,7 @@ def test_samples_are_bounded_and_rare_classes_named():
     assert advice.n_classes == 3
     assert advice.notes == (
         "1 classes with fewer than 3 rows left out",
-        f"a sample of {advice.n_rows} of 900 rows",
+        f"judged on a sample of {advice.n_rows} rows",
     )
 
 

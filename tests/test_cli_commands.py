@@ -80,6 +80,26 @@ def test_train_predict_evaluate_are_those_of_python(in_digits):
     assert np.array_equal(again.decision_function(T), model.decision_function(T))
 
 
+def test_rows_are_counted_as_the_ones_learned_from(in_digits):
+    """svmlight text without a column 0 could count from 0 or 1; the model knows."""
+    X = np.array([[3.0, 0, 1], [2, 0, 0], [0, 2, 0], [0, 3, 1]])
+    Path("zero.svm").write_text("7 0:3 2:1\n7 0:2\n8 1:2\n8 1:3 2:1\n")
+    Path("new.svm").write_text("0 1:5\n0 1:4\n")
+    ok("train zero.svm m.ck --n-hashes 64")
+    model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X, [7, 7, 8, 8])
+    assert model.predict([[0, 5, 0]]) == [8]
+    assert ok("predict m.ck new.svm -").stdout == "8\n8\n"
+    assert ok("predict m.ck - -", input="0 1:5\n").stdout == "8\n"
+    assert ok("predict m.ck new.svm - --one-based").stdout == "7\n7\n"
+    ok("hash zero.svm zero.sig --n-hashes 64")
+    found = as_json("estimate zero.sig --queries new.svm --nearest 1")["pairs"]
+    assert [pair["j"] for pair in found] == [2, 2]
+    ok("kernel new.svm K.npy --against zero.svm --zero-based")
+    expected = np.load("K.npy")
+    ok("kernel zero.svm K.npy --against new.svm")
+    np.testing.assert_array_equal(np.load("K.npy"), expected.T)
+
+
 def test_kernel_is_that_of_python(in_digits):
     shape = as_json("kernel test.svm K.npy --kernel core2 --against train.svm --gamma 0.5")
     X, _ = ck.io.read_rows("train.svm")

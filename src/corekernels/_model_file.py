@@ -75,6 +75,8 @@ def read_model(path: str | os.PathLike[str], cls: type[Model]) -> Model:
             raise ValueError("it holds values that are not finite")
     except (ParameterError, KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path}: damaged or unknown ({error}); save the model again.") from error
+    if isinstance(about.get("sources"), list):
+        model.sources_ = about["sources"]
     model.recipe_ = recipe
     model.n_features_in_ = recipe.n_columns
     if names is not None:

@@ -144,7 +144,7 @@ def _sampled(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array
         )
     notes = [f"{dropped} classes with fewer than {n_folds} rows left out"] if dropped else []
     if share < 1:
-        notes.append(f"a sample of {sum(map(len, chosen))} of {len(labels)} rows")
+        notes.append(f"judged on a sample of {sum(map(len, chosen))} rows")
     return np.sort(np.concatenate(chosen)), notes
 
 

@@ -65,6 +65,8 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         What was learned from the signatures.
     n_iter_ : int
         Sweeps over the rows; not there after `partial_fit`.
+    sources_ : list of dict
+        Where the rows came from, if the file the model was loaded from said so.
 
     Examples
     --------

@@ -20,7 +20,6 @@ from .frame import command
 from .progress import watched
 
 _SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "safetensors")
-_MOST_READ = 200_000
 
 
 @command("corekernels advise train.svm --rows 300 --size 64 --size 256 --cv 3")
@@ -32,6 +31,9 @@ def advise(
         typer.Option(help="Number of hashes to try; may be repeated.  [default: 256, 1024, 4096]"),
     ] = None,
     cv: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
+    most_read: Annotated[
+        int, typer.Option(help="Rows of IN to read at most, to draw the sample from.")
+    ] = 200_000,
     plot: Annotated[
         Path | None, typer.Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")
     ] = None,
@@ -48,7 +50,7 @@ def advise(
         plotting.require_figure(plot)
     reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     with watched(reader, "reading", quiet) as batches:
-        X, y = streaming.sample(batches, 10 * rows, most_read=_MOST_READ, seed=seed, labelled=True)
+        X, y = streaming.sample(batches, 10 * rows, most_read=most_read, seed=seed, labelled=True)
     frame.show_notes(reader, quiet)
     console = Console(stderr=True)
     with console.status("") as status:

@@ -41,7 +41,8 @@ def kernel(
         "format": format, "n_columns": n_columns, "one_based": one_based, "labels": False,
     }  # fmt: skip
     reader = streaming.open_source(source, **options)
-    others = None if against is None else streaming.open_source(against, **options)
+    like = streaming.sources_of(reader)
+    others = None if against is None else streaming.open_source(against, **options, like=like)
     shape = streaming.kernel_to_file(
         reader, target, kernel, against=others, gamma=gamma, working_memory=working_memory,
         progress=False if quiet else None, n_jobs=n_jobs,
@@ -81,8 +82,9 @@ def estimate(
         _print_estimates([streaming.estimate_pairs(reader, rows, others)], as_json)
         return
     asked = streaming.open_source(
-        queries, n_columns=reader.n_columns, one_based=one_based, labels=False
-    )
+        queries, n_columns=reader.n_columns, one_based=one_based, labels=False,
+        like=reader.sources,
+    )  # fmt: skip
     with watched(asked, "estimating", quiet) as batches:
         _print_estimates(streaming.nearest(reader, batches, nearest, n_jobs=n_jobs), as_json)
     frame.show_notes(asked, quiet)

@@ -161,7 +161,10 @@ def path(
     )  # fmt: skip
     judged = None
     if validation is not None:
-        judged = streaming.open_source(validation, n_columns=recipe.n_columns, one_based=one_based)
+        judged = streaming.open_source(
+            validation, n_columns=recipe.n_columns, one_based=one_based,
+            like=streaming.sources_of(reader),
+        )  # fmt: skip
     with watched(reader, "hashing", quiet) as rows:
         found = streaming.sweep(
             rows, recipe, _numbers(Cs), target=target, validation=judged, cv=cv, n_jobs=n_jobs,
@@ -193,7 +196,7 @@ def _model_and_source(
     classifier.linear_.set_params(n_jobs=n_jobs)
     reader = streaming.open_source(
         source, format=format, n_columns=classifier.recipe_.n_columns, one_based=one_based,
-        labels=labels,
+        labels=labels, like=getattr(classifier, "sources_", None),
     )  # fmt: skip
     return classifier, reader
 

@@ -10,7 +10,7 @@ from .grams import gram_description, kernel_to_file
 from .hashing import HashReport, hash_to_file
 from .judging import Evaluation, evaluate, label_text, predict, predictions
 from .learning import sweep, train
-from .sources import SignatureReader, load_signatures, open_source, recipe_for
+from .sources import SignatureReader, load_signatures, open_source, recipe_for, sources_of
 from .survey import Survey, sample, survey
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "predictions",
     "recipe_for",
     "sample",
+    "sources_of",
     "survey",
     "sweep",
     "train",

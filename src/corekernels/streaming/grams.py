@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..io import atomic_write
 from ..kernels import gram_to_file
-from .sources import require_rows, require_target, short_name
+from .sources import require_rows, require_target, source_entry
 
 
 def kernel_to_file(
@@ -64,10 +64,7 @@ def kernel_to_file(
         "shape": list(K.shape),
         "last_row": _digest(K),
         "n_columns": X.shape[1],
-        "sources": [
-            {"source": short_name(reader.name), "first_row": 0, "rows": rows.shape[0]}
-            for reader, rows in sides
-        ],
+        "sources": [source_entry(reader, 0, rows.shape[0]) for reader, rows in sides],
     }
     with atomic_write(description_path(target)) as file:
         file.write((json.dumps(description, sort_keys=True) + "\n").encode())

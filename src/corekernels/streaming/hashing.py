@@ -15,7 +15,7 @@ from ..signatures import Signatures, concatenate
 from ..theory import bytes_per_row
 from .merging import merge_parts
 from .shards import ShardWriter, is_finished, is_shard_folder, shard_size
-from .sources import SignatureReader, require_target, short_name, sketch_batch
+from .sources import SignatureReader, require_target, short_name, sketch_batch, source_entry
 
 Array = npt.NDArray[Any]
 
@@ -162,7 +162,7 @@ def _write_parts(source: Any, writer: ShardWriter, n_jobs: int | None) -> int:
         if y is not None and len(y) < n_held:
             raise DataError(f"{source.name}: some rows have labels and some have none.")
         S = concatenate(held) if held else Signatures.empty(writer.recipe, 0)
-        writer.write(S, y, first_row)
+        writer.write(S, y, source_entry(source, first_row, len(S)))
         first_row += len(S)
         held, labels, n_held = [], [], 0
 

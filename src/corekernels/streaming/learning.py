@@ -23,7 +23,7 @@ from .sources import (
     labels_of,
     load_signatures,
     require_target,
-    short_name,
+    source_entry,
 )
 
 Array = npt.NDArray[Any]
@@ -112,7 +112,7 @@ def _sources(source: Any, n_rows: int) -> list[dict[str, Any]]:
     """Where the rows came from: of signatures, the files that were hashed."""
     if isinstance(source, SignatureReader) and source.sources:
         return joined_sources(source.sources)
-    return [{"source": short_name(source.name), "first_row": 0, "rows": n_rows}]
+    return [source_entry(source, 0, n_rows)]
 
 
 def _classifier(recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> CoREClassifier:

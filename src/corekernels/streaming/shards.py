@@ -138,11 +138,10 @@ class ShardWriter:
                 f"{self.target}: cannot be written ({reason}); what was there is unchanged."
             ) from error
 
-    def write(self, S: Signatures, labels: Any, first_row: int) -> None:
-        """Write the next part."""
+    def write(self, S: Signatures, labels: Any, entry: dict[str, Any]) -> None:
+        """Write the next part, with where its rows came from."""
         path = self.folder / part_name(self._first + len(self.parts))
-        sources = [{"source": self.source, "first_row": first_row, "rows": len(S)}]
-        S.save(path, labels=labels, sources=sources)
+        S.save(path, labels=labels, sources=[entry])
         self.parts.append(path)
 
     def discard(self) -> None:

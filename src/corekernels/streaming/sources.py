@@ -122,6 +122,7 @@ def open_source(
     n_columns: int | None = None,
     one_based: bool | None = None,
     labels: bool = True,
+    like: list[dict[str, Any]] | None = None,
 ) -> Any:
     """A reader of a file, told by its content: rows (`io.open_rows`) or signatures.
 
@@ -131,12 +132,19 @@ def open_source(
         A file of rows or of signatures, or a shard folder; "-" is standard input.
     format, n_columns, one_based, labels
         As for `io.open_rows`; a signature file needs none of them.
+    like : list of dict, optional
+        Sources of the signatures or the model that the rows are for. svmlight text does not
+        say whether columns count from 0 or 1; unless `one_based` does, it is read as they were.
     """
-    stream = os.fspath(path) == "-"
     if format == "signatures" or is_shard_folder(path):
         return SignatureReader(path)
-    if format is None and not stream and Path(path).is_file() and io.detect(path) == "signatures":
+    if format is None and Path(path).is_file():
+        format = io.detect(path)  # noqa: A001
+    if format == "signatures":
         return SignatureReader(path)
+    if one_based is None and format in (None, "svmlight"):
+        found = {entry["one_based"] for entry in like or [] if "one_based" in entry}
+        one_based = found.pop() if len(found) == 1 else None
     return io.open_rows(
         path, format=format, n_columns=n_columns, one_based=one_based, labels=labels
     )
@@ -186,6 +194,18 @@ def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signa
             "give rows over the same columns."
         )
     return sketch(matrix, recipe, n_jobs, name)
+
+
+def source_entry(source: Any, first_row: int, n_rows: int) -> dict[str, Any]:
+    """Where some rows came from, for a file made of them."""
+    entry = {"source": short_name(source.name), "first_row": first_row, "rows": n_rows}
+    one_based = getattr(source, "one_based", None)
+    return entry if one_based is None else entry | {"one_based": bool(one_based)}
+
+
+def sources_of(source: Any) -> list[dict[str, Any]]:
+    """Where the rows of a reader come from: of signatures, the files that were hashed."""
+    return list(getattr(source, "sources", [source_entry(source, 0, 0)]))
 
 
 def require_rows(source: Any) -> None:

@@ -100,6 +100,26 @@ def test_rows_are_counted_as_the_ones_learned_from(in_digits):
     np.testing.assert_array_equal(np.load("K.npy"), expected.T)
 
 
+def test_new_columns_are_refused_or_left_out_with_a_note(in_digits):
+    Path("narrow.svm").write_text("7 1:3 2:1\n7 1:2\n8 2:2\n8 2:3\n")
+    Path("wide.svm").write_text("7 1:3\n8 2:3 9:1\n")
+    ok("train narrow.svm m.ck --n-hashes 64")
+    ok("hash narrow.svm narrow.sig --n-hashes 64")
+    for line in ("predict m.ck wide.svm out", "evaluate m.ck wide.svm",
+                 "estimate narrow.sig --queries wide.svm",
+                 "path narrow.svm --n-hashes 8 --Cs 1 --validation wide.svm"):  # fmt: skip
+        result = run(line)
+        assert result.exit_code == 2
+        assert "has 9 columns, 2 were known before; ignore new columns" in result.stderr
+        ok(f"{line} --ignore-new-columns")
+    result = ok("predict m.ck wide.svm - --ignore-new-columns")
+    assert result.stdout == "7\n8\n"
+    assert "note: wide.svm: 1 values in columns that were not known before" in result.stderr
+    text = Path("wide.svm").read_text()
+    assert run("predict m.ck - -", input=text).exit_code == 2
+    assert ok("predict m.ck - - --ignore-new-columns", input=text).stdout == "7\n8\n"
+
+
 def test_kernel_is_that_of_python(in_digits):
     shape = as_json("kernel test.svm K.npy --kernel core2 --against train.svm --gamma 0.5")
     X, _ = ck.io.read_rows("train.svm")

@@ -87,6 +87,10 @@ OneBased = Annotated[
     bool | None,
     typer.Option("--one-based/--zero-based", help="Where svmlight columns count from, if unclear."),
 ]
+IgnoreNew = Annotated[
+    bool,
+    typer.Option("--ignore-new-columns", help="Leave out columns that were not known before."),
+]
 Seed = Annotated[int | None, typer.Option(help="Seed of the hash.  [default: 0]")]
 Kernel = Annotated[str | None, typer.Option(help="core1, core2 or resemblance.  [default: core1]")]
 Hashes = Annotated[int | None, typer.Option(help="Hashes a row, k.  [default: 1024]")]

@@ -68,6 +68,7 @@ def estimate(
     ] = None,
     nearest: Annotated[int, typer.Option(help="How many rows to find for each query.")] = 10,
     one_based: frame.OneBased = None,
+    ignore_new_columns: frame.IgnoreNew = False,
     n_jobs: frame.Jobs = None,
     as_json: frame.AsJson = False,
     quiet: frame.Quiet = False,
@@ -81,9 +82,9 @@ def estimate(
         rows = [_row_numbers(text) for text in pair or []]
         _print_estimates([streaming.estimate_pairs(reader, rows, others)], as_json)
         return
-    asked = streaming.open_source(
-        queries, n_columns=reader.n_columns, one_based=one_based, labels=False,
-        like=reader.sources,
+    asked = streaming.open_matching(
+        queries, reader.n_columns, one_based=one_based, labels=False, like=reader.sources,
+        ignore_new_columns=ignore_new_columns,
     )  # fmt: skip
     with watched(asked, "estimating", quiet) as batches:
         _print_estimates(streaming.nearest(reader, batches, nearest, n_jobs=n_jobs), as_json)

@@ -69,12 +69,14 @@ def predict(
     ],
     format: frame.Format = None,
     one_based: frame.OneBased = None,
+    ignore_new_columns: frame.IgnoreNew = False,
     n_jobs: frame.Jobs = None,
     as_json: frame.AsJson = False,
     quiet: frame.Quiet = False,
 ) -> None:
     """Write the predicted label of each row of IN, a label a line."""
-    classifier, reader = _model_and_source(model, source, format, one_based, n_jobs, labels=False)
+    classifier = _loaded(model, n_jobs)
+    reader = _rows_for(classifier, source, format, one_based, ignore_new_columns, labels=False)
     with watched(reader, "predicting", quiet) as rows:
         n_rows = streaming.predict(classifier, rows, sys.stdout.buffer if target == "-" else target)
     frame.show_notes(reader, quiet)
@@ -88,12 +90,14 @@ def evaluate(
     source: frame.AnySource,
     format: frame.Format = None,
     one_based: frame.OneBased = None,
+    ignore_new_columns: frame.IgnoreNew = False,
     n_jobs: frame.Jobs = None,
     as_json: frame.AsJson = False,
     quiet: frame.Quiet = False,
 ) -> None:
     """Accuracy of a model on the labelled rows of IN, with its standard error; class by class."""
-    classifier, reader = _model_and_source(model, source, format, one_based, n_jobs, labels=True)
+    classifier = _loaded(model, n_jobs)
+    reader = _rows_for(classifier, source, format, one_based, ignore_new_columns, labels=True)
     with watched(reader, "evaluating", quiet) as rows:
         found = streaming.evaluate(classifier, rows)
     frame.show_notes(reader, quiet)
@@ -147,6 +151,7 @@ def path(
     format: frame.Format = None,
     n_columns: frame.Columns = None,
     one_based: frame.OneBased = None,
+    ignore_new_columns: frame.IgnoreNew = False,
     n_jobs: frame.Jobs = None,
     as_json: frame.AsJson = False,
     quiet: frame.Quiet = False,
@@ -161,9 +166,9 @@ def path(
     )  # fmt: skip
     judged = None
     if validation is not None:
-        judged = streaming.open_source(
-            validation, n_columns=recipe.n_columns, one_based=one_based,
-            like=streaming.sources_of(reader),
+        judged = streaming.open_matching(
+            validation, recipe.n_columns, one_based=one_based, like=streaming.sources_of(reader),
+            ignore_new_columns=ignore_new_columns,
         )  # fmt: skip
     with watched(reader, "hashing", quiet) as rows:
         found = streaming.sweep(
@@ -187,18 +192,21 @@ def path(
     frame.show_table(["C", "accuracy", "+-", ""], table)
 
 
-def _model_and_source(
-    model: Path, source: str, format: str | None, one_based: bool | None, n_jobs: int | None,
-    labels: bool,
-) -> tuple[CoREClassifier, Any]:  # fmt: skip
-    """A model, and rows read with as many columns as it has learned from."""
-    classifier = CoREClassifier.load(model).set_params(n_jobs=n_jobs)
+def _loaded(model: Path, n_jobs: int | None) -> CoREClassifier:
+    classifier = CoREClassifier.load(model)
+    classifier.set_params(n_jobs=n_jobs)
     classifier.linear_.set_params(n_jobs=n_jobs)
-    reader = streaming.open_source(
-        source, format=format, n_columns=classifier.recipe_.n_columns, one_based=one_based,
-        labels=labels, like=getattr(classifier, "sources_", None),
+    return classifier
+
+
+def _rows_for(
+    model: CoREClassifier, source: str, format: str | None, one_based: bool | None,
+    ignore_new_columns: bool, labels: bool,
+) -> Any:  # fmt: skip
+    return streaming.open_matching(
+        source, model.recipe_.n_columns, format=format, one_based=one_based, labels=labels,
+        like=getattr(model, "sources_", None), ignore_new_columns=ignore_new_columns,
     )  # fmt: skip
-    return classifier, reader
 
 
 def _numbers(text: str) -> list[float]:

@@ -10,6 +10,7 @@ from .grams import gram_description, kernel_to_file
 from .hashing import HashReport, hash_to_file
 from .judging import Evaluation, evaluate, label_text, predict, predictions
 from .learning import sweep, train
+from .matching import open_matching
 from .sources import SignatureReader, load_signatures, open_source, recipe_for, sources_of
 from .survey import Survey, sample, survey
 
@@ -29,6 +30,7 @@ __all__ = [
     "label_text",
     "load_signatures",
     "nearest",
+    "open_matching",
     "open_source",
     "predict",
     "predictions",

@@ -19,13 +19,8 @@ from ..io import atomic_write
 from ..io.atomic import part_path
 from ..recipe import Recipe
 from ..signatures import Signatures
+from .unfinished import MARKER, first_unfinished, locked, read_marker, require_same_job
 
-try:
-    import fcntl
-except ImportError:  # no such lock on Windows
-    fcntl = None  # type: ignore[assignment]
-
-_MARKER = ".unfinished.json"
 _ours = re.compile(
     r"part-\d+\.safetensors|\.part-\d+\.safetensors\.part|\.+unfinished\.json(\.part)?"
 )
@@ -43,7 +38,7 @@ def part_name(number: int) -> str:
 def is_shard_folder(path: str | os.PathLike[str]) -> bool:
     """Whether a folder holds parts, or is about to."""
     folder = Path(path)
-    return folder.is_dir() and ((folder / part_name(0)).exists() or (folder / _MARKER).exists())
+    return folder.is_dir() and ((folder / part_name(0)).exists() or (folder / MARKER).exists())
 
 
 def part_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -51,12 +46,10 @@ def part_files(path: str | os.PathLike[str]) -> list[Path]:
     folder = Path(path)
     if not folder.is_dir():
         return [folder]
-    first = _first_unfinished(folder)
-    files = _numbered(folder)
-    if first is not None:
-        files = files[:first]
-        if not files:
-            raise FileError(f"{folder}: left by an unfinished run; resume that, or hash anew.")
+    first = first_unfinished(folder)
+    files = _numbered(folder, first)
+    if first is not None and not files:
+        raise FileError(f"{folder}: left by an unfinished run; resume that, or hash anew.")
     if not files:
         raise FileError(f"{folder}: holds no {part_name(0)}; give a file or a shard folder.")
     return files
@@ -64,12 +57,12 @@ def part_files(path: str | os.PathLike[str]) -> list[Path]:
 
 def is_finished(folder: str | os.PathLike[str]) -> bool:
     """Whether a shard folder holds parts, and no run is unfinished there."""
-    return is_shard_folder(folder) and _first_unfinished(Path(folder)) is None
+    return is_shard_folder(folder) and first_unfinished(Path(folder)) is None
 
 
 def shard_size(folder: Path) -> int:
     """Rows of each part but the last."""
-    marker = _read_marker(folder)
+    marker = read_marker(folder)
     return len(Signatures.load(folder / part_name(0))) if marker is None else marker["shard_rows"]
 
 
@@ -121,7 +114,7 @@ class ShardWriter:
         self._require_room()
         try:
             self.folder.mkdir(parents=False, exist_ok=True)
-            with _locked(self.folder):
+            with locked(self.folder):
                 try:
                     self._begin()
                     yield self
@@ -129,7 +122,7 @@ class ShardWriter:
                     if self._marked and not self.parts:
                         self.discard()
                     raise
-                (self.folder / _MARKER).unlink(missing_ok=True)
+                (self.folder / MARKER).unlink(missing_ok=True)
         except FileError:
             raise
         except OSError as error:
@@ -148,7 +141,7 @@ class ShardWriter:
         """Take away what this run has made; inside `writing` only."""
         for path in reversed(self.parts):
             path.unlink(missing_ok=True)
-        (self.folder / _MARKER).unlink(missing_ok=True)
+        (self.folder / MARKER).unlink(missing_ok=True)
         if not any(self.folder.iterdir()):
             self.folder.rmdir()
 
@@ -160,7 +153,7 @@ class ShardWriter:
             return
         if any(_ours.fullmatch(path.name) is None for path in self.folder.iterdir()):
             raise FileError(f"{self.folder}: holds other files; name a new folder for the shards.")
-        finished = (self.folder / part_name(0)).exists() and _first_unfinished(self.folder) != 0
+        finished = (self.folder / part_name(0)).exists() and first_unfinished(self.folder) != 0
         if finished and not self.append:
             raise FileError(
                 f"{self.folder}: holds shards already; remove it, name another folder, "
@@ -171,29 +164,30 @@ class ShardWriter:
         job = {
             "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
         }  # fmt: skip
-        old = _read_marker(self.folder)
-        files = _numbered(self.folder)
-        self._first = len(files) if old is None else int(old["first_part"])
-        self._require_alike(files[: self._first])
-        left = files[self._first :]
+        old = read_marker(self.folder)
+        files = _numbered(self.folder, None if old is None else int(old["first_part"]))
+        self._first = len(files)
+        self._require_alike(files)
+        left = sorted(set(self.folder.glob("part-*.safetensors")) - set(files))
         if self.resume and old is not None:
-            _require_same_job(self.folder, old, job)
+            require_same_job(self.folder, old, job)
             self.parts = self._whole(left)
             self.rows_before = len(self.parts) * self.shard_rows
-        with atomic_write(self.folder / _MARKER) as file:
+        with atomic_write(self.folder / MARKER) as file:
             text = json.dumps({"first_part": self._first, **job}, sort_keys=True)
             file.write(text.encode())
         self._marked = True
-        for path in left[len(self.parts) :]:
+        for path in set(left) - set(self.parts):
             path.unlink()
         for path in self.folder.glob(part_path(Path("part-*.safetensors")).name):
             path.unlink()
 
     def _whole(self, files: list[Path]) -> list[Path]:
         """The parts a killed run has finished: all but a short one at the end."""
-        whole = []
+        whole: list[Path] = []
         for path in files:
-            if len(Signatures.load(path)) != self.shard_rows:
+            expected = part_name(self._first + len(whole))
+            if path.name != expected or len(Signatures.load(path)) != self.shard_rows:
                 break
             whole.append(path)
         return whole
@@ -204,57 +198,10 @@ class ShardWriter:
             S._alike(Signatures.empty(self.recipe, 0))
 
 
-def _numbered(folder: Path) -> list[Path]:
-    """Parts 0, 1, 2 and so on, as far as they go; a gap is an error."""
-    found = sorted(folder.glob("part-*.safetensors"))
-    for number, path in enumerate(found):
-        if path.name != part_name(number):
+def _numbered(folder: Path, count: int | None) -> list[Path]:
+    """Parts 0, 1, 2 and so on, as many as count; a gap among them is an error."""
+    found = sorted(folder.glob("part-*.safetensors"))[:count]
+    for number in range(len(found) if count is None else count):
+        if number >= len(found) or found[number].name != part_name(number):
             raise FileError(f"{folder}: {part_name(number)} is missing; copy the folder again.")
     return found
-
-
-def _first_unfinished(folder: Path) -> int | None:
-    """Number of the first part that does not count yet; None if all do."""
-    marker = _read_marker(folder)
-    return None if marker is None else int(marker["first_part"])
-
-
-def _read_marker(folder: Path) -> dict[str, Any] | None:
-    """What the marker of an unfinished run says, if there is one."""
-    try:
-        marker: dict[str, Any] = json.loads((folder / _MARKER).read_bytes())
-        int(marker["first_part"]), marker["recipe"], marker["source"], marker["shard_rows"]
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError):
-        raise FileError(f"{folder}: its {_MARKER} is damaged; remove the folder.") from None
-    return marker
-
-
-def _require_same_job(folder: Path, old: dict[str, Any], job: dict[str, Any]) -> None:
-    recipes = {**old.get("recipe", {})}, job["recipe"]
-    differing = [f"{name} {recipes[0].get(name)!r}" for name in recipes[1]
-                 if recipes[0].get(name) != recipes[1][name]]  # fmt: skip
-    differing += [f"{name} {old[name]!r}" for name in ("source", "shard_rows")
-                  if old[name] != job[name]]  # fmt: skip
-    if differing:
-        raise FileError(
-            f"{folder}: the unfinished run had {', '.join(differing)}; resume it with the same, "
-            "or hash anew without resuming."
-        )
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep a second writer out, where the system can."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise FileError(f"{folder}: another process is writing it; wait for that to end.") from None
-    finally:
-        os.close(handle)

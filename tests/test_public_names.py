@@ -11,6 +11,7 @@ def test_public_names_are_the_intended_ones():
         "CoRERegressor",
         "Recipe",
         "Signatures",
+        "advise",
         "concatenate",
         "core1",
         "core2",
@@ -18,8 +19,10 @@ def test_public_names_are_the_intended_ones():
         "datasets",
         "gram_chunks",
         "gram_to_file",
+        "io",
         "linear",
         "resemblance",
+        "streaming",
         "theory",
     ]
     assert all(hasattr(ck, name) for name in ck.__all__)

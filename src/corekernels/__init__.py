@@ -1,6 +1,7 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, linear, theory
+from . import datasets, io, linear, streaming, theory
+from .advice import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
@@ -21,6 +22,7 @@ __all__ = [
     "CoRERegressor",
     "Recipe",
     "Signatures",
+    "advise",
     "concatenate",
     "core1",
     "core2",
@@ -28,7 +30,9 @@ __all__ = [
     "datasets",
     "gram_chunks",
     "gram_to_file",
+    "io",
     "linear",
     "resemblance",
+    "streaming",
     "theory",
 ]

@@ -40,3 +40,11 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def require_seed(random_state: Any) -> int:
+    """A seed that NumPy takes: not negative."""
+    seed = seed_of(random_state)
+    if seed < 0:
+        raise ParameterError(f"random_state: got {random_state!r}; give an integer from 0 on.")
+    return seed

@@ -19,8 +19,13 @@ _FILE_VERSION = 1
 _KIND = "classifier"
 
 
-def write_model(path: str | os.PathLike[str], model: Any, linear: HashedLinearClassifier) -> None:
-    """Write a fitted classifier."""
+def write_model(
+    path: str | os.PathLike[str],
+    model: Any,
+    linear: HashedLinearClassifier,
+    sources: list[dict[str, Any]] | None = None,
+) -> None:
+    """Write a fitted classifier, and where its rows came from if that is known."""
     parameters = model.get_params(deep=False)
     parameters["random_state"] = model.recipe_.seed
     if isinstance(parameters["class_weight"], dict):
@@ -35,6 +40,8 @@ def write_model(path: str | os.PathLike[str], model: Any, linear: HashedLinearCl
         "n_rows": linear._rows,
         "feature_names": None if names is None else [str(name) for name in names],
     }
+    if sources is not None:
+        about["sources"] = sources
     arrays: dict[str, Array] = {
         "planes": linear._planes.stacked(),
         "intercepts": np.ascontiguousarray(linear._planes.intercepts),
@@ -68,6 +75,8 @@ def read_model(path: str | os.PathLike[str], cls: type[Model]) -> Model:
             raise ValueError("it holds values that are not finite")
     except (ParameterError, KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path}: damaged or unknown ({error}); save the model again.") from error
+    if isinstance(about.get("sources"), list):
+        model.sources_ = about["sources"]
     model.recipe_ = recipe
     model.n_features_in_ = recipe.n_columns
     if names is not None:

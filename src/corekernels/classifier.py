@@ -13,7 +13,7 @@ from ._arguments import seed_of
 from ._model_file import read_model, write_model
 from ._sketch import sketch
 from ._validation import as_matrix
-from .errors import DataError
+from .errors import DataError, RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .recipe import Recipe
 from .signatures import Signatures
@@ -65,6 +65,8 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         What was learned from the signatures.
     n_iter_ : int
         Sweeps over the rows; not there after `partial_fit`.
+    sources_ : list of dict
+        Where the rows came from, if the file the model was loaded from said so.
 
     Examples
     --------
@@ -113,6 +115,24 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = linear.n_iter_
         return self
 
+    def fit_signatures(self, S: Signatures, y: Any, sample_weight: Any = None) -> "CoREClassifier":
+        """Learn from rows hashed before, by the recipe that this model's parameters make.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> X, y = [[1.0, 0], [0, 1]], ["left", "right"]
+        >>> S = ck.CoREHasher(n_hashes=16, random_state=0).fit(X).sketch(X)
+        >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit_signatures(S, y)
+        >>> str(model.predict([[0, 2.0]])[0])
+        'right'
+        """
+        recipe = self._recipe(S.recipe.n_columns)
+        if recipe != S.recipe:
+            raise RecipeMismatch(recipe, S.recipe)
+        self.recipe_ = recipe
+        return self._adopt(recipe, self._new_linear().fit(S, y, sample_weight))
+
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> "CoREClassifier":
@@ -159,14 +179,17 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
             raise AttributeError("classes_: the model is not fitted yet")
         return self.linear_.classes_
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(
+        self, path: str | os.PathLike[str], *, sources: list[dict[str, Any]] | None = None
+    ) -> None:
         """Write the model to a safetensors file, whole or not at all.
 
         The file holds numbers and a JSON description, no code: it is safe to load one from
-        somebody else. `partial_fit` goes on from the average of the stream so far.
+        somebody else. `partial_fit` goes on from the average of the stream so far. `sources`
+        may say where the rows came from: `source`, `first_row` and `rows` of each.
         """
         check_is_fitted(self)
-        write_model(path, self, self.linear_)
+        write_model(path, self, self.linear_, sources)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "CoREClassifier":
@@ -191,16 +214,25 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         if matrix.shape[0] == 0:
             raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
-        self.recipe_ = Recipe(
+        self.recipe_ = self._recipe(matrix.shape[1])
+        return matrix
+
+    def _recipe(self, n_columns: int) -> Recipe:
+        return Recipe(
             kernel=self.kernel,
             n_hashes=self.n_hashes,
             n_bits=self.n_bits,
             scheme=self.scheme,
             projection=self.projection,
             seed=seed_of(self.random_state),
-            n_columns=matrix.shape[1],
+            n_columns=n_columns,
         )
-        return matrix
+
+    def _adopt(self, recipe: Recipe, linear: HashedLinearClassifier) -> "CoREClassifier":
+        """Take over what was learned from signatures."""
+        self.recipe_, self.linear_ = recipe, linear
+        self.n_features_in_, self.n_iter_ = recipe.n_columns, linear.n_iter_
+        return self
 
     def _checked(self, X: Any) -> Any:
         matrix = as_matrix(X)

@@ -175,6 +175,7 @@ def gram_to_file(
     *,
     gamma: float | None = None,
     working_memory: float | None = None,
+    progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> Array:
     """A Gram matrix in an `.npy` file, computed and written block by block.
@@ -189,6 +190,8 @@ def gram_to_file(
         The file to create or replace, used as it is given.
     X, Y, kernel, gamma, working_memory, n_jobs
         As for `gram_chunks`.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
 
     Returns
     -------
@@ -215,7 +218,12 @@ def gram_to_file(
     n_bytes = math.prod(prepared.shape) * prepared.dtype.itemsize
     with (
         atomic_write(path, n_bytes) as file,
-        tqdm(total=prepared.shape[0], desc=kernel, unit=" rows", disable=None) as bar,
+        tqdm(
+            total=prepared.shape[0],
+            desc=kernel,
+            unit=" rows",
+            disable=None if progress is None else not progress,
+        ) as bar,
     ):
         np.lib.format.write_array_header_2_0(file, header)
         for rows, block in chunks:

@@ -10,13 +10,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from . import _estimate
+from ._signature_file import pack_labels, read_signatures, write_signatures
 from .errors import DataError, FileError, ParameterError, RecipeMismatch
-from .io import load_arrays, save_arrays
 from .recipe import Recipe
 
 Array = npt.NDArray[Any]
-
-_FILE_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +192,25 @@ class Signatures:
         estimates, errors = _estimate.pairs(self.recipe, self._arrays(), T._arrays(), i, j)
         return (estimates, errors) if return_std else estimates
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a safetensors file, whole or not at all."""
-        about = {"recipe": self.recipe.asdict()}
-        save_arrays(path, "signatures", _FILE_VERSION, self._arrays(), about)
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        labels: Any = None,
+        sources: list[dict[str, Any]] | None = None,
+    ) -> None:
+        """Write a safetensors file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+        labels : array-like, optional
+            Labels of the rows, to travel with them; `streaming.load_signatures` gives them back.
+        sources : list of dict, optional
+            Where the rows came from: `source`, `first_row` and `rows` of each.
+        """
+        packed, classes = (None, None) if labels is None else pack_labels(labels, len(self))
+        write_signatures(path, self.recipe, self._arrays(), packed, classes, sources)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> "Signatures":
@@ -213,11 +226,14 @@ class Signatures:
         >>> bool((again.codes == S.codes).all()), again.recipe == S.recipe
         (True, True)
         """
-        arrays, about = load_arrays(path, "signatures", _FILE_VERSION, mmap=mmap)
-        try:
-            recipe = Recipe.fromdict(about["recipe"])
-        except (ParameterError, KeyError, TypeError) as error:
-            raise FileError(f"{path}: its recipe is damaged or unknown ({error}).") from error
+        recipe, arrays, _ = read_signatures(path, mmap=mmap)
+        return cls._checked(path, recipe, arrays)
+
+    @classmethod
+    def _checked(
+        cls, path: str | os.PathLike[str], recipe: Recipe, arrays: dict[str, Array]
+    ) -> "Signatures":
+        """What `read_signatures` read, after checks that its parts fit together."""
         model = cls.empty(recipe, 0)._arrays()
         n_rows = len(arrays.get("lengths", ()))
         for name, expected in model.items():

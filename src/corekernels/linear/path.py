@@ -211,7 +211,7 @@ def _judges(
     numbers, weights = encode_labels(labels, classes), lesson.given_weights
     digests = lesson.packed.digests(n_jobs)
     judges = []
-    for train, test in check_cv(cv, labels, classifier=True).split(np.zeros(len(S)), labels):
+    for train, test in _folds(cv, labels):
         fold = make_lesson(lesson.packed, numbers, weights, lesson.class_weights, train, digests)
 
         def accuracy(planes: Planes, test: Array = test) -> float:
@@ -221,6 +221,13 @@ def _judges(
 
         judges.append(_Judge(fold, accuracy))
     return judges
+
+
+def _folds(cv: Any, labels: Array) -> list[tuple[Array, Array]]:
+    try:
+        return list(check_cv(cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
+    except ValueError as error:
+        raise ParameterError(f"cv: {error}") from error
 
 
 def _accuracy(scores: Array, classes: Array, truth: Array) -> float:

@@ -108,10 +108,14 @@ def plan(
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
     if n_hashes is not None and n_hashes < 1:
         raise ParameterError(f"n_hashes: got {n_hashes!r}; give 1 or more.")
+    _require_ranges(n_bits, R, rho, length, heaviness, n_rows, threads)
     slot = _slot_variance(kernel, n_bits, R, rho, length, heaviness, n_locations)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     if n_hashes is None:
-        n_hashes = max(1, math.ceil(slot * (z / error) ** 2))  # type: ignore[operator]
+        needed = slot * (z / error) * (z / error)  # type: ignore[operator]
+        if not needed < 2**31:
+            raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
+        n_hashes = max(1, math.ceil(needed))
     per_row = bytes_per_row(kernel, n_hashes, n_bits)
     rate = 1 / _MINIMA_RATE + (1 / _PROJECTION_RATE if kernel == "core1" else 0)
     seconds = n_hashes * (length * rate + _SLOT_SECONDS) / threads
@@ -125,6 +129,24 @@ def plan(
         n_bytes=None if n_rows is None else n_rows * per_row,
         seconds=None if n_rows is None else n_rows * seconds,
     )
+
+
+def _require_ranges(
+    n_bits: int | None, R: float | None, rho: float | None, length: int, heaviness: float,
+    n_rows: int | None, threads: int,
+) -> None:  # fmt: skip
+    for name, value, low, high in (
+        ("n_bits", n_bits, 1, 16),
+        ("R", R, 0, 1),
+        ("rho", rho, -1, 1),
+        ("length", length, 1, math.inf),
+        ("heaviness", heaviness, 1, math.inf),
+        ("n_rows", n_rows, 0, math.inf),
+        ("threads", threads, 1, math.inf),
+    ):
+        if value is not None and not low <= value <= high:
+            upper = "" if high == math.inf else f" to {high}"
+            raise ParameterError(f"{name}: got {value!r}; give a number from {low}{upper}.")
 
 
 def _slot_variance(

@@ -1,0 +1,207 @@
+"""Shard folders: hashed rows in `part-00000.safetensors`, `part-00001.safetensors` and so on.
+
+While a folder is being written it holds a marker, `.unfinished.json`, that says from which
+part on its contents do not count yet, and what they are made of. A killed run leaves the
+marker: readers then see what stood there before, and the next writer goes on from the last
+whole part or clears the rest away.
+"""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError
+from ..io import atomic_write
+from ..io.atomic import part_path
+from ..recipe import Recipe
+from ..signatures import Signatures
+from .unfinished import MARKER, first_unfinished, locked, read_marker, require_same_job
+
+_ours = re.compile(
+    r"part-\d+\.safetensors|\.part-\d+\.safetensors\.part|\.+unfinished\.json(\.part)?"
+)
+
+
+def part_name(number: int) -> str:
+    """File name of a part.
+
+    >>> part_name(3)
+    'part-00003.safetensors'
+    """
+    return f"part-{number:05d}.safetensors"
+
+
+def is_shard_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds parts, or is about to."""
+    folder = Path(path)
+    return folder.is_dir() and ((folder / part_name(0)).exists() or (folder / MARKER).exists())
+
+
+def part_files(path: str | os.PathLike[str]) -> list[Path]:
+    """The parts of a shard folder in order; a signature file is its own only part."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return [folder]
+    first = first_unfinished(folder)
+    files = _numbered(folder, first)
+    if first is not None and not files:
+        raise FileError(f"{folder}: left by an unfinished run; resume that, or hash anew.")
+    if not files:
+        raise FileError(f"{folder}: holds no {part_name(0)}; give a file or a shard folder.")
+    return files
+
+
+def is_finished(folder: str | os.PathLike[str]) -> bool:
+    """Whether a shard folder holds parts, and no run is unfinished there."""
+    return is_shard_folder(folder) and first_unfinished(Path(folder)) is None
+
+
+def shard_size(folder: Path) -> int:
+    """Rows of each part but the last."""
+    marker = read_marker(folder)
+    return len(Signatures.load(folder / part_name(0))) if marker is None else marker["shard_rows"]
+
+
+class ShardWriter:
+    """Takes signatures for a folder, part by part.
+
+    Parameters
+    ----------
+    folder : path
+    recipe : Recipe
+    source : str
+        Name of what is hashed.
+    shard_rows : int
+        Rows of every part but the last.
+    resume : bool
+        Go on after the whole parts that a killed run of the same job left.
+    append : bool
+        Keep the parts that are there, and go on after them.
+    target : path, optional
+        What errors name; the folder unless given.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        recipe: Recipe,
+        source: str,
+        shard_rows: int,
+        *,
+        resume: bool = False,
+        append: bool = False,
+        target: Path | None = None,
+    ) -> None:
+        self.folder, self.recipe = Path(folder), recipe
+        self.source, self.shard_rows = source, shard_rows
+        self.resume, self.append = resume, append
+        self.target = self.folder if target is None else target
+        self.parts: list[Path] = []
+        self.rows_before = 0
+        self._first, self._marked = 0, False
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator["ShardWriter"]:
+        """The folder under lock; the marker goes once the block has ended well.
+
+        After an error the marker stays with the parts that were finished, for a later
+        run to resume; a folder in which nothing was finished goes.
+        """
+        self._require_room()
+        try:
+            self.folder.mkdir(parents=False, exist_ok=True)
+            with locked(self.folder):
+                try:
+                    self._begin()
+                    yield self
+                except BaseException:
+                    if self._marked and not self.parts:
+                        self.discard()
+                    raise
+                (self.folder / MARKER).unlink(missing_ok=True)
+        except FileError:
+            raise
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise FileError(
+                f"{self.target}: cannot be written ({reason}); what was there is unchanged."
+            ) from error
+
+    def write(self, S: Signatures, labels: Any, entry: dict[str, Any]) -> None:
+        """Write the next part, with where its rows came from."""
+        path = self.folder / part_name(self._first + len(self.parts))
+        S.save(path, labels=labels, sources=[entry])
+        self.parts.append(path)
+
+    def discard(self) -> None:
+        """Take away what this run has made; inside `writing` only."""
+        for path in reversed(self.parts):
+            path.unlink(missing_ok=True)
+        (self.folder / MARKER).unlink(missing_ok=True)
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _require_room(self) -> None:
+        """Refuse a folder of finished parts, or one that holds something else."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise FileError(f"{self.folder}: is a file; name a new folder for the shards.")
+        if not self.folder.is_dir():
+            return
+        if any(_ours.fullmatch(path.name) is None for path in self.folder.iterdir()):
+            raise FileError(f"{self.folder}: holds other files; name a new folder for the shards.")
+        finished = (self.folder / part_name(0)).exists() and first_unfinished(self.folder) != 0
+        if finished and not self.append:
+            raise FileError(
+                f"{self.folder}: holds shards already; remove it, name another folder, "
+                "or append to it."
+            )
+
+    def _begin(self) -> None:
+        job = {
+            "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
+        }  # fmt: skip
+        old = read_marker(self.folder)
+        files = _numbered(self.folder, None if old is None else int(old["first_part"]))
+        self._first = len(files)
+        self._require_alike(files)
+        left = sorted(set(self.folder.glob("part-*.safetensors")) - set(files))
+        if self.resume and old is not None:
+            require_same_job(self.folder, old, job)
+            self.parts = self._whole(left)
+            self.rows_before = len(self.parts) * self.shard_rows
+        with atomic_write(self.folder / MARKER) as file:
+            text = json.dumps({"first_part": self._first, **job}, sort_keys=True)
+            file.write(text.encode())
+        self._marked = True
+        for path in set(left) - set(self.parts):
+            path.unlink()
+        for path in self.folder.glob(part_path(Path("part-*.safetensors")).name):
+            path.unlink()
+
+    def _whole(self, files: list[Path]) -> list[Path]:
+        """The parts a killed run has finished: all but a short one at the end."""
+        whole: list[Path] = []
+        for path in files:
+            expected = part_name(self._first + len(whole))
+            if path.name != expected or len(Signatures.load(path)) != self.shard_rows:
+                break
+            whole.append(path)
+        return whole
+
+    def _require_alike(self, files: list[Path]) -> None:
+        if files:
+            S = Signatures.load(files[0])
+            S._alike(Signatures.empty(self.recipe, 0))
+
+
+def _numbered(folder: Path, count: int | None) -> list[Path]:
+    """Parts 0, 1, 2 and so on, as many as count; a gap among them is an error."""
+    found = sorted(folder.glob("part-*.safetensors"))[:count]
+    for number in range(len(found) if count is None else count):
+        if number >= len(found) or found[number].name != part_name(number):
+            raise FileError(f"{folder}: {part_name(number)} is missing; copy the folder again.")
+    return found

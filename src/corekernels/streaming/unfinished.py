@@ -1,0 +1,64 @@
+"""The marker of an unfinished run in a shard folder, and the lock of one at work."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError
+
+try:
+    import fcntl
+except ImportError:  # no such lock on Windows
+    fcntl = None  # type: ignore[assignment]
+
+MARKER = ".unfinished.json"
+
+
+def first_unfinished(folder: Path) -> int | None:
+    """Number of the first part that does not count yet; None if all do."""
+    marker = read_marker(folder)
+    return None if marker is None else int(marker["first_part"])
+
+
+def read_marker(folder: Path) -> dict[str, Any] | None:
+    """What the marker of an unfinished run says, if there is one."""
+    try:
+        marker: dict[str, Any] = json.loads((folder / MARKER).read_bytes())
+        int(marker["first_part"]), marker["recipe"], marker["source"], marker["shard_rows"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        raise FileError(f"{folder}: its {MARKER} is damaged; remove the folder.") from None
+    return marker
+
+
+def require_same_job(folder: Path, old: dict[str, Any], job: dict[str, Any]) -> None:
+    recipes = {**old.get("recipe", {})}, job["recipe"]
+    differing = [f"{name} {recipes[0].get(name)!r}" for name in recipes[1]
+                 if recipes[0].get(name) != recipes[1][name]]  # fmt: skip
+    differing += [f"{name} {old[name]!r}" for name in ("source", "shard_rows")
+                  if old[name] != job[name]]  # fmt: skip
+    if differing:
+        raise FileError(
+            f"{folder}: the unfinished run had {', '.join(differing)}; resume it with the same, "
+            "or hash anew without resuming."
+        )
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second writer out, where the system can."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise FileError(f"{folder}: another process is writing it; wait for that to end.") from None
+    finally:
+        os.close(handle)

@@ -9,7 +9,7 @@ demo: .venv/core
 
 test: lint
 	$(BIN)/pytest -q $(COVERAGE)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/test_loops.py $(COVERAGE) --cov-append
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/test_loops.py tests/test_neighbors_loops.py $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
 test-all: .venv/test

@@ -120,6 +120,8 @@ class Tables(Source):
     def check(self) -> None:
         """Raise a ValueError if a look-up could leave the arrays."""
         n, n_buckets = len(self.store), self.heads.shape[-1] - 1
+        if self.n_slots < 1 or self.n_kept < 1:
+            raise ValueError("the knobs of the tables are out of range")
         fits = self.heads.dtype == np.int32 and self.rows.dtype == np.int32
         if not fits or self.rows.shape != (self.n_tables, n) or len(self.heads) != self.n_tables:
             raise ValueError("the tables do not fit the rows")

@@ -16,7 +16,7 @@ from .._validation import Rows, read_only
 from .exact import Exact
 from .heaps import Heaps
 from .sources import Source
-from .store import join, make_store
+from .store import Store, join, make_store
 
 Array = npt.NDArray[Any]
 
@@ -46,10 +46,11 @@ class Snapshot:
         """Number of rows that can be found."""
         return int(np.count_nonzero(self.alive))
 
-    def rows(self) -> Rows:
-        """All rows, removed ones included."""
+    def living(self) -> tuple[Store, Array]:
+        """The rows that can be found, and their positions."""
         store = self.main.store if self.tail is None else join(self.main.store, self.tail.store)
-        return store.rows()
+        positions = np.flatnonzero(self.alive)
+        return store if len(positions) == len(store) else store.take(positions), positions
 
     def nearest(self, rows: Rows, n_kept: int, n_jobs: int | None, *, exact: bool = False) -> Heaps:
         """The nearest rows of each query, sorted."""

@@ -80,10 +80,12 @@ for n_candidates in (12, 20, 40, 80):
     curves["pynndescent, ranked again"].append((recall(ranked(found)), speed))
 
 figure, (pictures, plot) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
-tiles = [np.hstack([q.reshape(side, side), *X[mine].reshape(-1, side, side)])
-         for q, mine in zip(Q[:8], nearest[:8], strict=True)]  # fmt: skip
+tiles = []
+for query, mine in zip(Q[:6], nearest[:6], strict=True):
+    row = np.concatenate([query[None], X[mine]]).reshape(-1, side, side)
+    tiles.append(np.hstack(np.pad(row, ((0, 0), (1, 1), (1, 1)))))
 pictures.imshow(np.vstack(tiles), cmap="gray_r")
-pictures.axvline(side - 0.5, color="tab:orange")
+pictures.axvline(side + 1.5, color="tab:orange")
 pictures.set(title="queries, and their ten nearest rows", xticks=[], yticks=[])
 for name, points in curves.items():
     plot.plot(*np.array(points).T, "o-", label=name)

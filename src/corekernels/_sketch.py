@@ -37,6 +37,16 @@ def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None, name: str = "X") -> 
     return signatures
 
 
+def sketch_rows(rows: Rows, recipe: Recipe) -> Signatures:
+    """Signatures of a block of rows that are clean already, in this thread."""
+    signatures = Signatures.empty(recipe, len(rows))
+    begin, end = rows.indptr[0], rows.indptr[-1]
+    indptr = read_only(rows.indptr - begin)
+    mine = Rows(indptr, rows.indices[begin:end], rows.data[begin:end], rows.n_columns)
+    _sketch_rows(mine, recipe, signatures)
+    return signatures
+
+
 def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
     """Raise unless every value of what `as_matrix` gave can be hashed."""
 

@@ -19,7 +19,7 @@ from .._threads import row_blocks, run_blocks
 from .._validation import read_only
 from .lsh import Tables
 from .snapshot import Snapshot
-from .store import Store, join, make_queries
+from .store import Store, make_queries
 
 Array = npt.NDArray[Any]
 
@@ -65,12 +65,7 @@ def find_duplicates(
     snapshot: Snapshot, threshold: float, seed: int, n_jobs: int | None
 ) -> NearDuplicates:
     """All pairs of living rows with K >= threshold."""
-    store = snapshot.main.store
-    if snapshot.tail is not None:
-        store = join(store, snapshot.tail.store)
-    living = np.flatnonzero(snapshot.alive)
-    if len(living) < len(store):
-        store = store.take(living)
+    store, living = snapshot.living()
     ids = snapshot.ids[living]
     n_slots = 0
     if store.kernel != "core2" and len(store) > _FEW_ROWS and 0 < threshold < 1:

@@ -283,9 +283,8 @@ class CoRENeighbors(BaseEstimator):
             raise DataError("the index is empty: all its rows were removed; add some.")
         if X is not None:
             return snapshot, clean_rows(self._matrix(X)), None
-        own = np.flatnonzero(snapshot.alive)
-        rows = make_store(snapshot.rows(), self.kernel)
-        return snapshot, rows.take(own).rows(), own
+        store, own = snapshot.living()
+        return snapshot, store.rows(), own
 
     def _nearest(self, X: Any, n_neighbors: int | None) -> tuple[Snapshot, Array, Array]:
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors

@@ -32,7 +32,9 @@ class Exact:
         self.store = store
         self.scans = uses_bits(store)
 
-    def offer(self, rows: Rows, alive: Array, first_row: int, heaps: Heaps) -> None:
+    def offer(
+        self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
+    ) -> None:
         """Offer all rows of the store that are alive to the queries' heaps."""
         store = self.store
         queries = make_queries(rows, store)

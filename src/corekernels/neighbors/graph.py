@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tqdm import tqdm
 
 from .._loops import beam
+from .._threads import row_blocks
 from .._validation import Rows, read_only
-from .bit_sketches import bit_sketches
+from .bit_sketches import N_BITS, bit_sketches
 from .sources import Source
 from .store import Queries, Store
 
@@ -22,6 +24,8 @@ WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 5
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
+_BLOCK_ROWS = 4096
+_MANY_ROWS = 50_000
 
 
 class Graph(Source):
@@ -56,10 +60,14 @@ class Graph(Source):
         """The graph after the rows `added` were linked into it, in place."""
         order = read_only(np.concatenate([self.order, added]), np.int32)
         visited = np.empty((len(self.store) >> 6) + 1, np.uint64)
-        beam.insert(
-            len(self.order), len(order), order, self.sketches, _BUILD_WIDTH, _LINKS_OUT,
-            visited, self.links, self.degrees,
-        )  # fmt: skip
+        quiet = None if len(added) > _MANY_ROWS else True  # None: shown on a terminal only
+        with tqdm(total=len(added), desc="graph", unit=" rows", disable=quiet) as bar:
+            for start, stop in row_blocks(len(self.order), len(order), _BLOCK_ROWS):
+                beam.insert(
+                    start, stop, order, self.sketches, _BUILD_WIDTH, _LINKS_OUT, visited,
+                    self.links, self.degrees,
+                )  # fmt: skip
+                bar.update(stop - start)
         return self._with(order=order)
 
     def finished(self, added: Array, width: int) -> "Graph":
@@ -123,6 +131,8 @@ class Graph(Source):
     def check(self) -> None:
         """Raise a ValueError if a walk could leave the arrays."""
         n, room = len(self.store), self.links.shape[-1]
+        if self.width < 1 or not 0 <= self.n_signs <= N_BITS:
+            raise ValueError("the knobs of the graph are out of range")
         shapes = (self.order.shape, self.sketches.shape, self.links.shape, self.degrees.shape)
         if shapes != ((n,), (n, 8), (n, room), (n,)) or self.sketches.dtype != np.uint64:
             raise ValueError("the graph does not fit the rows")

@@ -80,3 +80,8 @@ class Inverted(Source):
     ) -> "Inverted":
         """The source of a file."""
         return cls(store, n_wanted, float(about["share"]), int(about["n_kept"]))
+
+    def check(self) -> None:
+        """Raise a ValueError unless the knobs make sense."""
+        if not 0 < self.share < np.inf or self.n_kept < 1:
+            raise ValueError("the knobs of the lists are out of range")

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .._loops import buckets
-from .._sketch import sketch
+from .._sketch import sketch_rows
+from .._threads import row_blocks, run_blocks
 from .._validation import Rows, read_only
 from ..recipe import Recipe
-from .bit_sketches import as_csr
 from .sources import Source
 from .store import Queries, Store
 
 Array = npt.NDArray[Any]
 
-_BLOCK_ROWS = 1 << 13
+_BLOCK_ROWS = 1 << 11
 
 
 class Tables(Source):
@@ -87,14 +87,15 @@ class Tables(Source):
             n_columns=rows.n_columns,
         )
         shift = 64 - (self.heads.shape[1] - 1).bit_length() + 1
-        for start in range(0, len(rows), _BLOCK_ROWS):
-            block = rows.block(start, min(start + _BLOCK_ROWS, len(rows)))
-            S = sketch(as_csr(block), recipe, n_jobs)
+
+        def work(block: tuple[int, int]) -> None:
+            S = sketch_rows(rows.block(*block), recipe)
             signs = np.empty((0, 0), np.float32) if S.weights is None else S.weights
-            target = out[start : start + _BLOCK_ROWS]
             buckets.bucket_numbers(
-                read_only(S.codes), read_only(signs), self.n_slots, shift, target
+                read_only(S.codes), read_only(signs), self.n_slots, shift, out[slice(*block)]
             )
+
+        run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
         return out
 
     def arrays(self) -> dict[str, Array]:
@@ -120,6 +121,8 @@ class Tables(Source):
     def check(self) -> None:
         """Raise a ValueError if a look-up could leave the arrays."""
         n, n_buckets = len(self.store), self.heads.shape[-1] - 1
+        if self.n_slots < 1 or self.n_kept < 1:
+            raise ValueError("the knobs of the tables are out of range")
         fits = self.heads.dtype == np.int32 and self.rows.dtype == np.int32
         if not fits or self.rows.shape != (self.n_tables, n) or len(self.heads) != self.n_tables:
             raise ValueError("the tables do not fit the rows")

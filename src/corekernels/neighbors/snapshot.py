@@ -16,13 +16,13 @@ from .._validation import Rows, read_only
 from .exact import Exact
 from .heaps import Heaps
 from .sources import Source
-from .store import join, make_store
+from .store import Store, join, make_store
 
 Array = npt.NDArray[Any]
 
 _BLOCK_QUERIES = 256
 _TAIL_ROWS = 1024
-_TAIL_SHARE = 16  # the tail may have one row for this many of the others
+_TAIL_SHARE = 32  # the tail may have one row for this many of the others
 _DEAD_SHARE = 4
 _FIRST_WITHIN = 64
 
@@ -46,22 +46,27 @@ class Snapshot:
         """Number of rows that can be found."""
         return int(np.count_nonzero(self.alive))
 
-    def rows(self) -> Rows:
-        """All rows, removed ones included."""
+    def living(self) -> tuple[Store, Array]:
+        """The rows that can be found, and their positions."""
         store = self.main.store if self.tail is None else join(self.main.store, self.tail.store)
-        return store.rows()
+        positions = np.flatnonzero(self.alive)
+        return store if len(positions) == len(store) else store.take(positions), positions
 
     def nearest(self, rows: Rows, n_kept: int, n_jobs: int | None, *, exact: bool = False) -> Heaps:
         """The nearest rows of each query, sorted."""
         main = self.main.exact if exact else self.main
-        parts: list[tuple[Any, int]] = [(main, 0)]
+        n_main = len(main.store)
+        # candidates that were removed must not crowd out others
+        spare = n_main / max(1, int(np.count_nonzero(self.alive[:n_main])))
+        parts: list[tuple[Any, int, float]] = [(main, 0, spare)]
         if self.tail is not None:
-            parts.append((self.tail, len(self.main.store)))
+            parts.append((self.tail, n_main, 1.0))
         heaps = Heaps.empty(len(rows), n_kept)
 
         def work(block: tuple[int, int]) -> None:
-            for source, first_row in parts:
-                source.offer(rows.block(*block), self.alive, first_row, heaps.block(*block))
+            queries, mine = rows.block(*block), heaps.block(*block)
+            for source, first_row, times in parts:
+                source.offer(queries, self.alive, first_row, mine, times)
 
         run_blocks(work, row_blocks(0, len(rows), _BLOCK_QUERIES), n_jobs)
         heaps.sort()

@@ -67,11 +67,13 @@ class Source(ABC):
         """The exact search over the same rows."""
         return Exact(self.store)
 
-    def offer(self, rows: Rows, alive: Array, first_row: int, heaps: Heaps) -> None:
-        """Offer the candidates of each query to its heap."""
+    def offer(
+        self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
+    ) -> None:
+        """Offer the candidates of each query to its heap, `spare` times as many as usual."""
         store = self.store
         queries = make_queries(rows, store)
-        factor = max(1.0, heaps.keys.shape[1] / self.n_wanted)
+        factor = spare * max(1.0, heaps.keys.shape[1] / self.n_wanted)
         before = heaps.sizes.copy()
         candidates = self.candidates(rows, queries, factor)
         rerank(

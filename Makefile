@@ -9,12 +9,12 @@ demo: .venv/core
 	$(BIN)/python examples/demo.py
 
 test: lint
-	$(BIN)/pytest -q $(COVERAGE)
+	$(BIN)/pytest -q -n auto $(COVERAGE)
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
 test-all: .venv/test
-	$(BIN)/pytest -q -m "slow or not slow"
+	$(BIN)/pytest -q -n auto -m "slow or not slow"
 
 lint: .venv/test
 	$(BIN)/ruff format --check .

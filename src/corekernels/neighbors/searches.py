@@ -1,0 +1,107 @@
+"""What can be asked of an index, in scikit-learn's shapes."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._arguments import require_choice, require_count
+from .._validation import Rows, as_matrix, clean_rows
+from ..errors import DataError
+from .arguments import require_number
+from .snapshot import Snapshot
+
+Array = npt.NDArray[Any]
+
+
+class Searches:
+    """Queries over the snapshot of an estimator."""
+
+    n_neighbors: int
+    n_jobs: int | None
+    _snapshot: Snapshot
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """Distances 1 - K and ids of the nearest rows, nearest first.
+
+        Without X the rows of the index are the queries, none its own neighbour. With fewer
+        rows than n_neighbors all are given.
+
+        Returns
+        -------
+        distances, ids : ndarrays of shape (n_queries, n_neighbors); ids only, if
+        `return_distance` is false.
+        """
+        snapshot, keys, positions = self._nearest(X, n_neighbors)
+        ids = snapshot.ids[positions]
+        return (1 - keys, ids) if return_distance else ids
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        radius: float = 0.5,
+        return_distance: bool = True,
+        sort_results: bool = True,
+    ) -> Any:
+        """Distances and ids of all rows within a distance, nearest first; always exact.
+
+        Returns
+        -------
+        distances, ids : arrays of one array a query.
+        """
+        least = 1 - require_number("radius", radius)
+        snapshot, rows, own = self._queries(X)
+        found = snapshot.within(rows, least, self.n_jobs)
+        distances, ids = np.empty((2, len(rows)), dtype=object)
+        for q, (keys, positions) in enumerate(found):
+            other = slice(None) if own is None else positions != own[q]
+            distances[q], ids[q] = 1 - keys[other], snapshot.ids[positions[other]]
+        return (distances, ids) if return_distance else ids
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> sparse.csr_array:
+        """The nearest rows as a sparse matrix: a one, or the distance, for each neighbour.
+
+        Column j stands for the j-th row of the index, the one with id `ids_[j]`.
+        """
+        require_choice("mode", mode, ("connectivity", "distance"))
+        snapshot, keys, positions = self._nearest(X, n_neighbors)
+        columns = (np.cumsum(snapshot.alive, dtype=np.int64) - 1)[positions]
+        data = np.ones(keys.size) if mode == "connectivity" else (1 - keys).ravel()
+        indptr = np.arange(len(keys) + 1) * keys.shape[1]
+        shape = (len(keys), snapshot.n_alive)
+        return sparse.csr_array((data, columns.ravel(), indptr), shape=shape)
+
+    def _matrix(self, X: Any) -> Any:
+        matrix = as_matrix(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return matrix
+
+    def _queries(self, X: Any) -> tuple[Snapshot, Rows, Array | None]:
+        """The index as it is now, the queries, and which rows of it they are, if they are."""
+        check_is_fitted(self)
+        snapshot = self._snapshot
+        if snapshot.n_alive == 0:
+            raise DataError("the index is empty: all its rows were removed; add some.")
+        if X is not None:
+            return snapshot, clean_rows(self._matrix(X)), None
+        store, own = snapshot.living()
+        return snapshot, store.rows(), own
+
+    def _nearest(self, X: Any, n_neighbors: int | None) -> tuple[Snapshot, Array, Array]:
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        n_wanted = require_count("n_neighbors", wanted)
+        snapshot, rows, own = self._queries(X)
+        n_kept = min(n_wanted + (own is not None), snapshot.n_alive)
+        heaps = snapshot.nearest(rows, n_kept, self.n_jobs)
+        if own is None:
+            return snapshot, heaps.keys, heaps.rows
+        mine = heaps.rows == own[:, None]
+        mine[~mine.any(axis=1), -1] = True  # crowded out by others just as near
+        shape = (len(own), n_kept - 1)
+        return snapshot, heaps.keys[~mine].reshape(shape), heaps.rows[~mine].reshape(shape)

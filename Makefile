@@ -1,6 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 COVERAGE := --cov --cov-report=
+LOOP_TESTS := tests/test_loops.py tests/test_descent_loops.py tests/test_neighbors_loops.py
 
 .PHONY: demo test test-all lint bench clean
 
@@ -9,7 +10,7 @@ demo: .venv/core
 
 test: lint
 	$(BIN)/pytest -q $(COVERAGE)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q tests/test_loops.py $(COVERAGE) --cov-append
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
 test-all: .venv/test
@@ -23,6 +24,9 @@ lint: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/hashing.py
+	$(BIN)/python benchmarks/learning.py
+	$(BIN)/python benchmarks/search.py
 
 # Each stamp is an installation: made again only when pyproject.toml has changed.
 .venv/bin/python:

@@ -16,25 +16,32 @@ from threadpoolctl import threadpool_info
 def interleaved(
     contenders: Mapping[str, Callable[[], object]], repeats: int
 ) -> dict[str, dict[str, float]]:
-    """Best and median seconds of each contender.
+    """Best and median seconds of each contender, and its best processor seconds over all threads.
 
-    All take their turn in each round, so that a busy machine is unfair to none of
-    them; one round is run before the clock starts. Contenders that take more than
-    five seconds are run twice after that, not `repeats` times.
+    All take their turn in each round, so that a busy machine hits all of them; one
+    round is run before the clock starts. Contenders that take more than
+    five seconds are run twice after that, not `repeats` times. Processor seconds hardly
+    notice what else runs on the machine, but say nothing of how well threads are used.
     """
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    processor: dict[str, list[float]] = {name: [] for name in contenders}
     for round_ in range(repeats + 1):
         for name, contender in contenders.items():
             if round_ > 2 and min(seconds[name]) > 5:
                 continue
-            start = time.perf_counter()
+            start, start_cpu = time.perf_counter(), time.process_time()
             result = contender()
-            elapsed = time.perf_counter() - start
+            elapsed, elapsed_cpu = time.perf_counter() - start, time.process_time() - start_cpu
             del result  # freed outside the clock
             if round_:
                 seconds[name].append(elapsed)
+                processor[name].append(elapsed_cpu)
     return {
-        name: {"best": round(min(all_), 4), "median": round(statistics.median(all_), 4)}
+        name: {
+            "best": round(min(all_), 4),
+            "median": round(statistics.median(all_), 4),
+            "processor": round(min(processor[name]), 4),
+        }
         for name, all_ in seconds.items()
     }
 

@@ -8,6 +8,8 @@ together, as raw counts and binarised. On heavy-tailed counts the estimator of C
 worse than that of CoRE 1; on binary rows it is the better one.
 """
 
+import sys
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
@@ -16,7 +18,7 @@ import corekernels as ck
 from corekernels import theory
 
 HASHES = (1, 3, 10, 30, 100, 300, 1000)
-REPEATS = 300
+REPEATS = 100
 
 
 def word_pair(rng: np.random.Generator, n_documents: int, frequency: float, shared: float):
@@ -68,7 +70,7 @@ for row, (name, counts) in zip(axes, pairs.items(), strict=True):
 axes[0, 0].legend()
 figure.supxlabel("number of hashes, k")
 figure.supylabel("mean square error")
-if plt.get_backend().lower() == "agg":
-    figure.savefig("variance_against_k.png", dpi=120)
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=120)
 else:
     plt.show()

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from corekernels import _descent, _planes
 from corekernels._loops import descent, lanes, losses, packed
+from corekernels.linear import descent as training
+from corekernels.linear import planes as packing
 
 LOSSES = [losses.SQUARED_HINGE, losses.HINGE, losses.LOG, losses.SQUARED]
 
@@ -50,20 +51,19 @@ def test_scores_and_additions(rows, n_planes):
     codes, weights, _ = rows
     X, scales = expand(*rows), scales_of(*rows)
     rng = np.random.default_rng(1)
-    planes = _planes.new_planes(6, codes.shape[1], n_planes)
+    planes = packing.new_planes(6, codes.shape[1], n_planes)
     planes[...] = rng.normal(size=planes.shape)
     dense = planes.reshape(6, codes.shape[1], -1)[..., :n_planes].astype(float)
     intercepts = rng.normal(size=n_planes)
     which = np.array([8, 4, 0])
     out = np.empty((3, n_planes))
-    packed.score_rows(codes, weights, scales, which, planes, intercepts, out)
+    packed.score_rows(codes, weights, scales, which, planes, None, n_planes, intercepts, out)
     expected = np.einsum("ncj,cjp->np", X[which], dense) + intercepts
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
     steps = np.zeros(8, np.float32)
     steps[:n_planes] = rng.normal(size=n_planes)
-    packed.fetch_row(codes, weights, 2)
-    packed.add_row(codes, weights, 2, steps * scales[2], planes)
+    packed.add_row(codes, weights, 2, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)
 
@@ -118,15 +118,15 @@ def test_step_finds_the_best_dual(loss, square):
 def test_descent_closes_the_gap(rows, loss, n_lanes):
     codes, weights, lengths = rows
     X = expand(*rows).reshape(9, -1)
-    data = _planes.Packed(codes, weights, scales_of(*rows), lengths, 6)
+    data = packing.Packed(codes, weights, scales_of(*rows), lengths, 6)
     rng = np.random.default_rng(2)
     targets = rng.choice([-1, 1], (9, n_lanes)).astype(np.int8)
     row_costs = rng.uniform(0.5, 2, 9)
     costs = np.array([[0.5] * n_lanes, [1.5] * n_lanes])
     which = np.array([0, 1, 2, 4, 5, 7, 8])
-    block = _descent.Block(loss, which, targets, row_costs, costs, 0.8)
-    state = _descent.State.zero(data, n_lanes)
-    outcome = _descent.descend(data, block, state, tol=1e-5, max_iter=300, seed=0)
+    block = training.Block(loss, which, targets, row_costs, costs, 0.8)
+    state = training.State.zero(data, n_lanes)
+    outcome = training.descend(data, block, state, tol=1e-5, max_iter=300, seed=0)
     assert outcome.converged
     assert not state.duals[[3, 6]].any()
     for lane in range(n_lanes):

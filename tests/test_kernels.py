@@ -1,8 +1,11 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from threadpoolctl import threadpool_info
 
 import corekernels as ck
 import oracles
@@ -241,3 +244,52 @@ def test_unknown_names_and_sizes():
         ck.core1(np.ones((1, 3)), n_jobs=0)
     with pytest.raises(ParameterError, match=r"n_jobs: got 1\.5"):
         ck.core1(np.ones((1, 3)), n_jobs=1.5)
+
+
+def test_big_endian_and_other_floats():
+    X = np.array([[1, 0, 2], [0, 1, 1]])
+    assert ck.core1(X.astype(">f4")).dtype == np.float32
+    np.testing.assert_allclose(ck.core1(X.astype(">f8")), ck.core1(X.astype(float)))
+    if np.dtype(np.longdouble).itemsize > 8:
+        with pytest.raises(DataError, match="would lose digits; pass float64"):
+            ck.core1(X.astype(np.longdouble))
+    with pytest.raises(DataError, match="masked array"):
+        ck.core1(np.ma.masked_equal(X, 0))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X: ck.core1([[1, 2], [3]]),
+        lambda X: ck.core1([], []),
+        lambda X: ck.core1(X, gamma="scale"),
+        lambda X: ck.core1(X, gamma=np.ones(2)),
+        lambda X: ck.gram_chunks(X, kernel=["core1"]),
+        lambda X: ck.gram_chunks(X, working_memory="1"),
+    ],
+)
+def test_odd_arguments_raise_our_errors(call):
+    with pytest.raises(ck.CoREError):
+        call(np.ones((2, 2)))
+
+
+def test_unlimited_memory_is_one_chunk():
+    assert len(list(ck.gram_chunks(np.ones((50, 3)), working_memory=np.inf))) == 1
+
+
+def test_few_rows_against_many(clustered):
+    """Threads share out the panels of Y then."""
+    many = np.vstack([clustered] * 3)
+    K = ck.core1(clustered[:5], many, n_jobs=2)
+    np.testing.assert_allclose(K, oracles.kernel("core1", clustered[:5], many), atol=1e-12)
+    np.testing.assert_array_equal(K, ck.core1(clustered[:5], many, n_jobs=1))
+
+
+def test_overlapping_calls_leave_blas_as_it_was(clustered):
+    def threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = threads()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: ck.core1(clustered[:50]), range(40)))
+    assert threads() == before

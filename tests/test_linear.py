@@ -1,6 +1,7 @@
 """Learning from signatures: LIBLINEAR on the expanded rows is the oracle."""
 
 import pickle
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,11 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import corekernels as ck
-from corekernels._hashed_linear import check_options, check_problem, read_lesson
 from corekernels._loops import descent, losses, packed
-from corekernels._one_vs_rest import as_planes, learn
 from corekernels.errors import DataError, ParameterError, RecipeMismatch
 from corekernels.linear import HashedLinearClassifier, c_path
+from corekernels.linear.classifier import check_options, check_problem, read_lesson
+from corekernels.linear.one_vs_rest import as_planes, learn
 
 N_TRAIN = 600
 LOSSES = ("squared_hinge", "hinge", "log_loss")
@@ -219,15 +220,15 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     expected = weights[far] * np.float32(duals[far, 0])
     np.testing.assert_allclose(near[codes[far], np.arange(k), 0], expected, rtol=1e-5)
     out = np.empty((1, 2))
-    packed.score_rows(codes, weights, scales, np.array([far]), near, np.zeros(2), out)
+    packed.score_rows(codes, weights, scales, np.array([far]), near, None, 2, np.zeros(2), out)
     assert out[0, 0] == pytest.approx(float(weights[far] @ expected), rel=1e-4)
 
     last = np.full((1, 4100), 2**16 - 1, np.uint16)
     steps = np.arange(8, dtype=np.float32)
-    packed.add_row(last, None, 0, steps, planes)
+    packed.add_row(last, None, 0, 0, steps, planes)
     np.testing.assert_array_equal(planes[-1], np.tile(steps, (4100, 1)))
     out, one = np.empty((1, 8)), np.ones(1, np.float32)
-    packed.score_rows(last, None, one, np.array([0]), planes, np.zeros(8), out)
+    packed.score_rows(last, None, one, np.array([0]), planes, None, 8, np.zeros(8), out)
     np.testing.assert_array_equal(out[0], 4100 * steps)
 
 
@@ -422,3 +423,10 @@ def test_conventions(digits, S):
     assert set(vars(clone(model))) == set(model.get_params())
     assert not model.__sklearn_tags__().input_tags.two_d_array
     assert is_classifier(model)
+
+
+def test_codes_that_no_hasher_makes_are_refused(S, digits):
+    narrow = S.narrow(4)
+    broken = replace(narrow, codes=np.full_like(narrow.codes, 16))
+    with pytest.raises(DataError, match="a code is 16, which 4 bits do not hold"):
+        HashedLinearClassifier().fit(broken, digits[1])

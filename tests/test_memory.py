@@ -26,6 +26,9 @@ MATRICES = {
     "sparse": "X = sparse.random_array((9000, 50_000), density=0.002, format='csr', "
     "dtype=np.float32, rng=rng)",
     "wide": "X = rng.normal(size=(300, 60_000)).astype(np.float32)",
+    "more columns than values": "X = sparse.csr_array((np.ones(3_000_000, np.float32), "
+    "rng.integers(0, 36_000_000, 3_000_000), np.arange(0, 3_000_001, 500)), "
+    "shape=(6000, 36_000_000))",
 }
 
 

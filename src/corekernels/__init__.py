@@ -6,7 +6,9 @@ from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
 from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
+from .neighbors import CoRENeighbors, CoRENeighborsTransformer
 from .recipe import Recipe
+from .regressor import CoRERegressor
 from .signatures import Signatures, concatenate
 
 __version__ = "0.1.0.dev0"
@@ -15,6 +17,9 @@ __all__ = [
     "CoREClassifier",
     "CoREError",
     "CoREHasher",
+    "CoRENeighbors",
+    "CoRENeighborsTransformer",
+    "CoRERegressor",
     "Recipe",
     "Signatures",
     "advise",

@@ -5,7 +5,9 @@ and inverted index stay in the caches; the rows of X pass by each panel in block
 one block a task. With Y = X only blocks on and above the diagonal are computed.
 """
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -31,6 +33,7 @@ KERNELS = {
 # Time of one inverted-index update over the time BLAS and the bit sets need for one
 # column of one pair, by value size: `benchmarks/exact.py --sweep` measures it.
 _UPDATES_PER_PRODUCT = {4: 60.0, 8: 30.0}
+_TABLE_COLUMNS = 1 << 20  # with more, the columns in use are numbered anew
 _PANEL_ROWS = 1024
 _PANEL_BYTES = 16 << 20
 _BLOCKS_PER_PANEL = 4
@@ -62,7 +65,7 @@ class Spread:
 def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
     """The same rows over the columns in use, where most columns are not."""
     matrices = [X] if Y is None else [X, Y]
-    if X.n_columns <= 4 * sum(rows.nnz for rows in matrices) + (1 << 16):
+    if X.n_columns <= _TABLE_COLUMNS:
         return X, Y
     columns = np.unique(np.concatenate([_indices(rows) for rows in matrices]))
 
@@ -95,16 +98,22 @@ def fill_gram(
     """Write the kernel values of X against Y, or against itself, into `out`."""
     others = X if Y is None else Y
     panel_rows = _panel_rows(columns.n_full * out.itemsize)
-    with _blas().limit(limits=1, user_api="blas"):
-        for start, stop in row_blocks(0, len(others), panel_rows):
-            panel = others.block(start, stop)
-            work = _panel_work(X, panel, start, columns, kernel, exponent, Y is None, out)
-            last = stop if Y is None else len(X)
-            run_blocks(work, row_blocks(0, last, max(1, panel_rows // _BLOCKS_PER_PANEL)), n_jobs)
-            if Y is None:
-                square = out[start:stop, start:stop]
-                loops.mirror_within(square)
-                np.fill_diagonal(square, panel.lengths > 0)
+    block_rows = max(1, panel_rows // _BLOCKS_PER_PANEL)
+    few = Y is not None and len(X) <= panel_rows  # then threads share out the panels
+    within, across = (1, n_jobs) if few else (n_jobs, 1)
+
+    def one_panel(span: tuple[int, int]) -> None:
+        start, stop = span
+        panel = others.block(start, stop)
+        work = _panel_work(X, panel, start, columns, kernel, exponent, Y is None, out)
+        run_blocks(work, row_blocks(0, stop if Y is None else len(X), block_rows), within)
+        if Y is None:
+            square = out[start:stop, start:stop]
+            loops.mirror_within(square)
+            np.fill_diagonal(square, panel.lengths > 0)
+
+    with _BLAS.single_thread():
+        run_blocks(one_panel, row_blocks(0, len(others), panel_rows), across)
 
 
 def _panel_work(
@@ -169,7 +178,36 @@ def _indices(rows: Rows) -> Array:
     return rows.indices[rows.indptr[0] : rows.indptr[-1]]
 
 
+class _Blas:
+    """The BLAS libraries of this process, held to one thread while any product is under way.
+
+    Each task is one thread, so each product must be. Calls may overlap (in other threads):
+    the first one in sets the limit and the last one out lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    @contextlib.contextmanager
+    def single_thread(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._limit.restore_original_limits()
+
+
+_BLAS = _Blas()
+
+
 @cache
-def _blas() -> ThreadpoolController:
-    """The BLAS libraries in this process; each task is one thread, so each product must be."""
+def _libraries() -> ThreadpoolController:
     return ThreadpoolController()

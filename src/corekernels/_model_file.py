@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ._hashed_linear import HashedLinearClassifier
-from ._planes import Planes
 from .errors import FileError, ParameterError
 from .io import load_arrays, save_arrays
+from .linear.classifier import HashedLinearClassifier
+from .linear.planes import Planes
 from .recipe import Recipe
 
 Array = npt.NDArray[Any]

@@ -37,6 +37,16 @@ def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None, name: str = "X") -> 
     return signatures
 
 
+def sketch_rows(rows: Rows, recipe: Recipe) -> Signatures:
+    """Signatures of a block of rows that are clean already, in this thread."""
+    signatures = Signatures.empty(recipe, len(rows))
+    begin, end = rows.indptr[0], rows.indptr[-1]
+    indptr = read_only(rows.indptr - begin)
+    mine = Rows(indptr, rows.indices[begin:end], rows.data[begin:end], rows.n_columns)
+    _sketch_rows(mine, recipe, signatures)
+    return signatures
+
+
 def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
     """Raise unless every value of what `as_matrix` gave can be hashed."""
 
@@ -85,20 +95,21 @@ def _minima(rows: Rows, values: Array, recipe: Recipe, codes: Array, weights: Ar
     banks = _tables.minwise_slices(recipe)
     for bank in banks:
         starts = bank.starts_of(rows.indices)
-        scratch = np.empty(_SCRATCH_SLOTS, bank.table.dtype)
         mask = bank.table.dtype.type(recipe.code_mask & np.iinfo(bank.table.dtype).max)
-        span = (bank.first, bank.last)
+        scratch = np.empty(_SCRATCH_SLOTS, np.uint8), np.empty(_SCRATCH_SLOTS, bank.table.dtype)
+        span = (mask, bank.first, bank.last)
+        tables = (bank.table, bank.low, bank.long)
         if weights is None:
-            minwise.table_codes(rows.indptr, starts, bank.table, mask, *span, scratch, codes)
+            minwise.table_codes(rows.indptr, starts, *tables, *span, *scratch, codes)
         elif bank.inverse is None:
             minwise.searched_values(
-                rows.indptr, starts, values, bank.table, *span, mask, scratch, codes, weights
+                rows.indptr, starts, values, *tables, *span, *scratch, codes, weights
             )
         else:
             by_position = np.empty(2 * len(bank.inverse), np.float32)
             minwise.inverted_values(
-                rows.indptr, starts, values, bank.table, bank.inverse, *span, mask,
-                scratch, by_position, codes, weights,
+                rows.indptr, starts, values, *tables, bank.inverse, *span,
+                *scratch, by_position, codes, weights,
             )  # fmt: skip
     if not banks:
         if weights is None:

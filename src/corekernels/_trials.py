@@ -12,11 +12,10 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
-from ._c_path import c_path
-from ._hashed_linear import HashedLinearClassifier
 from ._sketch import sketch
 from ._validation import clean_rows
 from .kernels import core1, core2, resemblance
+from .linear import HashedLinearClassifier, c_path
 from .recipe import Recipe
 
 Array = npt.NDArray[Any]

@@ -73,6 +73,8 @@ def read_only(array: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> np
 
 def as_matrix(X: Any, name: str = "X") -> Any:
     """A two-dimensional array or a CSR matrix of numbers; the values are not looked at."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise DataTypeError(f"{name}: is a masked array; fill it or drop the masked rows first.")
     try:
         return check_array(
             X,
@@ -153,7 +155,9 @@ def value_type(dtype: np.dtype[Any], name: str) -> type[np.floating[Any]]:
         raise DataError(f"{name}: Complex data not supported; pass real numbers.")
     if dtype.kind not in "biuf":
         raise DataTypeError(f"{name}: values are of type {dtype}; pass real numbers.")
-    return np.float32 if dtype in (np.float16, np.float32) else np.float64
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise DataError(f"{name}: values of type {dtype} would lose digits; pass float64.")
+    return np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64
 
 
 def _nonzeros_of_dense(matrix: npt.NDArray[Any], dtype: type[np.floating[Any]]) -> tuple[Any, ...]:

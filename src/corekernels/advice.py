@@ -10,10 +10,11 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
-from ._labels import check_labels, require_count, require_seed
+from ._arguments import require_count, require_seed
 from ._trials import EXACT, Candidate, Trials, unit_rows
 from ._validation import as_matrix
 from .errors import DataError, ParameterError
+from .linear.labels import check_labels
 
 Array = npt.NDArray[Any]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
 
 from .errors import DataError, FileError
 
@@ -77,6 +76,8 @@ def rotate_images(images: Any, *, seed: int = 0) -> npt.NDArray[np.float32]:
     >>> float(datasets.rotate_images(images, seed=3)[0, 2, 2])   # the centre stays
     1.0
     """
+    from scipy import ndimage  # a third of a second that `import corekernels` does without
+
     images = np.asarray(images)
     if images.ndim != 3:
         raise DataError(f"images: has {images.ndim} dimensions; give (n, height, width).")

@@ -1,15 +1,14 @@
 """CoREHasher: rows in, signatures or sparse features out."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._arguments import seed_of
 from ._sketch import require_finite, sketch
 from ._validation import as_matrix
 from .errors import DataError, ParameterError
@@ -73,7 +72,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     >>> hasher = ck.CoREHasher(n_hashes=512, random_state=0)
     >>> model = make_pipeline(hasher, LinearSVC(random_state=0))
     >>> round(model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
-    0.94
+    0.95
     """
 
     def __init__(
@@ -110,7 +109,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             n_bits=self.n_bits,
             scheme=self.scheme,
             projection=self.projection,
-            seed=_seed(self.random_state),
+            seed=seed_of(self.random_state),
             n_columns=matrix.shape[1],
         )
         self.recipe_ = recipe
@@ -152,10 +151,3 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.requires_fit = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-
-def _seed(random_state: Any) -> int:
-    """An integer is its own seed; anything else is drawn from."""
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))

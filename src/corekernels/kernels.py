@@ -229,6 +229,7 @@ def gram_to_file(
         for rows, block in chunks:
             file.write(block.data)
             bar.update(rows.stop - rows.start)
+            del block
     mapped: Array = np.lib.format.open_memmap(path, mode="r")
     return mapped
 
@@ -239,7 +240,7 @@ class _Gram:
     def __init__(
         self, X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None
     ) -> None:
-        if kernel not in KERNELS:
+        if not isinstance(kernel, str) or kernel not in KERNELS:
             raise ParameterError(f"kernel: got {kernel!r}; choose one of {', '.join(KERNELS)}.")
         self.X, self.Y = compact_columns(*check_pair(X, Y))
         self.columns = plan_columns(self.X, self.Y)
@@ -261,12 +262,20 @@ class _Gram:
             if self.Y is None:
                 np.fill_diagonal(out[:, start:], block.lengths > 0)
             yield slice(start, start + len(block)), out
+            del out  # not to be held beside the next one
 
 
 def _whole(X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None) -> Any:
-    if np.ndim(X) == 1 and np.ndim(Y) == 1:
+    if _is_vector(X) and _is_vector(Y):
         return _of_vectors(X, Y, kernel, gamma)
     return _Gram(X, Y, kernel, gamma, n_jobs).whole()
+
+
+def _is_vector(X: Any) -> bool:
+    try:
+        return np.ndim(X) == 1 and np.size(X) > 0
+    except ValueError:  # lists of different lengths; the door has the words for it
+        return False
 
 
 def _of_vectors(x: Any, y: Any, kernel: str, gamma: float | None) -> float:
@@ -283,14 +292,14 @@ def _exponent(gamma: float | None) -> float:
     """Gamma as the loops take it: -1 for no exponential."""
     if gamma is None:
         return -1.0
-    if not (math.isfinite(gamma) and gamma >= 0):
+    if not isinstance(gamma, int | float | np.number) or not (math.isfinite(gamma) and gamma >= 0):
         raise ParameterError(f"gamma: got {gamma!r}; give a finite number >= 0, or None.")
     return float(gamma)
 
 
 def _chunk_rows(gram: _Gram, working_memory: float | None) -> int:
-    megabytes = sklearn.get_config()["working_memory"] if working_memory is None else working_memory
-    if not megabytes > 0:
-        raise ParameterError(f"working_memory: got {megabytes!r}; give megabytes > 0, or None.")
+    limit = sklearn.get_config()["working_memory"] if working_memory is None else working_memory
+    if not isinstance(limit, int | float | np.number) or not limit > 0:
+        raise ParameterError(f"working_memory: got {limit!r}; give megabytes > 0, or None.")
     row_bytes = max(1, gram.shape[1]) * gram.dtype.itemsize
-    return int(max(1, min(megabytes * 2**20 // row_bytes, max(1, gram.shape[0]))))
+    return int(max(1, min(float(limit) * 2**20 / row_bytes, gram.shape[0])))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ._arguments import require_choice
 from ._tables import CONTRACT_VERSION, location_count
 from .errors import ParameterError
 
@@ -50,10 +51,10 @@ class Recipe:
     version: int = CONTRACT_VERSION
 
     def __post_init__(self) -> None:
-        _require_choice("kernel", self.kernel, KERNELS)
-        _require_choice("scheme", self.scheme, SCHEMES)
+        require_choice("kernel", self.kernel, KERNELS)
+        require_choice("scheme", self.scheme, SCHEMES)
         if self.kernel == "core1":
-            _require_choice("projection", self.projection, PROJECTIONS)
+            require_choice("projection", self.projection, PROJECTIONS)
         else:
             object.__setattr__(self, "projection", None)
         self._require_integer("n_hashes", 1, 2**31 - 1)
@@ -109,8 +110,3 @@ class Recipe:
         if not isinstance(fields, dict) or set(fields) != set(cls.__dataclass_fields__):
             raise ParameterError("recipe: fields are missing or unknown.")
         return cls(**fields)
-
-
-def _require_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        raise ParameterError(f"{name}: got {value!r}; choose one of {', '.join(choices)}.")

@@ -11,7 +11,7 @@ from numba import njit
 
 from .lanes import LANES
 from .losses import HINGE, LOG, SQUARED, best_dual, dual_gradient, loss_value, row_gap
-from .packed import add_row, fetch_row, score_row
+from .packed import add_row, score_row
 
 
 @njit(nogil=True, cache=True)
@@ -49,9 +49,6 @@ def sweep(
     moved = False
     for t in range(order.shape[0]):
         i = order[t]
-        if t + 1 < order.shape[0]:
-            n = order[t + 1]
-            fetch_row(codes, weights, n)
         if resting[i]:
             continue
         score_row(codes, weights, i, planes, scores)
@@ -89,7 +86,8 @@ def sweep(
         if changed:
             moved = True
             if scale > 0:
-                add_row(codes, weights, i, steps, planes)
+                following = order[min(t + 1, order.shape[0] - 1)]
+                add_row(codes, weights, i, following, steps, planes)
         elif rests:
             resting[i] = 1
     return moved

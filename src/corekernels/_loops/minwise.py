@@ -11,6 +11,7 @@ from numba import njit
 from .mixing import mix_columns, step
 
 _TILE = 2048  # slots whose running minima stay in the L1 cache beside the table
+_CUT = np.uint8(255)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
 
@@ -45,7 +46,32 @@ def slice_minima(starts, table, out):
 
 
 @njit(nogil=True, cache=True)
-def table_codes(indptr, starts, table, mask, first, last, scratch, out):
+def row_minima(starts, table, low, long, shift, scratch, out):
+    """Minima of one row's slices of `table`, the slots being `shift` further on.
+
+    `low` is the table cut off at 255. The minima of rows of at least `long` nonzeros are
+    small: they are found there, twice as fast, and those at the cut looked up in the table.
+    """
+    width = out.shape[0]
+    if starts.shape[0] < long:
+        slice_minima(starts, table[shift:], out)
+        return
+    small = scratch[:width]
+    slice_minima(starts, low[shift:], small)
+    cut = 0
+    for j in range(width):
+        out[j] = small[j]
+        cut += small[j] == _CUT
+    if cut:
+        for j in range(width):
+            if small[j] == _CUT:
+                out[j] = table[starts[0] + shift + j]
+                for p in range(1, starts.shape[0]):
+                    out[j] = min(out[j], table[starts[p] + shift + j])
+
+
+@njit(nogil=True, cache=True)
+def table_codes(indptr, starts, table, low, long, mask, first, last, scratch, minima, out):
     """Codes of slots first to last: column slices of `table` begin at `starts` for slot `first`."""
     offset = indptr[0]
     for row in range(indptr.shape[0] - 1):
@@ -54,28 +80,18 @@ def table_codes(indptr, starts, table, mask, first, last, scratch, out):
             continue
         for slot in range(first, last, _TILE):
             width = min(_TILE, last - slot)
-            minima = scratch[:width]
-            slice_minima(mine, table[slot - first :], minima)
+            locations = minima[:width]
+            row_minima(mine, table, low, long, slot - first, scratch, locations)
             codes = out[row, slot : slot + width]
             for j in range(width):
-                codes[j] = minima[j] & mask
+                codes[j] = locations[j] & mask
 
 
 @njit(nogil=True, cache=True)
 def inverted_values(
-    indptr,
-    starts,
-    weights,
-    table,
-    inverse,
-    first,
-    last,
-    mask,
-    scratch,
-    by_position,
-    out,
-    out_values,
-):
+    indptr, starts, weights, table, low, long, inverse, mask, first, last,
+    scratch, minima, by_position, out, out_values,
+):  # fmt: skip
     """Codes as `table_codes` gives them, and the weight behind each minimum, table inverted.
 
     `inverse[location]` is the place of a location in the circular table; it minus the
@@ -85,47 +101,52 @@ def inverted_values(
     offset = indptr[0]
     n_positions = inverse.shape[0]
     for row in range(indptr.shape[0] - 1):
-        begin, end = indptr[row] - offset, indptr[row + 1] - offset
-        if begin == end:
+        mine = starts[indptr[row] - offset : indptr[row + 1] - offset]
+        held = weights[indptr[row] - offset : indptr[row + 1] - offset]
+        if mine.shape[0] == 0:
             continue
-        for p in range(begin, end):
-            by_position[starts[p]] = weights[p]
-            by_position[starts[p] + n_positions] = weights[p]
+        for p in range(mine.shape[0]):
+            by_position[mine[p]] = held[p]
+            by_position[mine[p] + n_positions] = held[p]
         for slot in range(first, last, _TILE):
             width = min(_TILE, last - slot)
-            minima = scratch[:width]
-            slice_minima(starts[begin:end], table[slot - first :], minima)
+            locations = minima[:width]
+            row_minima(mine, table, low, long, slot - first, scratch, locations)
             codes = out[row, slot : slot + width]
             values = out_values[row, slot : slot + width]
-            origin = n_positions - (slot - first)
             for j in range(width):
-                values[j] = by_position[origin + inverse[minima[j]] - j]
+                codes[j] = locations[j] & mask
+            origin = np.uint64(n_positions - (slot - first))  # unsigned: no test of the sign
             for j in range(width):
-                codes[j] = minima[j] & mask
+                values[j] = by_position[origin + np.uint64(inverse[locations[j]]) - np.uint64(j)]
 
 
 @njit(nogil=True, cache=True)
-def searched_values(indptr, starts, weights, table, first, last, mask, scratch, out, out_values):
+def searched_values(
+    indptr, starts, weights, table, low, long, mask, first, last,
+    scratch, minima, out, out_values,
+):  # fmt: skip
     """Codes as `table_codes` gives them, and the weight behind each minimum, by a second pass."""
     offset = indptr[0]
     for row in range(indptr.shape[0] - 1):
-        begin, end = indptr[row] - offset, indptr[row + 1] - offset
-        if begin == end:
+        mine = starts[indptr[row] - offset : indptr[row + 1] - offset]
+        held = weights[indptr[row] - offset : indptr[row + 1] - offset]
+        if mine.shape[0] == 0:
             continue
         for slot in range(first, last, _TILE):
             width = min(_TILE, last - slot)
-            minima = scratch[:width]
-            slice_minima(starts[begin:end], table[slot - first :], minima)
+            shift = slot - first
+            locations = minima[:width]
+            row_minima(mine, table, low, long, shift, scratch, locations)
             values = out_values[row, slot : slot + width]
-            for p in range(begin, end):
-                begin_slice = starts[p] + slot - first
-                mine = table[begin_slice : begin_slice + width]
-                weight = weights[p]
+            for p in range(mine.shape[0]):
+                places = table[mine[p] + shift : mine[p] + shift + width]
+                weight = held[p]
                 for j in range(width):
-                    values[j] = weight if mine[j] == minima[j] else values[j]
+                    values[j] = weight if places[j] == locations[j] else values[j]
             codes = out[row, slot : slot + width]
             for j in range(width):
-                codes[j] = minima[j] & mask
+                codes[j] = locations[j] & mask
 
 
 @njit(nogil=True, cache=True)

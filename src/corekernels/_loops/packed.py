@@ -22,7 +22,9 @@ from .lanes import LANES, add, load, multiply_add, prefetch, splat, store
 
 _U = np.uint64
 _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)
-_LINE = 64
+_LINE = 64  # bytes that come together
+_STRIDE = 64  # slots between two calls for the row to come
+_TOGETHER = 64  # rows scored together
 _RUN = 512
 _MIX = _U(0x9E3779B97F4A7C15)
 
@@ -73,94 +75,145 @@ def place(codes, slot, n_hashes):
 @njit(nogil=True, cache=True)
 def score_row(codes, weights, row, planes, out):
     """Inner products of one row, not scaled, with each lane's plane."""
+    out[:] = 0
+    score_part(codes, weights, row, 0, codes.shape[1], planes, None, 0, out)
+
+
+@njit(nogil=True, cache=True)
+def score_part(codes, weights, row, first, last, planes, others, at, out):
+    """Add what slots first to last of a row make of its inner products to `out`, from `at` on.
+
+    `others`, if any, is a second block of planes, whose lanes follow those of the first.
+    """
     codes_of = codes[row]
     i = _U(row)
     k = _U(codes.shape[1])
-    whole = codes.shape[1] // 4 * 4
+    whole = first + (last - first) // 4 * 4
     if planes.ndim == 3:
         zero = splat(np.float32(0))
-        a, b, c, d = zero, zero, zero, zero
-        for first in range(0, whole, 4):
-            j = _U(first)
-            u = load(planes, place(codes_of, j, k))
-            v = load(planes, place(codes_of, j + _1, k))
-            x = load(planes, place(codes_of, j + _2, k))
-            y = load(planes, place(codes_of, j + _3, k))
+        a, b, c, d = load(out, at), zero, zero, zero
+        if others is not None:
+            e, f, g, h = load(out, at + LANES), zero, zero, zero
+        for slot in range(first, whole, 4):
+            j = _U(slot)
+            p, q = place(codes_of, j, k), place(codes_of, j + _1, k)
+            r, s = place(codes_of, j + _2, k), place(codes_of, j + _3, k)
             if weights is None:
-                a, b, c, d = add(a, u), add(b, v), add(c, x), add(d, y)
+                a, b = add(a, load(planes, p)), add(b, load(planes, q))
+                c, d = add(c, load(planes, r)), add(d, load(planes, s))
+                if others is not None:
+                    e, f = add(e, load(others, p)), add(f, load(others, q))
+                    g, h = add(g, load(others, r)), add(h, load(others, s))
             else:
-                a = multiply_add(splat(weights[i, j]), u, a)
-                b = multiply_add(splat(weights[i, j + _1]), v, b)
-                c = multiply_add(splat(weights[i, j + _2]), x, c)
-                d = multiply_add(splat(weights[i, j + _3]), y, d)
-        for last in range(whole, codes.shape[1]):
-            j = _U(last)
-            u = load(planes, place(codes_of, j, k))
-            a = add(a, u) if weights is None else multiply_add(splat(weights[i, j]), u, a)
-        store(add(add(a, b), add(c, d)), 0, out)
-    else:
-        e, f, g, h = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-        for first in range(0, whole, 4):
-            j = _U(first)
-            if weights is None:
-                e += planes[codes_of[j], j]
-                f += planes[codes_of[j + _1], j + _1]
-                g += planes[codes_of[j + _2], j + _2]
-                h += planes[codes_of[j + _3], j + _3]
-            else:
-                e += weights[i, j] * planes[codes_of[j], j]
-                f += weights[i, j + _1] * planes[codes_of[j + _1], j + _1]
-                g += weights[i, j + _2] * planes[codes_of[j + _2], j + _2]
-                h += weights[i, j + _3] * planes[codes_of[j + _3], j + _3]
-        for last in range(whole, codes.shape[1]):
-            j = _U(last)
-            weight = np.float32(1) if weights is None else weights[i, j]
-            e += weight * planes[codes_of[j], j]
-        out[0] = (e + f) + (g + h)
-
-
-@njit(nogil=True, cache=True)
-def add_row(codes, weights, row, steps, planes):
-    """Add one row, times each lane's step, to each lane's plane."""
-    codes_of = codes[row]
-    i = _U(row)
-    if planes.ndim == 3:
-        k = _U(codes.shape[1])
-        lanes = load(steps, 0)
-        for slot in range(codes.shape[1]):
+                t, u = splat(weights[i, j]), splat(weights[i, j + _1])
+                v, w = splat(weights[i, j + _2]), splat(weights[i, j + _3])
+                a = multiply_add(t, load(planes, p), a)
+                b = multiply_add(u, load(planes, q), b)
+                c = multiply_add(v, load(planes, r), c)
+                d = multiply_add(w, load(planes, s), d)
+                if others is not None:
+                    e = multiply_add(t, load(others, p), e)
+                    f = multiply_add(u, load(others, q), f)
+                    g = multiply_add(v, load(others, r), g)
+                    h = multiply_add(w, load(others, s), h)
+        for slot in range(whole, last):
             j = _U(slot)
             p = place(codes_of, j, k)
-            if weights is None:
-                store(add(load(planes, p), lanes), p, planes)
-            else:
-                store(multiply_add(splat(weights[i, j]), lanes, load(planes, p)), p, planes)
+            t = splat(np.float32(1) if weights is None else weights[i, j])
+            a = multiply_add(t, load(planes, p), a)
+            if others is not None:
+                e = multiply_add(t, load(others, p), e)
+        store(add(add(a, b), add(c, d)), at, out)
+        if others is not None:
+            store(add(add(e, f), add(g, h)), at + LANES, out)
     else:
-        step = steps[0]
-        for slot in range(codes.shape[1]):
+        w, x, y, z = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+        for slot in range(first, whole, 4):
             j = _U(slot)
-            planes[codes_of[j], j] += step if weights is None else step * weights[i, j]
+            if weights is None:
+                w += planes[codes_of[j], j]
+                x += planes[codes_of[j + _1], j + _1]
+                y += planes[codes_of[j + _2], j + _2]
+                z += planes[codes_of[j + _3], j + _3]
+            else:
+                w += weights[i, j] * planes[codes_of[j], j]
+                x += weights[i, j + _1] * planes[codes_of[j + _1], j + _1]
+                y += weights[i, j + _2] * planes[codes_of[j + _2], j + _2]
+                z += weights[i, j + _3] * planes[codes_of[j + _3], j + _3]
+        for slot in range(whole, last):
+            j = _U(slot)
+            w += (np.float32(1) if weights is None else weights[i, j]) * planes[codes_of[j], j]
+        out[at] += (w + x) + (y + z)
 
 
 @njit(nogil=True, cache=True)
-def fetch_row(codes, weights, row):
-    """Call one row towards the caches: rows are visited in random order, no machine guesses it."""
+def add_row(codes, weights, row, following, steps, planes):
+    """Add one row, times each lane's step, to each lane's plane; call the following row meanwhile.
+
+    Rows are visited in random order, which no machine guesses.
+    """
+    codes_of = codes[row]
+    i = _U(row)
     n_hashes = codes.shape[1]
-    for j in range(0, n_hashes, _LINE // codes.itemsize):
-        prefetch(codes, row * n_hashes + j)
-    if weights is not None:
-        for j in range(0, n_hashes, _LINE // 4):
-            prefetch(weights, row * n_hashes + j)
+    for first in range(0, n_hashes, _STRIDE):
+        fetch_part(codes, weights, following, first)
+        last = min(first + _STRIDE, n_hashes)
+        if planes.ndim == 3:
+            k = _U(n_hashes)
+            lanes = load(steps, 0)
+            for slot in range(first, last):
+                j = _U(slot)
+                p = place(codes_of, j, k)
+                if weights is None:
+                    store(add(load(planes, p), lanes), p, planes)
+                else:
+                    store(multiply_add(splat(weights[i, j]), lanes, load(planes, p)), p, planes)
+        else:
+            step = steps[0]
+            for slot in range(first, last):
+                j = _U(slot)
+                planes[codes_of[j], j] += step if weights is None else step * weights[i, j]
 
 
 @njit(nogil=True, cache=True)
-def score_rows(codes, weights, scales, rows, planes, intercepts, out):
-    """Scores of some rows for the classes of one block of planes."""
-    lanes = np.empty(LANES, np.float32)
-    for t in range(rows.shape[0]):
-        i = rows[t]
-        score_row(codes, weights, i, planes, lanes)
-        for c in range(out.shape[1]):
-            out[t, c] = np.float64(scales[i]) * lanes[c] + intercepts[c]
+def fetch_part(codes, weights, row, first):
+    """Call _STRIDE slots of one row towards the caches."""
+    p = row * codes.shape[1] + first
+    for j in range(0, _STRIDE, _LINE // codes.itemsize):
+        prefetch(codes, p + j)
+    if weights is not None:
+        for j in range(0, _STRIDE, _LINE // 4):
+            prefetch(weights, p + j)
+
+
+@njit(nogil=True, cache=True)
+def score_rows(codes, weights, scales, rows, planes, others, n_first, intercepts, out):
+    """Scores of some rows for one block of planes, of which `n_first` count, or for two.
+
+    `others` is the second block or None. Some slots of some rows are scored at a time, so
+    that the planes of these slots stay close.
+    """
+    n_rows, n_hashes = rows.shape[0], codes.shape[1]
+    sums = np.empty((_TOGETHER, 2 * LANES), np.float32)
+    flat = sums.reshape(-1)
+    stride = _STRIDE if planes.ndim == 3 else n_hashes  # a single plane is close anyway
+    for start in range(0, n_rows, _TOGETHER):
+        stop = min(start + _TOGETHER, n_rows)
+        sums[:] = 0
+        for first in range(0, n_hashes, stride):
+            last = min(first + stride, n_hashes)
+            for t in range(start, stop):
+                if planes.ndim == 3:
+                    fetch_part(codes, weights, rows[min(t + _TOGETHER, n_rows - 1)], first)
+                at = (t - start) * 2 * LANES
+                score_part(codes, weights, rows[t], first, last, planes, others, at, flat)
+        for t in range(start, stop):
+            scale = np.float64(scales[rows[t]])
+            for c in range(out.shape[1]):
+                out[t, c] = (
+                    scale * sums[t - start, c if c < n_first else c - n_first + LANES]
+                    + intercepts[c]
+                )
 
 
 @njit(nogil=True, cache=True)

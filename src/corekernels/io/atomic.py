@@ -50,6 +50,8 @@ def atomic_write(target: str | os.PathLike[str], n_bytes: int = 0) -> Iterator[I
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
+                if fcntl is None:
+                    file.close()  # elsewhere the lock is kept until the file has its name
                 os.replace(part, target)
             except BaseException:
                 part.unlink(missing_ok=True)
@@ -68,11 +70,9 @@ def _open_locked(part: Path, target: Path) -> IO[bytes]:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(part, flags, 0o666), "r+b")
     try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # between opening and locking, another writer may have given the file its final name
-            if not part.exists() or not os.path.samestat(part.stat(), os.fstat(file.fileno())):
-                raise BlockingIOError
+        # between opening and locking, another writer may have given the file its final name
+        if fcntl is not None and _lock(file) and not _is_still(part, file):
+            raise BlockingIOError
         file.truncate(0)
     except BlockingIOError:
         file.close()
@@ -81,6 +81,21 @@ def _open_locked(part: Path, target: Path) -> IO[bytes]:
         file.close()
         raise
     return file
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Take the file for this process alone; False where the file system knows no locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _is_still(part: Path, file: IO[bytes]) -> bool:
+    return part.exists() and os.path.samestat(part.stat(), os.fstat(file.fileno()))
 
 
 def _require_space(part: Path, n_bytes: int) -> None:

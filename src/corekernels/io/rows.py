@@ -1,11 +1,11 @@
 """Rows from files of any of the formats."""
 
-import operator
 from typing import Any
 
 import numpy.typing as npt
 from scipy import sparse
 
+from .._arguments import require_count
 from ..errors import DataError, FileError, ParameterError
 from .batches import RowReader, joined
 from .detect import detect, require_row_format
@@ -71,10 +71,10 @@ def open_rows(
     >>> [(batch.first_row, batch.X.nnz, batch.y.tolist()) for batch in batches]
     [(0, 2, ['spam', 'ham']), (2, 0, ['spam'])]
     """
-    n_columns = None if n_columns is None else _require_count("n_columns", n_columns)
-    batch_rows = None if batch_rows is None else _require_count("batch_rows", batch_rows)
+    n_columns = None if n_columns is None else require_count("n_columns", n_columns)
+    batch_rows = None if batch_rows is None else require_count("batch_rows", batch_rows)
     sizes: dict[str, Any] = {
-        "batch_bytes": _require_count("batch_bytes", batch_bytes), "batch_rows": batch_rows,
+        "batch_bytes": require_count("batch_bytes", batch_bytes), "batch_rows": batch_rows,
     }  # fmt: skip
     kind = format or ("svmlight" if is_stream(path) else detect(path))
     require_row_format(kind, path)
@@ -117,13 +117,3 @@ def read_rows(path: PathLike, **options: Any) -> tuple[sparse.csr_array, Array |
         return sparse.csr_array((0, reader.n_columns)), None
     whole = joined(batches)
     return whole.X, whole.y
-
-
-def _require_count(name: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(f"{name}: got {value!r}; give an integer.") from None
-    if isinstance(value, bool) or not 1 <= number < 2**63:
-        raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
-    return number

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._c_path import CPath, c_path
-from .._hashed_linear import HashedLinearClassifier
 from ..classifier import CoREClassifier
+from ..linear import CPath, HashedLinearClassifier, c_path
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from .hashing import hash_to_file

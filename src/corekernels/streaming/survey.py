@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .._labels import require_count, require_seed
+from .._arguments import require_count, require_seed
 from .._threads import thread_count
 from .._validation import clean_rows
 from ..errors import DataError

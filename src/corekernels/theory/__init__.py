@@ -11,6 +11,7 @@ k               number of hashes
 b               bits kept of each location; None keeps them whole
 n_locations     size of the space locations come from (`Recipe.n_locations`)
 shared_squares  sum of u_i^2 v_i^2 over the columns, for unit rows u and v
+m, T            slots of a hash table's key, number of tables
 C1, C2          Pr{codes equal} = C1 + (1 - C2) R
 ==============  ==============================================================
 
@@ -25,6 +26,14 @@ hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 
 from .aliasing import Aliasing, aliasing, collision_probability
 from .definitions import binary_correlation, core1, core2, resemblance
+from .lsh import (
+    miss_rate,
+    sign_collision,
+    slot_collision,
+    slots_allowed,
+    table_recall,
+    tables_needed,
+)
 from .plan import Plan, bytes_per_row, plan
 from .variances import variance_core1, variance_core2, variance_resemblance
 
@@ -37,8 +46,14 @@ __all__ = [
     "collision_probability",
     "core1",
     "core2",
+    "miss_rate",
     "plan",
     "resemblance",
+    "sign_collision",
+    "slot_collision",
+    "slots_allowed",
+    "table_recall",
+    "tables_needed",
     "variance_core1",
     "variance_core2",
     "variance_resemblance",

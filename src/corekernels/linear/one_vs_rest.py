@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._descent import Block, Outcome, State, descend
-from ._planes import Packed, Planes, lane_blocks
-from ._threads import run_blocks
-from ._validation import read_only
-from .recipe import Recipe
+from .._threads import run_blocks
+from .._validation import read_only
+from ..recipe import Recipe
+from .descent import Block, Outcome, State, descend
+from .planes import Packed, Planes, lane_blocks
 
 Array = npt.NDArray[Any]
 

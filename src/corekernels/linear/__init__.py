@@ -5,7 +5,7 @@ A row of k (code, weight) pairs stands for a row of k 2^b columns with k nonzero
 ever expanding a row.
 """
 
-from ._c_path import CPath, c_path
-from ._hashed_linear import HashedLinearClassifier
+from .classifier import HashedLinearClassifier
+from .path import CPath, c_path
 
 __all__ = ["CPath", "HashedLinearClassifier", "c_path"]

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._loops.lanes import LANES
-from ._loops.packed import row_digests, row_scales, score_rows
-from ._threads import row_blocks, run_blocks
-from ._validation import read_only
-from .errors import DataError, ParameterError, RecipeMismatch
-from .recipe import Recipe
-from .signatures import Signatures
+from .._loops.lanes import LANES
+from .._loops.packed import row_digests, row_scales, score_rows
+from .._threads import row_blocks, run_blocks
+from .._validation import read_only
+from ..errors import DataError, ParameterError, RecipeMismatch
+from ..recipe import Recipe
+from ..signatures import Signatures
 
 Array = npt.NDArray[Any]
 
@@ -65,6 +65,7 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
             "every location; choose n_bits from 1 to 16."
         )
     codes = read_only(S.codes)
+    _require_codes(codes, S.recipe.n_bits)
     weights = None if S.weights is None else read_only(S.weights, np.float32)
     lengths = read_only(S.lengths, np.int64)
     scales = np.empty(len(codes), np.float32)
@@ -76,6 +77,14 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
 
     run_blocks(work, row_blocks(0, len(codes), _ROWS_PER_TASK), n_jobs)
     return Packed(codes, weights, read_only(scales), lengths, 1 << S.recipe.n_bits)
+
+
+def _require_codes(codes: Array, n_bits: int) -> None:
+    """Refuse codes that no hasher makes: the loops use them as places in memory."""
+    if n_bits < 8 * codes.itemsize and codes.size and codes.max() >= 1 << n_bits:
+        raise DataError(
+            f"S: a code is {codes.max()}, which {n_bits} bits do not hold; hash the rows again."
+        )
 
 
 def lane_blocks(n_planes: int) -> list[range]:
@@ -119,9 +128,14 @@ class Planes:
     def score_into(self, packed: Packed, rows: npt.NDArray[np.int64], out: Array) -> None:
         """Write the values of some rows."""
         data = (packed.codes, packed.weights, packed.scales, read_only(rows))
-        for lanes, block in zip(lane_blocks(len(self.intercepts)), self.blocks, strict=True):
-            some = slice(lanes.start, lanes.stop)
-            score_rows(*data, read_only(block), read_only(self.intercepts[some]), out[:, some])
+        blocks = [read_only(block) for block in self.blocks]
+        lanes = lane_blocks(len(self.intercepts))
+        for i in range(0, len(blocks), 2):
+            first, last = lanes[i], lanes[min(i + 1, len(blocks) - 1)]
+            pair = blocks[i], (blocks[i + 1] if i + 1 < len(blocks) else None)
+            some = slice(first.start, last.stop)
+            intercepts = read_only(self.intercepts[some])
+            score_rows(*data, *pair, len(first), intercepts, out[:, some])
 
     def coefficients(self) -> npt.NDArray[np.float32]:
         """One row a plane, in the order of the columns of `Signatures.to_csr`."""

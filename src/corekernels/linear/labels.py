@@ -1,58 +1,15 @@
-"""Labels, weights and learning parameters, checked once."""
+"""Labels and weights, checked once."""
 
-import operator
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .errors import DataError, ParameterError
-
-LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
-
-
-def require_positive(name: str, value: Any) -> float:
-    """A finite number above zero."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise ParameterError(f"{name}: got {value!r}; give a number above 0.")
-    return float(value)
-
-
-def require_count(name: str, value: Any) -> int:
-    """An integer of at least one."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(f"{name}: got {value!r}; give an integer.") from None
-    if isinstance(value, bool) or number < 1:
-        raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
-    return number
-
-
-def require_loss(value: Any) -> str:
-    """One of the known losses."""
-    if not isinstance(value, str) or value not in LOSS_NAMES:
-        raise ParameterError(f"loss: got {value!r}; choose one of {', '.join(LOSS_NAMES)}.")
-    return value
-
-
-def seed_of(random_state: Any) -> int:
-    """An integer is its own seed; anything else is drawn from."""
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def require_seed(random_state: Any) -> int:
-    """A seed that NumPy takes: not negative."""
-    seed = seed_of(random_state)
-    if seed < 0:
-        raise ParameterError(f"random_state: got {random_state!r}; give an integer from 0 on.")
-    return seed
+from ..errors import DataError, ParameterError
 
 
 def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
@@ -71,6 +28,22 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     if len(labels) != n_rows:
         raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label a row.")
     return labels
+
+
+def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Numbers to predict, one a row."""
+    if y is None:
+        raise DataError("y: requires y to be passed, but the target y is None; give one a row.")
+    try:
+        values: npt.NDArray[np.float64] = column_or_1d(y, dtype=np.float64, warn=True)
+    except ValueError as error:
+        raise DataError(f"y: {error}") from error
+    if len(values) != n_rows:
+        raise DataError(f"y: has {len(values)} values for {n_rows} rows; give one value a row.")
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise DataError(f"y: row {row} contains NaN or infinity; fill or drop such rows first.")
+    return values
 
 
 def check_classes(classes: Any) -> npt.NDArray[Any]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._loops import descent, losses
-from ._planes import Packed, new_planes
-from ._validation import read_only
+from .._loops import descent, losses
+from .._validation import read_only
+from .planes import Packed, new_planes
 
 Array = npt.NDArray[Any]
 

@@ -10,21 +10,22 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from tqdm import tqdm
 
-from ._descent import Outcome, State, rescale
-from ._hashed_linear import (
+from .._arguments import require_positive
+from .._threads import run_blocks
+from ..errors import ParameterError
+from ..recipe import Recipe
+from ..signatures import Signatures
+from .classifier import (
     HashedLinearClassifier,
     check_options,
     check_problem,
     read_lesson,
     warn_unless_converged,
 )
-from ._labels import check_labels, encode_labels, require_positive
-from ._one_vs_rest import Lesson, as_planes, learn, make_lesson
-from ._planes import Planes
-from ._threads import run_blocks
-from .errors import ParameterError
-from .recipe import Recipe
-from .signatures import Signatures
+from .descent import Outcome, State, rescale
+from .labels import check_labels, encode_labels
+from .one_vs_rest import Lesson, as_planes, learn, make_lesson
+from .planes import Planes
 
 Array = npt.NDArray[Any]
 

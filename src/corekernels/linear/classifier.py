@@ -12,27 +12,25 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._descent import Outcome, State
-from ._labels import (
+from .._arguments import require_choice, require_count, require_positive, seed_of
+from .._loops.packed import move_towards
+from .._threads import thread_count
+from ..errors import DataError, ParameterError
+from ..signatures import Signatures
+from .descent import Outcome, State
+from .labels import (
     check_class_weight,
     check_classes,
     check_labels,
     check_weights,
     encode_labels,
-    require_count,
-    require_loss,
-    require_positive,
-    seed_of,
 )
-from ._loops.packed import move_towards
-from ._one_vs_rest import Lesson, as_planes, learn, make_lesson
-from ._planes import Planes, lane_blocks, new_planes, pack
-from ._threads import thread_count
-from .errors import DataError, ParameterError
-from .signatures import Signatures
+from .one_vs_rest import Lesson, as_planes, learn, make_lesson
+from .planes import Planes, lane_blocks, new_planes, pack
 
 Array = npt.NDArray[Any]
 
+LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
 _STREAM_SWEEPS = 10
 _STREAM_TOL = 1e-3
 _STREAM_POWER = 3
@@ -147,7 +145,7 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
     >>> S = ck.CoREHasher(n_hashes=512, random_state=0).fit(X).sketch(X)
     >>> model = ck.linear.HashedLinearClassifier(random_state=0).fit(S[:1000], y[:1000])
     >>> round(model.score(S[1000:], y[1000:]), 2)
-    0.94
+    0.95
     """
 
     def __init__(
@@ -194,10 +192,10 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
 
         Each batch is solved against the plane that all batches before have led to, in
         up to 10 sweeps; the model is the average of these planes, later ones weighing
-        more. One pass over the training rows in some ten batches ends near the solution
-        of `fit` on all of them: within about 3 points of accuracy, and the closer, the
-        larger the batches and the smaller C. A row given twice counts as two rows. After
-        `fit`, a stream goes on from there.
+        more. One pass over the training rows in five or ten batches ends near the solution
+        of `fit` on all of them: on digits, within a point of accuracy if the rows are in
+        random order, within about three if batches differ in kind. A row given twice counts
+        as two rows. After `fit`, a stream goes on from there.
 
         Parameters
         ----------
@@ -316,7 +314,7 @@ def check_problem(model: Any) -> tuple[str, float, float]:
     """The loss, C, and the value of the constant column (0: no intercept)."""
     scaling = require_positive("intercept_scaling", model.intercept_scaling)
     return (
-        require_loss(model.loss),
+        require_choice("loss", model.loss, LOSS_NAMES),
         require_positive("C", model.C),
         scaling if model.fit_intercept else 0.0,
     )

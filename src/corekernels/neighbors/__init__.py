@@ -1,0 +1,7 @@
+"""Near neighbours in the space of the CoRE kernels."""
+
+from .duplicates import NearDuplicates
+from .estimator import CoRENeighbors
+from .transformer import CoRENeighborsTransformer
+
+__all__ = ["CoRENeighbors", "CoRENeighborsTransformer", "NearDuplicates"]

@@ -1,0 +1,318 @@
+"""CoRENeighbors: the most similar rows in the space of a CoRE kernel."""
+
+import os
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._arguments import require_choice, require_count, seed_of
+from .._validation import Rows, as_matrix, clean_rows
+from ..errors import DataError, ParameterError
+from ..recipe import KERNELS
+from .arguments import check_ids, require_number, require_recall
+from .choice import METHODS, choose
+from .duplicates import NearDuplicates, find_duplicates
+from .file import read_index, write_index
+from .snapshot import Snapshot
+from .store import make_store
+
+Array = npt.NDArray[Any]
+
+
+class CoRENeighbors(BaseEstimator):
+    """Nearest rows by kernel value, at a recall the user states.
+
+    An index is a source of candidates and an exact re-rank: whatever the source, rows come
+    back ranked by their true kernel values, ties in order of arrival (by lower index), and
+    scored by the distance 1 - K. Sources differ in which rows they miss:
+
+    - "exact" misses none. Supports rule most rows out before any inner product.
+    - "graph" walks a navigable graph over 512-bit sketches of the rows.
+    - "inverted" reads the lists of the most telling columns of a query: for sparse text.
+    - "lsh" keeps hash tables keyed by minwise locations: the paper's suggestion.
+    - "auto" looks at the rows, tunes a source to the recall on held-out rows, and takes the
+      exact search where nothing else is much cheaper at that recall.
+
+    A source that cannot reach the recall is replaced by the exact search, with a warning.
+
+    Parameters
+    ----------
+    kernel : {"core1", "core2", "resemblance"}
+        What similar means.
+    n_neighbors : int
+        Neighbours a query gets unless it says otherwise; knobs are tuned to it.
+    method : {"auto", "exact", "graph", "inverted", "lsh"}
+    recall : float in (0, 1]
+        Wanted share of the true nearest rows among those found, on average over queries
+        like the rows.
+    n_jobs : int, optional
+        Threads; None means all cores. Never changes the result.
+    random_state : int, RandomState instance or None
+        Seed of the hashes, the graph and the held-out sample.
+
+    Attributes
+    ----------
+    method_ : str
+        The source in use.
+    reason_ : str
+        Why it was chosen, and its knobs.
+    estimated_recall_ : float
+        Its recall on held-out rows.
+    ids_ : ndarray
+        Ids of the rows in the index, in order of arrival.
+    n_samples_fit_ : int
+        Number of rows in the index.
+    n_features_in_ : int
+
+    Notes
+    -----
+    Asking for more neighbours than there are rows gives all rows. `radius_neighbors` is
+    always exact. `add` and `remove` may be called while other threads search: a search sees
+    the index before or after a change, never between. Rows added are found exactly until
+    they are many enough to be linked into the source.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> index = ck.CoRENeighbors(n_neighbors=3, random_state=0).fit(X)
+    >>> index.method_, index.reason_
+    ('exact', 'exact search: 1797 rows are few')
+    >>> distances, found = index.kneighbors(X[:1])
+    >>> distances.round(3), found, y[found]
+    (array([[0.   , 0.057, 0.085]]), array([[   0, 1167, 1236]]), array([[0, 0, 0]]))
+    """
+
+    def __init__(
+        self,
+        kernel: str = "core1",
+        n_neighbors: int = 10,
+        *,
+        method: str = "auto",
+        recall: float = 0.95,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.method = method
+        self.recall = recall
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
+        """Index the rows of X, under ids 0, 1, 2, ... or the integers given."""
+        require_choice("kernel", self.kernel, KERNELS)
+        require_choice("method", self.method, METHODS)
+        n_neighbors = require_count("n_neighbors", self.n_neighbors)
+        recall = require_recall(self.recall)
+        matrix = as_matrix(X)
+        validate_data(self, X, skip_check_array=True)
+        if matrix.shape[0] == 0:
+            raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
+        rows = clean_rows(matrix)
+        numbers = check_ids(ids, len(rows), np.empty(0, np.int64))
+        seed = seed_of(self.random_state)
+        store = make_store(rows, self.kernel)
+        choice = choose(store, self.method, recall, n_neighbors, seed, self.n_jobs)
+        if not choice.as_asked:
+            warnings.warn(choice.reason, UserWarning, stacklevel=2)
+        self.seed_ = seed
+        self.method_ = choice.source.method
+        self.reason_ = choice.reason
+        self.estimated_recall_ = choice.recall
+        self._snapshot = Snapshot.begin(choice.source, numbers)
+        self._lock = threading.RLock()
+        return self
+
+    @property
+    def ids_(self) -> Array:
+        """Ids of the rows in the index, in order of arrival."""
+        if not hasattr(self, "_snapshot"):
+            raise AttributeError("ids_: the index is not fitted yet")
+        snapshot = self._snapshot
+        return snapshot.ids[snapshot.alive > 0]
+
+    @property
+    def n_samples_fit_(self) -> int:
+        """Number of rows in the index."""
+        return len(self.ids_)
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """Distances 1 - K and ids of the nearest rows, nearest first.
+
+        Without X the rows of the index are the queries, none its own neighbour. With fewer
+        rows than n_neighbors all are given.
+
+        Returns
+        -------
+        distances, ids : ndarrays of shape (n_queries, n_neighbors); ids only, if
+        `return_distance` is false.
+        """
+        snapshot, keys, positions = self._nearest(X, n_neighbors)
+        ids = snapshot.ids[positions]
+        return (1 - keys, ids) if return_distance else ids
+
+    def radius_neighbors(
+        self,
+        X: Any = None,
+        radius: float = 0.5,
+        return_distance: bool = True,
+        sort_results: bool = True,
+    ) -> Any:
+        """Distances and ids of all rows within a distance, nearest first; always exact.
+
+        Returns
+        -------
+        distances, ids : arrays of one array a query.
+        """
+        least = 1 - require_number("radius", radius)
+        snapshot, rows, own = self._queries(X)
+        found = snapshot.within(rows, least, self.n_jobs)
+        distances, ids = np.empty((2, len(rows)), dtype=object)
+        for q, (keys, positions) in enumerate(found):
+            other = slice(None) if own is None else positions != own[q]
+            distances[q], ids[q] = 1 - keys[other], snapshot.ids[positions[other]]
+        return (distances, ids) if return_distance else ids
+
+    def kneighbors_graph(
+        self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> sparse.csr_array:
+        """The nearest rows as a sparse matrix: a one, or the distance, for each neighbour.
+
+        Column j stands for the j-th row of the index, the one with id `ids_[j]`.
+        """
+        require_choice("mode", mode, ("connectivity", "distance"))
+        snapshot, keys, positions = self._nearest(X, n_neighbors)
+        columns = (np.cumsum(snapshot.alive, dtype=np.int64) - 1)[positions]
+        data = np.ones(keys.size) if mode == "connectivity" else (1 - keys).ravel()
+        indptr = np.arange(len(keys) + 1) * keys.shape[1]
+        shape = (len(keys), snapshot.n_alive)
+        return sparse.csr_array((data, columns.ravel(), indptr), shape=shape)
+
+    def near_duplicates(self, threshold: float) -> NearDuplicates:
+        """All pairs of rows with K >= threshold; see `NearDuplicates`.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> X = [[1.0, 2, 0, 0], [1, 2, 0, 0], [0, 0, 3, 0], [1, 2.1, 0, 0]]
+        >>> found = ck.CoRENeighbors().fit(X).near_duplicates(0.9)
+        >>> found.pairs.tolist(), found.expected_missed
+        ([[0, 1], [0, 3], [1, 3]], 0.0)
+        >>> found.groups()
+        [array([0, 1, 3])]
+        """
+        check_is_fitted(self)
+        least = require_number("threshold", threshold, most=1.0)
+        return find_duplicates(self._snapshot, least, self.seed_, self.n_jobs)
+
+    def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
+        """Put more rows into the index, under new ids (those after the highest if None)."""
+        check_is_fitted(self)
+        rows = clean_rows(self._matrix(X))
+        with self._lock:
+            snapshot = self._snapshot
+            numbers = check_ids(ids, len(rows), snapshot.ids[snapshot.alive > 0])
+            if len(rows):
+                self._snapshot = snapshot.with_rows(rows, numbers, self.n_jobs)
+        return self
+
+    def remove(self, ids: Any) -> "CoRENeighbors":
+        """Take rows out of the index by their ids."""
+        check_is_fitted(self)
+        numbers = np.unique(np.atleast_1d(np.asarray(ids)))
+        with self._lock:
+            snapshot = self._snapshot
+            living = np.flatnonzero(snapshot.alive)
+            order = np.argsort(snapshot.ids[living], kind="stable")
+            known = snapshot.ids[living][order]
+            places = np.searchsorted(known, numbers).clip(0, max(0, len(known) - 1))
+            strange = numbers if not len(known) else numbers[known[places] != numbers]
+            if len(strange):
+                raise ParameterError(
+                    f"ids: {strange[0]!s} is not in the index; `ids_` lists those that are."
+                )
+            if len(numbers):
+                self._snapshot = snapshot.without(living[order[places]], self.n_jobs)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a safetensors file, whole or not at all."""
+        check_is_fitted(self)
+        write_index(path, self, self._snapshot)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> "CoRENeighbors":
+        """An index from a file that `save` wrote, memory-mapped unless told otherwise.
+
+        Examples
+        --------
+        >>> import corekernels as ck, os, tempfile
+        >>> index = ck.CoRENeighbors(random_state=0).fit([[1.0, 0, 2], [0, 1, 0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     index.save(os.path.join(folder, "rows.safetensors"))
+        ...     again = ck.CoRENeighbors.load(os.path.join(folder, "rows.safetensors"), mmap=False)
+        >>> again.kneighbors([[1.0, 0, 1]], 1, return_distance=False)
+        array([[0]])
+        """
+        model, snapshot = read_index(path, cls, mmap=mmap)
+        model._snapshot = snapshot
+        model._lock = threading.RLock()
+        return model
+
+    def _matrix(self, X: Any) -> Any:
+        matrix = as_matrix(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return matrix
+
+    def _queries(self, X: Any) -> tuple[Snapshot, Rows, Array | None]:
+        """The index as it is now, the queries, and which rows of it they are, if they are."""
+        check_is_fitted(self)
+        snapshot = self._snapshot
+        if snapshot.n_alive == 0:
+            raise DataError("the index is empty: all its rows were removed; add some.")
+        if X is not None:
+            return snapshot, clean_rows(self._matrix(X)), None
+        store, own = snapshot.living()
+        return snapshot, store.rows(), own
+
+    def _nearest(self, X: Any, n_neighbors: int | None) -> tuple[Snapshot, Array, Array]:
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        n_wanted = require_count("n_neighbors", wanted)
+        snapshot, rows, own = self._queries(X)
+        n_kept = min(n_wanted + (own is not None), snapshot.n_alive)
+        heaps = snapshot.nearest(rows, n_kept, self.n_jobs)
+        if own is None:
+            return snapshot, heaps.keys, heaps.rows
+        mine = heaps.rows == own[:, None]
+        mine[~mine.any(axis=1), -1] = True  # crowded out by others just as near
+        shape = (len(own), n_kept - 1)
+        return snapshot, heaps.keys[~mine].reshape(shape), heaps.rows[~mine].reshape(shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_lock", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "_snapshot"):
+            self._lock = threading.RLock()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_snapshot")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,124 @@
+"""Indexes as files: rows, source and ids in safetensors, the rest as JSON."""
+
+import os
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .._arguments import require_choice, require_count
+from .._validation import read_only
+from ..errors import FileError, ParameterError
+from ..io import load_arrays, save_arrays
+from ..recipe import KERNELS
+from .arguments import require_recall
+from .exact import Exact
+from .graph import Graph
+from .inverted import Inverted
+from .lsh import Tables
+from .snapshot import Snapshot
+from .sources import Source
+from .store import NARROW, Store, restore
+
+Array = npt.NDArray[Any]
+Model = TypeVar("Model")
+
+_KIND = "index"
+_FILE_VERSION = 1
+_SOURCES: dict[str, Any] = {cls.method: cls for cls in (Graph, Inverted, Tables)}
+_FACTS = ("method_", "reason_", "estimated_recall_", "seed_", "n_features_in_")
+
+
+def write_index(path: str | os.PathLike[str], model: Any, snapshot: Snapshot) -> None:
+    """Write an index."""
+    parameters = model.get_params(deep=False) | {"random_state": model.seed_}
+    names = getattr(model, "feature_names_in_", None)
+    main = snapshot.main
+    about = {
+        "parameters": parameters,
+        "facts": {name: getattr(model, name) for name in _FACTS},
+        "feature_names": None if names is None else [str(name) for name in names],
+        "source": main.about(),
+        "n_wanted": getattr(main, "n_wanted", 0),
+    }
+    arrays = {"ids": snapshot.ids, "alive": snapshot.alive}
+    arrays |= {f"main.{name}": array for name, array in main.store.arrays().items()}
+    arrays |= {f"source.{name}": array for name, array in main.arrays().items()}
+    if snapshot.tail is not None:
+        arrays |= {f"tail.{name}": array for name, array in snapshot.tail.store.arrays().items()}
+    try:
+        save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
+    except TypeError as error:
+        raise ParameterError(f"a parameter cannot be held by a file ({error}).") from error
+
+
+def read_index(
+    path: str | os.PathLike[str], cls: type[Model], *, mmap: bool
+) -> tuple[Model, Snapshot]:
+    """An estimator and its index from a file, after checks that its parts fit together."""
+    arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
+    try:
+        parameters = dict(about["parameters"])
+        require_choice("kernel", parameters["kernel"], KERNELS)
+        require_count("n_neighbors", parameters["n_neighbors"])
+        require_recall(parameters["recall"])
+        model: Any = cls(**parameters)
+        for name in _FACTS:
+            setattr(model, name, about["facts"][name])
+        if about["feature_names"] is not None:
+            model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+        snapshot = _snapshot(model, about, arrays)
+    except (ParameterError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise FileError(f"{path}: damaged or unknown ({error}); save the index again.") from error
+    return model, snapshot
+
+
+def _snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
+    kernel, n_columns = model.kernel, int(model.n_features_in_)
+
+    def part(prefix: str) -> dict[str, Array]:
+        start = f"{prefix}."
+        return {key[len(start) :]: array for key, array in arrays.items() if key.startswith(start)}
+
+    store = _checked(restore(kernel, n_columns, part("main")))
+    tail = Exact(_checked(restore(kernel, n_columns, part("tail")))) if part("tail") else None
+    main: Source | Exact = Exact(store)
+    if model.method_ != "exact":
+        source_class = _SOURCES[model.method_]
+        n_wanted = require_count("n_wanted", about["n_wanted"])
+        main = source_class.restored(store, n_wanted, about["source"], part("source"))
+        main.check()  # type: ignore[union-attr]
+    n_rows = len(store) + (0 if tail is None else len(tail.store))
+    ids, alive = arrays["ids"], arrays["alive"]
+    _require(ids.shape == alive.shape == (n_rows,), "ids do not fit the rows")
+    _require(ids.dtype == np.int64 and alive.dtype == np.uint8, "ids are of the wrong type")
+    return Snapshot(main, tail, read_only(ids), read_only(alive))
+
+
+def _checked(store: Store) -> Store:
+    """The store, if no loop can leave its arrays."""
+    n, ends = len(store), store.indptr
+    _require(ends.shape == (n + 1,) and ends.dtype == np.int64, "row pointers do not fit")
+    _require(ends[0] == 0 and bool((np.diff(ends) >= 0).all()), "row pointers fall")
+    _require(ends[-1] == len(store.columns) == len(store.values), "values do not fit")
+    _require(store.columns.dtype in (np.uint16, np.int32), "columns are of the wrong type")
+    _require(
+        store.values.dtype in (np.uint8, np.float32, np.float64), "values are of no known type"
+    )
+    _require(store.squares.dtype == np.float64, "sums of squares are of the wrong type")
+    _require(bool(np.isfinite(store.squares).all()), "sums of squares are not finite")
+    wide = store.n_columns > NARROW
+    _require(store.vocabulary.dtype == np.int64, "the vocabulary is of the wrong type")
+    _require(wide or len(store.vocabulary) == 0, "the vocabulary does not fit")
+    if len(store.columns):
+        least, most = int(store.columns.min()), int(store.columns.max())
+        _require(least >= 0 and most < store.width, "a column is out of range")
+    _require(
+        store.bits.shape == (n, store.n_words) and store.bits.dtype == np.uint64, "bits do not fit"
+    )
+    return store
+
+
+def _require(fits: bool, problem: str) -> None:
+    if not fits:
+        raise ValueError(problem)

@@ -1,0 +1,144 @@
+"""One state of an index: never changed, only followed by another.
+
+Rows found by the chosen source come first; rows added since stand in a tail that is searched
+exactly, until it is long enough to be worth growing the source. Removed rows are marked, and
+cleared away once they are many. A reader holds one snapshot and sees one state throughout.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._threads import row_blocks, run_blocks
+from .._validation import Rows, read_only
+from .exact import Exact
+from .heaps import Heaps
+from .sources import Source
+from .store import Store, join, make_store
+
+Array = npt.NDArray[Any]
+
+_BLOCK_QUERIES = 256
+_TAIL_ROWS = 1024
+_TAIL_SHARE = 32  # the tail may have one row for this many of the others
+_DEAD_SHARE = 4
+_FIRST_WITHIN = 64
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Rows in order of arrival: those of `main`, then those of `tail`."""
+
+    main: Source | Exact
+    tail: Exact | None
+    ids: Array  # the user's number of each row
+    alive: Array  # 0 where a row was removed
+
+    @classmethod
+    def begin(cls, main: Source | Exact, ids: Array) -> "Snapshot":
+        """The state after `fit`."""
+        return cls(main, None, read_only(ids), read_only(np.ones(len(ids), np.uint8)))
+
+    @property
+    def n_alive(self) -> int:
+        """Number of rows that can be found."""
+        return int(np.count_nonzero(self.alive))
+
+    def living(self) -> tuple[Store, Array]:
+        """The rows that can be found, and their positions."""
+        store = self.main.store if self.tail is None else join(self.main.store, self.tail.store)
+        positions = np.flatnonzero(self.alive)
+        return store if len(positions) == len(store) else store.take(positions), positions
+
+    def nearest(self, rows: Rows, n_kept: int, n_jobs: int | None, *, exact: bool = False) -> Heaps:
+        """The nearest rows of each query, sorted."""
+        main = self.main.exact if exact else self.main
+        n_main = len(main.store)
+        # candidates that were removed must not crowd out others
+        spare = n_main / max(1, int(np.count_nonzero(self.alive[:n_main])))
+        parts: list[tuple[Any, int, float]] = [(main, 0, spare)]
+        if self.tail is not None:
+            parts.append((self.tail, n_main, 1.0))
+        heaps = Heaps.empty(len(rows), n_kept)
+
+        def work(block: tuple[int, int]) -> None:
+            queries, mine = rows.block(*block), heaps.block(*block)
+            for source, first_row, times in parts:
+                source.offer(queries, self.alive, first_row, mine, times)
+
+        run_blocks(work, row_blocks(0, len(rows), _BLOCK_QUERIES), n_jobs)
+        heaps.sort()
+        return heaps
+
+    def within(self, rows: Rows, least: float, n_jobs: int | None) -> list[tuple[Array, Array]]:
+        """Kernel values and positions of all rows of at least that value, by exact search."""
+        found: list[Any] = [None] * len(rows)
+        left = np.arange(len(rows))
+        n_kept, n_alive = _FIRST_WITHIN, self.n_alive
+        while len(left):
+            n_kept = min(n_kept, max(1, n_alive))
+            heaps = self.nearest(_take(rows, left), n_kept, n_jobs, exact=True)
+            full = (heaps.keys >= least).sum(axis=1)
+            done = (full < n_kept) | (n_kept >= n_alive)
+            for q in np.flatnonzero(done):
+                found[left[q]] = heaps.keys[q, : full[q]], heaps.rows[q, : full[q]]
+            left, n_kept = left[~done], n_kept * 4
+        return found
+
+    def with_rows(self, rows: Rows, ids: Array, n_jobs: int | None) -> "Snapshot":
+        """The state after rows were added."""
+        fresh = make_store(rows, self.main.store.kernel)
+        tail = fresh if self.tail is None else join(self.tail.store, fresh)
+        alive = np.concatenate([self.alive, np.ones(len(ids), np.uint8)])
+        changed = replace(
+            self, tail=Exact(tail), ids=read_only(np.concatenate([self.ids, ids])),
+            alive=read_only(alive),
+        )  # fmt: skip
+        if len(tail) <= max(_TAIL_ROWS, len(self.main.store) // _TAIL_SHARE):
+            return changed
+        return replace(
+            changed, main=self.main.grown(join(self.main.store, tail), n_jobs), tail=None
+        )
+
+    def without(self, positions: Array, n_jobs: int | None) -> "Snapshot":
+        """The state after rows were removed."""
+        alive = self.alive.copy()
+        alive[positions] = 0
+        changed = replace(self, alive=read_only(alive))
+        n_main = len(self.main.store)
+        if self.tail is not None and not alive[n_main:].all():
+            kept = np.flatnonzero(alive[n_main:])
+            stays = np.concatenate([np.arange(n_main), n_main + kept])
+            changed = replace(
+                changed, tail=Exact(self.tail.store.take(kept)) if len(kept) else None,
+                ids=read_only(self.ids[stays]), alive=read_only(alive[stays]),
+            )  # fmt: skip
+        dead = n_main - int(np.count_nonzero(changed.alive[:n_main]))
+        return changed._compact(n_jobs) if dead * _DEAD_SHARE > n_main else changed
+
+    def _compact(self, n_jobs: int | None) -> "Snapshot":
+        """The same rows without the removed ones, if any are left."""
+        n_main = len(self.main.store)
+        kept = np.flatnonzero(self.alive[:n_main])
+        if len(kept) == 0:
+            return self
+        main = self.main.rebuilt(self.main.store.take(kept), n_jobs)
+        stays = np.concatenate([kept, np.arange(n_main, len(self.ids))])
+        return replace(
+            self, main=main, ids=read_only(self.ids[stays]), alive=read_only(self.alive[stays])
+        )
+
+
+def _take(rows: Rows, chosen: Array) -> Rows:
+    """Some of the rows, in order."""
+    if len(chosen) == len(rows):
+        return rows
+    lengths = rows.lengths[chosen]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    places = np.repeat(rows.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Rows(
+        read_only(indptr, np.int64), read_only(rows.indices[places]),
+        read_only(rows.data[places]), rows.n_columns,
+    )  # fmt: skip

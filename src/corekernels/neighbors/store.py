@@ -1,0 +1,217 @@
+"""Rows as the search keeps them: compact, lossless, ready for exact kernel values.
+
+Columns are 16-bit where there are few enough; beyond 65,536 they are renumbered over the
+columns in use. Values keep their own precision: bytes where they are small whole numbers,
+float32 where that loses nothing, else float64 brought to scale by a power of two a row.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._gram import KERNELS
+from .._loops import pairs as loops
+from .._validation import Rows, read_only
+
+Array = npt.NDArray[Any]
+
+NARROW = 1 << 16
+BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
+ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
+
+
+@dataclass(frozen=True)
+class Store:
+    """Rows of one kernel's index; arrays may be memory-mapped."""
+
+    kernel: str
+    n_columns: int
+    vocabulary: Array  # the columns in use, ascending; empty where columns keep their numbers
+    indptr: Array
+    columns: Array
+    values: Array
+    squares: Array  # sum of squares of each row
+    bits: Array  # supports, whole cache lines of 64-bit words; no words where columns are many
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    @property
+    def code(self) -> int:
+        """The kernel as the loops name it."""
+        return KERNELS[self.kernel]
+
+    @property
+    def lengths(self) -> Array:
+        """Number of nonzeros of each row."""
+        return np.diff(self.indptr)
+
+    @property
+    def width(self) -> int:
+        """Number of columns after renumbering."""
+        return max(1, len(self.vocabulary)) if self.n_columns > NARROW else self.n_columns
+
+    @property
+    def n_words(self) -> int:
+        """64-bit words of a row's bit set."""
+        return _n_words(self.width)
+
+    def arrays(self) -> dict[str, Array]:
+        """What a file has to hold."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    def rows(self) -> Rows:
+        """The rows as clean CSR; values of float64 rows only up to a power of two a row."""
+        columns = self.columns.astype(np.int64)
+        if self.n_columns > NARROW:
+            columns = self.vocabulary[columns]
+        index_type = np.int32 if self.n_columns <= np.iinfo(np.int32).max else np.int64
+        value_type = np.float64 if self.values.dtype == np.float64 else np.float32
+        return Rows(
+            self.indptr, read_only(columns, index_type),
+            read_only(self.values, value_type), self.n_columns,
+        )  # fmt: skip
+
+    def take(self, rows: Array) -> "Store":
+        """Some of the rows, in the order given."""
+        lengths = self.lengths[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Store(
+            self.kernel, self.n_columns, self.vocabulary, read_only(indptr, np.int64),
+            read_only(self.columns[places]), read_only(self.values[places]),
+            read_only(self.squares[rows]), read_only(self.bits[rows]),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Rows to be looked up in one store; columns that no stored row has are left out."""
+
+    indptr: Array
+    columns: Array
+    values: Array
+    lengths: Array  # with the columns left out
+    squares: Array
+    bits: Array
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def block(self, start: int, stop: int) -> "Queries":
+        """Queries start to stop, without a copy."""
+        rows = slice(start, stop)
+        return Queries(
+            self.indptr[start : stop + 1], self.columns, self.values,
+            self.lengths[rows], self.squares[rows], self.bits[rows],
+        )  # fmt: skip
+
+    def arrays(self) -> tuple[Array, ...]:
+        """The arrays in the order the loops take them."""
+        return self.indptr, self.columns, self.values, self.lengths, self.squares, self.bits
+
+
+def make_store(rows: Rows, kernel: str) -> Store:
+    """A store of clean rows."""
+    begin, end = rows.indptr[0], rows.indptr[-1]
+    indptr, columns = rows.indptr - begin, rows.indices[begin:end]
+    vocabulary = np.unique(columns) if rows.n_columns > NARROW else np.empty(0)
+    if rows.n_columns > NARROW:
+        columns = np.searchsorted(vocabulary, columns)
+    return _finish(
+        kernel, rows.n_columns, vocabulary, indptr, columns, _narrow(indptr, rows.data[begin:end])
+    )
+
+
+def join(first: Store, second: Store) -> Store:
+    """The rows of both stores, one after the other."""
+    vocabulary = np.union1d(first.vocabulary, second.vocabulary)
+    columns = [first.columns, second.columns]
+    if first.n_columns > NARROW:
+        columns = [
+            np.searchsorted(vocabulary, store.vocabulary)[store.columns]
+            for store in (first, second)
+        ]
+    indptr = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]])
+    values = np.concatenate([first.values, second.values])
+    return _finish(
+        first.kernel, first.n_columns, vocabulary, indptr, np.concatenate(columns), values
+    )
+
+
+def restore(kernel: str, n_columns: int, arrays: dict[str, Array]) -> Store:
+    """A store from the arrays of a file."""
+    return Store(kernel, n_columns, **{name: read_only(arrays[name]) for name in ARRAYS})
+
+
+def make_queries(rows: Rows, store: Store) -> Queries:
+    """Queries for a store from clean rows of the same columns."""
+    begin, end = rows.indptr[0], rows.indptr[-1]
+    indptr, columns = rows.indptr - begin, rows.indices[begin:end]
+    lengths = np.diff(indptr)
+    values = _narrow(indptr, rows.data[begin:end]).astype(np.float64)
+    local = columns
+    if rows.n_columns > NARROW:
+        _, local = np.unique(columns, return_inverse=True)
+    squares = _squares(indptr, local, values, int(local.max(initial=0)) + 1)
+    if rows.n_columns > NARROW:
+        places = np.searchsorted(store.vocabulary, columns)
+        places = np.minimum(places, max(0, len(store.vocabulary) - 1))
+        known = np.zeros(len(columns), bool)
+        if len(store.vocabulary):
+            known = store.vocabulary[places] == columns
+        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+        columns, values = places[known], values[known]
+    indptr, columns = read_only(indptr, np.int64), read_only(columns, np.int32)
+    return Queries(
+        indptr, columns, read_only(values), read_only(lengths, np.int64), squares,
+        _bits(indptr, columns, store.width),
+    )  # fmt: skip
+
+
+def _finish(
+    kernel: str, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array
+) -> Store:
+    width = max(1, len(vocabulary)) if n_columns > NARROW else n_columns
+    indptr = read_only(indptr, np.int64)
+    columns = read_only(columns, np.uint16 if width <= NARROW else np.int32)
+    values = read_only(values)
+    return Store(
+        kernel, n_columns, read_only(vocabulary, np.int64), indptr, columns, values,
+        _squares(indptr, columns, values, width), _bits(indptr, columns, width),
+    )  # fmt: skip
+
+
+def _narrow(indptr: Array, values: Array) -> Array:
+    """The values in the smallest type that holds them all without loss."""
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    if (single == values).all():
+        small = np.clip(single, 0, 255).astype(np.uint8)
+        return small if (small == single).all() else single
+    largest = np.maximum.reduceat(np.append(np.abs(values), 0), indptr[:-1])
+    _, exponents = np.frexp(np.where(np.diff(indptr) > 0, largest, 1))
+    scaled: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
+    return scaled
+
+
+def _squares(indptr: Array, columns: Array, values: Array, width: int) -> Array:
+    out = np.empty(len(indptr) - 1)
+    loops.sum_squares(
+        read_only(indptr, np.int64), read_only(columns), read_only(values), np.zeros(width), out
+    )
+    return read_only(out)
+
+
+def _bits(indptr: Array, columns: Array, width: int) -> Array:
+    out = np.zeros((len(indptr) - 1, _n_words(width)), np.uint64)
+    if out.shape[1]:
+        loops.spread_bits(read_only(indptr), read_only(columns), out)
+    return read_only(out)
+
+
+def _n_words(width: int) -> int:
+    """Words of a bit set: whole cache lines, none where columns are many."""
+    return 8 * -(-width // 512) if width <= BIT_COLUMNS else 0

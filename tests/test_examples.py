@@ -1,0 +1,22 @@
+"""The examples run as they are; `make demo` runs the other one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_example_draws_its_figure(script, tmp_path):
+    figure = tmp_path / "figure.png"
+    subprocess.run(
+        [sys.executable, "-W", "error", script, figure],
+        env=os.environ | {"MPLBACKEND": "Agg"},
+        check=True,
+    )
+    assert figure.stat().st_size > 10_000

@@ -1,0 +1,84 @@
+"""scikit-learn's conventions and consumers."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN
+from sklearn.datasets import load_digits
+from sklearn.manifold import Isomap
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import corekernels as ck
+
+
+@parametrize_with_checks(
+    [
+        ck.CoRENeighbors(),
+        ck.CoRENeighbors("core2", 3, method="exact"),
+        ck.CoRENeighborsTransformer(n_neighbors=3),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600], y[:600]
+
+
+def test_shapes_are_those_of_scikit_learn(digits):
+    X, _ = digits
+    mine = ck.CoRENeighbors(n_neighbors=4).fit(X)
+    apart = np.clip(1 - ck.core1(X), 0, None)
+    other = NearestNeighbors(n_neighbors=4, metric="precomputed").fit(apart)
+    for a, b in zip(mine.kneighbors(), other.kneighbors(), strict=True):
+        assert a.shape == b.shape
+    np.testing.assert_allclose(mine.kneighbors()[0], other.kneighbors()[0], atol=1e-9)
+    np.testing.assert_array_equal(mine.kneighbors()[1], other.kneighbors()[1])
+    for mode in ("connectivity", "distance"):
+        a, b = mine.kneighbors_graph(X, mode=mode), other.kneighbors_graph(apart, mode=mode)
+        np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-9)
+    a = mine.radius_neighbors(radius=0.2)
+    b = other.radius_neighbors(radius=0.2, sort_results=True, return_distance=True)
+    for x, y in zip(a[0], b[0], strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-9)
+
+
+def test_rows_that_crowd_each_other_out():
+    X = np.ones((6, 3))
+    distances, found = ck.CoRENeighbors(n_neighbors=3).fit(X).kneighbors()
+    assert (distances == 0).all()
+    assert all(row not in mine for row, mine in enumerate(found))
+    assert found.shape == (6, 3)
+
+
+def test_consumers(digits):
+    X, y = digits
+    model = make_pipeline(
+        ck.CoRENeighborsTransformer(n_neighbors=5), KNeighborsClassifier(5, metric="precomputed")
+    )
+    whole = KNeighborsClassifier(5, metric="precomputed").fit(1 - ck.core1(X[:400]), y[:400])
+    expected = whole.score(1 - ck.core1(X[400:], X[:400]), y[400:])
+    assert model.fit(X[:400], y[:400]).score(X[400:], y[400:]) == expected
+    graph = ck.CoRENeighbors(n_neighbors=20).fit(X).kneighbors_graph(X, mode="distance")
+    labels = DBSCAN(eps=0.25, min_samples=4, metric="precomputed").fit(graph).labels_
+    assert 3 <= len(set(labels)) <= 60
+    embed = make_pipeline(
+        ck.CoRENeighborsTransformer(n_neighbors=20), Isomap(n_neighbors=15, metric="precomputed")
+    )
+    assert embed.fit_transform(X).shape == (600, 2)
+
+
+def test_clone_and_pickle(digits):
+    X, _ = digits
+    index = ck.CoRENeighbors(random_state=0).fit(X)
+    again = pickle.loads(pickle.dumps(index))
+    np.testing.assert_array_equal(again.kneighbors(X)[1], index.kneighbors(X)[1])
+    again.add(X[:1])
+    assert not hasattr(clone(index), "_snapshot")

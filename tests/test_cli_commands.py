@@ -320,6 +320,19 @@ def test_a_closed_pipe_ends_quietly(in_digits):
     assert result.stdout == "i\tj\tvalue\tstandard_error\n"
 
 
+@pytest.mark.parametrize(
+    "line", ["hash train.svm out --n-hashes 512", "train train.svm out", "kernel train.svm out"]
+)
+def test_a_disk_that_fills_up(in_digits, line):
+    """The system's limit on file size fails a write just as a full disk does."""
+    Path("out").write_bytes(b"old")
+    result = shell(f"ulimit -f 100; trap '' XFSZ; corekernels {line}")
+    assert result.returncode == 2
+    assert re.fullmatch(r"error: .+cannot be written \(File too large\).+\n", result.stderr)
+    assert Path("out").read_bytes() == b"old"
+    assert sorted(os.listdir()) == ["out", "test.svm", "train.svm"]
+
+
 def test_a_missing_extra_is_named():
     code = "import sys; sys.modules['typer'] = None; from corekernels.__main__ import main; main()"
     result = subprocess.run(

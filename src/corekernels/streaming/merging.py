@@ -16,14 +16,19 @@ Array = npt.NDArray[Any]
 
 
 class Stacked:
-    """Arrays that lie in several files, seen as one; only slices of rows are ever read."""
+    """An array that lies in several files, seen as one; only slices of rows are ever read.
 
-    def __init__(self, parts: Sequence[Array], convert: Callable[[Array], Array]) -> None:
-        self._parts, self._convert = parts, convert
-        self._ends = np.cumsum([len(part) for part in parts])
-        first = convert(parts[0][:0])
-        self.dtype, self.itemsize, self.ndim = first.dtype, first.itemsize, first.ndim
-        self.shape = (int(self._ends[-1]), *parts[0].shape[1:])
+    One file is mapped at a time: the pages of a mapping count as memory of the process.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], empty: Array, read: Callable[[int], Callable[[slice], Array]]
+    ) -> None:
+        self._ends = np.cumsum(lengths)
+        self._read = read
+        self._open: tuple[int, Callable[[slice], Array]] | None = None
+        self.dtype, self.itemsize, self.ndim = empty.dtype, empty.itemsize, empty.ndim
+        self.shape = (int(self._ends[-1]), *empty.shape[1:])
         self.size = int(np.prod(self.shape, dtype=np.int64))
         self.nbytes = self.size * self.itemsize
 
@@ -33,16 +38,23 @@ class Stacked:
     def __getitem__(self, rows: slice) -> Array:
         start, stop, _ = rows.indices(len(self))
         pieces = [np.empty((0, *self.shape[1:]), self.dtype)]
-        for part, end in zip(self._parts, self._ends, strict=True):
-            begin = end - len(part)
+        begin = 0
+        for number, end in enumerate(self._ends.tolist()):
             if start < end and stop > begin:
-                piece = part[max(0, start - begin) : min(len(part), stop - begin)]
-                pieces.append(self._convert(piece))
+                some = slice(max(0, start - begin), min(end, stop) - begin)
+                pieces.append(self._part(number)(some))
+            begin = end
         return np.concatenate(pieces)
 
     def tobytes(self) -> bytes:
         """All bytes at once: for arrays without rows."""
         return self[:].tobytes()
+
+    def _part(self, number: int) -> Callable[[slice], Array]:
+        if self._open is None or self._open[0] != number:
+            self._open = None  # unmapped before the next is mapped
+            self._open = number, self._read(number)
+        return self._open[1]
 
 
 def merge_parts(paths: Sequence[Path], target: Path) -> None:
@@ -50,42 +62,60 @@ def merge_parts(paths: Sequence[Path], target: Path) -> None:
     if len(paths) == 1 and paths[0] != target:
         os.replace(paths[0], target)
         return
-    files = [read_signatures(path) for path in paths]
-    recipe = files[0][0]
-    parts, labels = [], []
+    recipe = read_signatures(paths[0])[0]
+    lengths: list[int] = []
+    forms: list[tuple[np.dtype[Any] | None, list[Any] | None]] = []
     sources: list[dict[str, Any]] = []
-    for path, (other, arrays, about) in zip(paths, files, strict=True):
+    for path in paths:
+        other, arrays, about = read_signatures(path)
         if other != recipe:
             raise RecipeMismatch(recipe, other)
-        S = Signatures._checked(path, other, arrays)
-        parts.append(S._arrays())
-        labels.append(unpack_labels(path, arrays, about, len(S)))
+        lengths.append(len(Signatures._checked(path, other, arrays)))
+        labels = unpack_labels(path, arrays, about, lengths[-1])
+        forms.append((None if labels is None else labels.dtype, about.get("classes")))
         sources.extend(about.get("sources") or [])
+
+    def reader(name: str) -> Callable[[int], Callable[[slice], Array]]:
+        return lambda number: read_signatures(paths[number])[1][name].__getitem__
+
     stacked = {
-        name: Stacked([part[name] for part in parts], lambda array: array) for name in parts[0]
+        name: Stacked(lengths, empty, reader(name))
+        for name, empty in Signatures.empty(recipe, 0)._arrays().items()
     }
-    numbers, classes = _stack_labels(labels, target)
+    numbers, classes = _stack_labels(paths, lengths, forms, target)
     write_signatures(target, recipe, stacked, numbers, classes, joined_sources(sources))
 
 
-def _stack_labels(labels: list[Array | None], target: Path) -> tuple[Stacked | None, Any]:
+def _stack_labels(
+    paths: Sequence[Path], lengths: list[int],
+    forms: list[tuple[np.dtype[Any] | None, list[Any] | None]], target: Path,
+) -> tuple[Stacked | None, list[Any] | None]:  # fmt: skip
     """Labels of all parts as numbers, and the classes these number if labels are no numbers."""
-    known = [y for y in labels if y is not None]
-    if not known:
+    types = [dtype for dtype, _ in forms if dtype is not None]
+    if not types:
         return None, None
-    if len(known) < len(labels):
+    if len(types) < len(forms):
         raise DataError(f"{target}: labels would be missing from some of its rows; give them all.")
-    kinds = {y.dtype.kind in "bU" for y in known}
-    if kinds == {True, False}:
-        raise DataError(f"{target}: some labels are numbers and some are not; use one kind.")
-    if kinds == {False}:
-        dtype = np.result_type(*(y.dtype for y in known))
-        return Stacked(known, lambda y: y.astype(dtype)), None
-    classes = np.unique(np.concatenate([np.unique(y) for y in known]))
-    return (
-        Stacked(known, lambda y: np.searchsorted(classes, y).astype(np.int32)),
-        classes.tolist(),
-    )
+    kinds = {"b" if dtype.kind == "b" else "U" if dtype.kind == "U" else "n" for dtype in types}
+    if len(kinds) > 1:
+        raise DataError(f"{target}: labels of its rows are of several kinds; use one kind.")
+    classes = None
+    if kinds != {"n"}:
+        classes = sorted({name for _, names in forms for name in names or []})
+    known = np.array(classes)
+    dtype = np.dtype(np.int32) if classes is not None else np.result_type(*types)
+
+    def read(number: int) -> Callable[[slice], Array]:
+        _, arrays, about = read_signatures(paths[number])
+        labels = unpack_labels(paths[number], arrays, about, lengths[number])
+
+        def numbers(rows: slice) -> Array:
+            some = labels[rows] if labels is not None else np.empty(0)
+            return (some if classes is None else np.searchsorted(known, some)).astype(dtype)
+
+        return numbers
+
+    return Stacked(lengths, np.empty(0, dtype), read), classes
 
 
 def joined_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:

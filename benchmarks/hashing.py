@@ -25,6 +25,7 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 import corekernels as ck
 from corekernels._loops.minwise import table_codes
 from corekernels._loops.projection import table_projections
+from corekernels._tables import minwise_slices
 from corekernels._validation import read_only
 
 SEED = 0
@@ -72,6 +73,9 @@ def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict
     thin = SparseRandomProjection(k, random_state=SEED).fit(sample)
     peers = {
         "rensa": lambda: rensa.RMinHash.digest_matrix_from_flat_token_hashes(hashed, starts, k, 1),
+        "datasketch, few rows, one by one": lambda: [
+            MinHash(num_perm=k).update_batch(row) for row in words
+        ],
         "datasketch, few rows": lambda: MinHash.bulk(words, num_perm=k),
         "datasketch, few rows, hashed before": lambda: MinHash.bulk(sets, num_perm=k, hashfunc=int),
         "scipy": lambda: X @ R,
@@ -81,8 +85,10 @@ def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict
     }
     times = measure.interleaved(ours | peers, repeats)
     best = {name: entry["best"] for name, entry in times.items()}
+    slices = minwise_slices(ck.Recipe("resemblance", k, seed=SEED, n_columns=n_columns))
     updates = X.nnz * k
     all_rows = n_rows / few.shape[0]
+    singly = all_rows * best["datasketch, few rows, one by one"]
     datasketch = all_rows * best["datasketch, few rows"]
     integers = all_rows * best["datasketch, few rows, hashed before"]
     return {
@@ -94,6 +100,8 @@ def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict
             "resemblance_than_rensa": round(best["rensa"] / best["resemblance"], 2),
             "core2_than_rensa": round(best["rensa"] / best["core2"], 2),
             "core1_than_rensa": round(best["rensa"] / best["core1"], 2),
+            "resemblance_than_datasketch_one_by_one": round(singly / best["resemblance"]),
+            "core2_than_datasketch_one_by_one": round(singly / best["core2"]),
             "resemblance_than_datasketch": round(datasketch / best["resemblance"]),
             "core2_than_datasketch": round(datasketch / best["core2"]),
             "resemblance_than_datasketch_hashed_before": round(integers / best["resemblance"]),
@@ -109,43 +117,47 @@ def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict
                 10 * best["SparseRandomProjection, a tenth"] / best["core1"], 1
             ),
         },
-        "limit": limit(best, updates, threads),
+        "limit": limit(best, updates, threads, slices[0].long <= length),
     }
 
 
-def limit(best: dict[str, float], updates: int, threads: int) -> dict[str, object]:
+def limit(best: dict[str, float], updates: int, threads: int, in_bytes: bool) -> dict[str, object]:
     """How far from the vector units' limit the loops run.
 
-    An update is one 16-bit load and minimum, or one 32-bit load and multiply-add. The limit is
-    what the same loops do on slices that all start at the same aligned place, in the first-level
-    cache: full vectors, no load across two cache lines, nothing to wait for. Random starts cost
-    a second line for nearly every vector; the projections' table (256 KB) also has to come
-    from the second-level cache.
+    An update is one 8- or 16-bit load and minimum, or one 32-bit load and multiply-add. The
+    limit is what the same loops do on slices that all start at the same aligned place, in the
+    first-level cache: full vectors, no load across two cache lines, nothing to wait for. Random
+    starts cost a second line for nearly every vector; the projections' table (256 KB) also has
+    to come from the second-level cache.
     """
     n_rows, length, width = 500, 150, 1024
-    indptr = np.arange(0, n_rows * length + 1, length)
+    indptr = read_only(np.arange(0, n_rows * length + 1, length))
     starts = read_only(np.zeros(n_rows * length, np.int32))
     weights = read_only(np.ones(n_rows * length, np.float32))
-    places, numbers = read_only(aligned(np.uint16)), read_only(aligned(np.float32))
+    bytes_, places, numbers = (
+        read_only(aligned(dtype)) for dtype in (np.uint8, np.uint16, np.float32)
+    )
     codes, sums = np.empty((n_rows, width), np.uint8), np.zeros((n_rows, width), np.float32)
-    scratch = np.empty(2048, np.uint16)
+    scratch = np.empty(2048, np.uint8), np.empty(2048, np.uint16)
     mask = np.uint16(255)
     times = measure.interleaved(
         {
             "minima": lambda: table_codes(
-                read_only(indptr), starts, places, mask, 0, width, scratch, codes
+                indptr, starts, places, bytes_, 0 if in_bytes else length + 1, mask, 0, width,
+                *scratch, codes,
             ),
             "projections": lambda: table_projections(
-                read_only(indptr), starts, weights, numbers, 0, width, sums
+                indptr, starts, weights, numbers, 0, width, sums
             ),
         },
         20,
-    )
+    )  # fmt: skip
     slots = n_rows * length * width / 1e9
     peak = {name: slots / entry["best"] for name, entry in times.items()}
     minima = updates / best["resemblance"] / 1e9 / threads
     projections = updates / (best["core1"] - best["resemblance"]) / 1e9 / threads
     return {
+        "minima_in_bytes": in_bytes,
         "one_thread_limit_billion_updates_per_second": {k: round(v, 1) for k, v in peak.items()},
         "minima_share_of_limit": round(minima / peak["minima"], 2),
         "projections_share_of_limit": round(projections / peak["projections"], 2),

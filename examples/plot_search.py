@@ -9,6 +9,7 @@ digits of scikit-learn serve, where exact search is hard to beat.
 """
 
 import os
+import sys
 import time
 
 import hnswlib
@@ -93,7 +94,7 @@ plot.set(xlabel="recall at 10", ylabel="queries a second, one core", yscale="log
 plot.set_title("peers: time of their candidates alone")
 plot.legend()
 plot.grid(alpha=0.3)
-if plt.get_backend().lower() == "agg":
-    figure.savefig("search.png", dpi=120)
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=120)
 else:
     plt.show()

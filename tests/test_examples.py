@@ -13,6 +13,9 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
 @pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_example_draws_its_figure(script, tmp_path):
+    if script.stem == "plot_search":
+        for peer in ("hnswlib", "pynndescent"):
+            pytest.importorskip(peer, reason=f"{peer} comes with the extra `bench`")
     figure = tmp_path / "figure.png"
     subprocess.run(
         [sys.executable, "-W", "error", script, figure],

@@ -1,0 +1,81 @@
+"""What a report is made of: sections of text, tables and figures, without any look."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve. Lines of one name have one colour on all panels of a report."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None  # a band around the curve
+    high: Sequence[float] | None = None
+    style: str = "solid"  # "solid", "dashed", "dotted" or "points"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A level to compare with, such as the paper's accuracy: a line across, in a line's colour."""
+
+    name: str
+    y: float
+    of: str | None = None  # the name of the line it belongs to
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Sequence[Line]
+    marks: Sequence[Mark] = ()
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side, sharing one legend."""
+
+    name: str  # of its file, without an ending
+    caption: str
+    alt: str  # what is to be seen, for those who cannot
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, the first cell naming the row; None is shown as a dash."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One result of the paper, or one beyond it."""
+
+    name: str
+    title: str
+    text: Sequence[str] = ()  # paragraphs before the tables and figures
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+    notes: Sequence[str] = ()  # what was regenerated or left out, and why
+    seconds: float | None = None
+    command: str | None = None  # repeats this section
+
+
+@dataclass(frozen=True)
+class Report:
+    """The whole page."""
+
+    title: str
+    lead: Sequence[str]
+    sections: Sequence[Section]
+    facts: dict[str, str] = field(default_factory=dict)  # seed, versions, machine

@@ -1,0 +1,24 @@
+"""Data sets of the experiments: read from a local folder, or made anew from a seed.
+
+`load` gives each of them in one form: unit-length float32 rows (CSR) and int64 labels,
+split into a part to train on and a part to test on.
+"""
+
+from .catalog import NAMES, load
+from .dataset import Dataset
+from .images import m_rotate
+from .mnist import mnist
+from .places import data_folder
+from .rotation import rotate_images
+from .text import word_counts
+
+__all__ = [
+    "NAMES",
+    "Dataset",
+    "data_folder",
+    "load",
+    "m_rotate",
+    "mnist",
+    "rotate_images",
+    "word_counts",
+]

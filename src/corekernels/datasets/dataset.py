@@ -1,0 +1,80 @@
+"""The one form in which data sets are given."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..errors import FileError
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows and labels, to train on and to test on.
+
+    Attributes
+    ----------
+    name : str
+    X_train, X_test : csr_array, float32
+        Rows of unit length; a row without values stays empty.
+    y_train, y_test : ndarray of int64
+        A class a row.
+    regenerated : bool
+        Whether the rows were drawn or made anew after a description, rather than taken
+        from the files others use: figures on them compare with published ones only so far.
+    source : str
+        One sentence on where the rows come from and how they were made.
+    """
+
+    name: str
+    X_train: sparse.csr_array
+    y_train: npt.NDArray[np.int64]
+    X_test: sparse.csr_array
+    y_test: npt.NDArray[np.int64]
+    regenerated: bool
+    source: str
+
+    def __repr__(self) -> str:
+        shapes = f"train {self.X_train.shape}, test {self.X_test.shape}"
+        return f"Dataset({self.name!r}, {shapes}, regenerated={self.regenerated})"
+
+
+def made(
+    name: str,
+    train: tuple[Any, Any],
+    test: tuple[Any, Any],
+    source: str,
+    *,
+    regenerated: bool = False,
+) -> Dataset:
+    """A data set of rows of any length and labels of any integer type."""
+    for part, (X, y) in (("train", train), ("test", test)):
+        if X.shape[0] != len(y):
+            raise FileError(
+                f"{name}: {X.shape[0]} rows and {len(y)} labels to {part} on; "
+                "the files do not belong together, fetch them again."
+            )
+    if train[0].shape[1] != test[0].shape[1]:
+        raise FileError(
+            f"{name}: {train[0].shape[1]} columns to train on and {test[0].shape[1]} to test on; "
+            "the files do not belong together, fetch them again."
+        )
+    parts = [(unit_rows(X), np.asarray(y).astype(np.int64)) for X, y in (train, test)]
+    return Dataset(name, *parts[0], *parts[1], regenerated, source)
+
+
+def unit_rows(X: Any) -> sparse.csr_array:
+    """Rows scaled to length 1 in float64, then stored as float32 without zeros."""
+    out = sparse.csr_array(X, dtype=np.float64)
+    out.sum_duplicates()
+    out.eliminate_zeros()
+    lengths = np.sqrt(out.multiply(out).sum(axis=1))
+    data = (out.data / np.repeat(lengths, np.diff(out.indptr))).astype(np.float32)
+    # liblinear, for one, takes no 64-bit indices
+    narrow = np.int32 if max(out.nnz, *out.shape) <= np.iinfo(np.int32).max else np.int64
+    indices, indptr = out.indices.astype(narrow), out.indptr.astype(narrow)
+    return sparse.csr_array((data, indices, indptr), shape=out.shape)

@@ -1,0 +1,193 @@
+"""The whole run: stages measured item by item, kept as JSON, drawn into one page."""
+
+import importlib.metadata
+import json
+import os
+import platform
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+import corekernels as ck
+
+from ..errors import FileError, ParameterError
+from ..io import atomic_write
+from . import baselines, exponential, figure3, figure4, schemes, search, tables
+from .layout import Report, Section
+from .markdown import write_markdown
+from .page import write_page
+from .stages import Record, Records, Setting, Stage
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        tables.LINEAR_STAGE,
+        tables.KERNEL_STAGE,
+        figure3.STAGE,
+        figure4.STAGE,
+        exponential.STAGE,
+        schemes.STAGE,
+        search.STAGE,
+        baselines.STAGE,
+    )
+}
+ALIASES = {"figure1": "table1", "figure2": "table2"}
+SCALES = ("quick", "full")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a run left behind."""
+
+    records: Records
+    report: Path
+    markdown: Path
+    seconds: float
+    missing: list[str]
+
+
+def reproduce(
+    what: Iterable[str] = (),
+    *,
+    out: str | os.PathLike[str],
+    scale: str = "quick",
+    folder: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Reproduction:
+    """Rerun the paper's experiments and write a page that shows ours beside theirs.
+
+    Parameters
+    ----------
+    what : names of stages
+        Any of table1, table2 (with figure1, figure2), figure3, figure4, exponential, schemes,
+        search, baselines; all if empty.
+    out : path
+        Folder for `results/*.json`, figures, `report.html` and `report.md`. Items measured
+        there before, with the same scale, seed and version, are not measured again.
+    scale : {"quick", "full"}
+        "quick": scikit-learn's digits, a minute. "full": the paper's data sets, 90 minutes
+        on two cores at most, 16 GB.
+    folder : path, optional
+        Where the data are; COREKERNELS_DATA or a download if None. A data set that cannot
+        be had is named in the report, and the rest goes on.
+    seed : int
+    n_jobs : int, optional
+        Threads; None means all cores.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
+    """
+    chosen = _chosen(what)
+    if scale not in SCALES:
+        raise ParameterError(f"scale: got {scale!r}; choose one of {', '.join(SCALES)}.")
+    setting = Setting(scale, seed, None if folder is None else Path(folder), n_jobs)
+    target = Path(out)
+    (target / "results").mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    items = [(stage, item) for stage in chosen for item in stage.items(setting)]
+    with tqdm(items, disable=None if progress is None else not progress, unit="item") as bar:
+        for stage, item in bar:
+            bar.set_description(f"{stage.name} {item}")
+            _measured(stage, item, setting, target / "results")
+    records = read_records(target / "results")
+    report = make_report(records, scale)
+    write_page(report, target / "report.html")
+    write_markdown(report, target / "report.md")
+    missing = [item for stage in chosen for item in records.missing(stage.name)]
+    seconds = time.perf_counter() - start
+    return Reproduction(
+        records, target / "report.html", target / "report.md", seconds, sorted(set(missing))
+    )
+
+
+def read_records(folder: Path) -> Records:
+    """All records in a folder, in the order of the stages and their items."""
+    records = Records()
+    for name in STAGES:
+        paths = sorted(folder.glob(f"{name}-*.json"))
+        found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+        if found:
+            found.sort(key=lambda record: record["place"])
+            records[name] = {record["item"]: record for record in found}
+    return records
+
+
+def make_report(records: Records, scale: str) -> Report:
+    """The page's content, from the records alone."""
+    sections = [_section(STAGES[name], records, scale) for name in records]
+    first = next(iter(next(iter(records.values())).values()))
+    facts = {"seed": str(first["seed"]), "scale": scale, **first["machine"], **first["versions"]}
+    lead = (
+        "Ping Li's CoRE kernels (UAI 2014) multiply correlation and resemblance: strong on "
+        "sparse, non-binary data, without a parameter to tune, and simple to hash. This page "
+        "reruns the paper's experiments with corekernels and shows ours beside theirs, then "
+        "measures what the paper only proposes.",
+    )
+    return Report("CoRE kernels, reproduced", lead, sections, facts)
+
+
+def _chosen(what: Iterable[str]) -> list[Stage]:
+    names = [ALIASES.get(name, name) for name in what] or list(STAGES)
+    for name in names:
+        if name not in STAGES:
+            known = ", ".join([*STAGES, *ALIASES])
+            raise ParameterError(f"what: got {name!r}; choose from {known}.")
+    return [stage for name, stage in STAGES.items() if name in names]
+
+
+def _measured(stage: Stage, item: str, setting: Setting, folder: Path) -> None:
+    """Measure an item unless the folder has it already."""
+    path = folder / f"{stage.name}-{_slug(item)}.json"
+    identity = {
+        "stage": stage.name, "item": item, "place": list(stage.items(setting)).index(item),
+        "scale": setting.scale, "seed": setting.seed,
+    }  # fmt: skip
+    versions = _versions()
+    if _is_done(path, {**identity, "versions": versions}):
+        return
+    start = time.perf_counter()
+    record: Record = {**identity, "versions": versions, "machine": _machine()}
+    try:
+        results = stage.measure(item, setting)
+    except FileError as error:  # no such data here: said in the report, tried again next time
+        record["missing"] = str(error)
+    else:
+        record["timings"] = {**results.pop("timings", {}), "all": time.perf_counter() - start}
+        record["results"] = results
+    with atomic_write(path) as file:
+        file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _is_done(path: Path, identity: dict[str, Any]) -> bool:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return "results" in record and all(record.get(key) == value for key, value in identity.items())
+
+
+def _section(stage: Stage, records: Records, scale: str) -> Section:
+    seconds = sum(
+        record["timings"]["all"] for record in records[stage.name].values() if "timings" in record
+    )
+    command = f"corekernels reproduce {stage.name} --scale {scale}"
+    return replace(stage.section(records), seconds=seconds, command=command)
+
+
+def _slug(item: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in item.lower())
+
+
+def _versions() -> dict[str, str]:
+    names = ("numpy", "scipy", "scikit-learn", "numba")
+    found = {name: importlib.metadata.version(name) for name in names}
+    return {"corekernels": ck.__version__, "python": platform.python_version(), **found}
+
+
+def _machine() -> dict[str, str]:
+    return {"cores": str(os.cpu_count()), "system": f"{platform.system()} {platform.machine()}"}

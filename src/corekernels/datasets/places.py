@@ -16,7 +16,7 @@ def data_folder(name: str) -> Path:
     root = os.environ.get(FOLDER_VARIABLE)
     if not root:
         raise FileError(f"{FOLDER_VARIABLE}: not set; let it name the folder that holds {name!r}.")
-    folder = Path(root) / name
+    folder = Path(root).expanduser() / name
     if not folder.is_dir():
         raise FileError(f"{folder}: is not a folder; put the files of {name!r} there.")
     return folder
@@ -25,7 +25,7 @@ def data_folder(name: str) -> Path:
 def cache_folder() -> Path:
     """Where downloads are kept: the folder COREKERNELS_CACHE names, or ~/.cache/corekernels."""
     named = os.environ.get(CACHE_VARIABLE)
-    return Path(named) if named else Path.home() / ".cache" / "corekernels"
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "corekernels"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Places:
         named = os.environ.get(FOLDER_VARIABLE) if self.folder is None else self.folder
         if not named:
             return None
-        root = Path(named)
+        root = Path(named).expanduser()
         if not root.is_dir():
             what = FOLDER_VARIABLE if self.folder is None else "folder"
             raise FileError(f"{what}: {root} is not a folder; name the one that holds the data.")

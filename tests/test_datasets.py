@@ -16,6 +16,11 @@ needs_data = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("COREKERNELS_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
 def write_idx(path, array):
     header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes()
     path.write_bytes(gzip.compress(header + array.tobytes()))
@@ -134,8 +139,8 @@ def test_damaged_mnist(folder):
 
 
 def test_places(folder, monkeypatch):
-    with pytest.raises(FileError, match=r"usps: not found; put usps\.h5 .* into .*usps"):
-        datasets.load("usps")
+    with pytest.raises(FileError, match=r"usps: not found in .*usps, nor in .*usps, and download"):
+        datasets.load("usps", download=False)
     with pytest.raises(FileError, match=r"folder: .* is not a folder"):
         datasets.load("usps", folder=folder / "nowhere")
     monkeypatch.setenv("COREKERNELS_DATA", str(folder / "nowhere"))
@@ -145,7 +150,7 @@ def test_places(folder, monkeypatch):
         datasets.data_folder("20news")
     monkeypatch.delenv("COREKERNELS_DATA")
     with pytest.raises(FileError, match="folder 'mnist' of one that COREKERNELS_DATA names"):
-        datasets.mnist()
+        datasets.mnist(download=False)
     with pytest.raises(FileError, match="COREKERNELS_DATA: not set"):
         datasets.data_folder("20news")
 

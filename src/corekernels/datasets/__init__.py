@@ -1,4 +1,4 @@
-"""Data sets of the experiments: read from a local folder, or made anew from a seed.
+"""Data sets of the experiments: from a local folder, from a download, or made anew.
 
 `load` gives each of them in one form: unit-length float32 rows (CSR) and int64 labels,
 split into a part to train on and a part to test on.
@@ -7,10 +7,10 @@ split into a part to train on and a part to test on.
 from .catalog import NAMES, load
 from .dataset import Dataset
 from .images import m_rotate
-from .mnist import mnist
+from .mnist_files import mnist
 from .places import data_folder
 from .rotation import rotate_images
-from .text import word_counts
+from .words import word_counts
 
 __all__ = [
     "NAMES",

@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 
 from ..errors import DataError
 from .dataset import Dataset, made
-from .mnist import mnist, read_mnist, read_parts
+from .mnist_files import mnist, read_mnist, read_parts
 from .places import Places
 from .rotation import rotate_images
 
@@ -75,6 +75,7 @@ def m_rotate(
     *,
     seed: int = 0,
     folder: str | os.PathLike[str] | None = None,
+    download: bool = True,
 ) -> tuple[Array, ...]:
     """MNIST digits, each turned by an angle of its own: X_train, y_train, X_test, y_test.
 
@@ -82,7 +83,7 @@ def m_rotate(
     name is made like this; this one is made anew, from `seed`. `load("m-rotate")` gives
     the rows of `m_rotate(12_000, 50_000)`.
     """
-    return _m_rotate(mnist(folder=folder), n_train, n_test, seed)
+    return _m_rotate(mnist(folder=folder, download=download), n_train, n_test, seed)
 
 
 def _m_rotate(

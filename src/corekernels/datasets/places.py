@@ -1,12 +1,14 @@
-"""Where the files of data sets stand."""
+"""Where the files of data sets stand: a folder of the user's, then a cache of downloads."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import FileError
+from ..errors import CoREError, FileError
 
 FOLDER_VARIABLE = "COREKERNELS_DATA"
+CACHE_VARIABLE = "COREKERNELS_CACHE"
 
 
 def data_folder(name: str) -> Path:
@@ -14,52 +16,82 @@ def data_folder(name: str) -> Path:
     root = os.environ.get(FOLDER_VARIABLE)
     if not root:
         raise FileError(f"{FOLDER_VARIABLE}: not set; let it name the folder that holds {name!r}.")
-    folder = Path(root) / name
+    folder = Path(root).expanduser() / name
     if not folder.is_dir():
         raise FileError(f"{folder}: is not a folder; put the files of {name!r} there.")
     return folder
 
 
+def cache_folder() -> Path:
+    """Where downloads are kept: the folder COREKERNELS_CACHE names, or ~/.cache/corekernels."""
+    named = os.environ.get(CACHE_VARIABLE)
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "corekernels"
+
+
 @dataclass(frozen=True)
 class Places:
-    """Where to look for files, in this order.
+    """Where to look for files.
 
     Attributes
     ----------
     folder : path, optional
         Holds a folder for each data set; None means the one that COREKERNELS_DATA names.
+    download : bool
+        Whether what is in neither that folder nor the cache may be fetched into the cache.
+    progress : bool, optional
+        Whether downloads show a bar; None means where there is a terminal.
     """
 
     folder: str | os.PathLike[str] | None = None
+    download: bool = True
+    progress: bool | None = None
 
     def find(self, name: str, files: tuple[str, ...]) -> Path | None:
         """The folder of data set `name` in which all of `files` stand."""
-        for folder in self._folders(name):
-            if all((folder / file).is_file() for file in files):
-                return folder
+        root = self._root()
+        for place in (cache_folder(),) if root is None else (root, cache_folder()):
+            if all((place / name / file).is_file() for file in files):
+                return place / name
         return None
 
-    def require(self, name: str, files: tuple[str, ...], page: str) -> Path:
-        """The same, or an error that says what to fetch from `page` and where to put it."""
-        return self.find(name, files) or self._fail(name, files, page)
+    def require(
+        self, name: str, files: tuple[str, ...], page: str, fetch: Callable[[Path], None]
+    ) -> Path:
+        """The same, after fetching if need be.
+
+        `fetch` puts the files into a folder of the cache; an error names them and the
+        page they are on.
+        """
+        if found := self.find(name, files):
+            return found
+        if not self.download:
+            raise self._missing(name, files, page, "and download is off")
+        folder = cache_folder() / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            fetch(folder)
+        except (OSError, ValueError) as error:  # scikit-learn's fetchers raise both
+            own = isinstance(error, CoREError)
+            reason = str(error) if own else f"{type(error).__name__}: {error}"
+            raise self._missing(name, files, page, f"and not to be had: {reason}") from error
+        return folder
 
     def _root(self) -> Path | None:
         named = os.environ.get(FOLDER_VARIABLE) if self.folder is None else self.folder
         if not named:
             return None
-        root = Path(named)
+        root = Path(named).expanduser()
         if not root.is_dir():
             what = FOLDER_VARIABLE if self.folder is None else "folder"
             raise FileError(f"{what}: {root} is not a folder; name the one that holds the data.")
         return root
 
-    def _folders(self, name: str) -> list[Path]:
-        root = self._root()
-        return [] if root is None else [root / name]
-
-    def _fail(self, name: str, files: tuple[str, ...], page: str) -> Path:
+    def _missing(self, name: str, files: tuple[str, ...], page: str, why: str) -> FileError:
         root = self._root()
         target = f"the folder {name!r} of one that {FOLDER_VARIABLE} names"
         if root is not None:
             target = str(root / name)
-        raise FileError(f"{name}: not found; put {', '.join(files)} ({page}) into {target}.")
+        return FileError(
+            f"{name}: not found in {target}, nor in {cache_folder() / name}, {why.rstrip('.')}; "
+            f"get {', '.join(files)} ({page}) by hand and put them into either."
+        )

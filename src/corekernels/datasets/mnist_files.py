@@ -1,26 +1,39 @@
 """MNIST: 70,000 images of handwritten digits."""
 
 import gzip
+import hashlib
+import importlib.util
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.datasets import fetch_openml
 
 from ..errors import FileError
+from ..io import atomic_write
 from .places import Places
 
 Array = npt.NDArray[Any]
 
-_PARTS = ("train", "t10k")
-_FILES = tuple(
-    f"{part}-{kind}-ubyte.gz" for part in _PARTS for kind in ("images-idx3", "labels-idx1")
-)
+# the published MD5 sums of the unpacked files
+_SUMS = {
+    "train-images-idx3-ubyte.gz": "6bbc9ace898e44ae57da46a324031adb",
+    "train-labels-idx1-ubyte.gz": "a25bea736e30d166cdddb491f175f624",
+    "t10k-images-idx3-ubyte.gz": "2646ac647ad5339dbf082846283269ea",
+    "t10k-labels-idx1-ubyte.gz": "27ae3e4e09519cfbb04c329615203637",
+}
+_N_TRAIN = 60_000
 _PAGE = "THE MNIST DATABASE of handwritten digits"
 
 
-def mnist(*, folder: str | os.PathLike[str] | None = None) -> tuple[Array, Array]:
+def mnist(
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    progress: bool | None = None,
+) -> tuple[Array, Array]:
     """Images (70000, 28, 28) uint8 and digits (70000,) of MNIST: 60,000 for training come first.
 
     Parameters
@@ -28,8 +41,10 @@ def mnist(*, folder: str | os.PathLike[str] | None = None) -> tuple[Array, Array
     folder : path, optional
         Its folder `mnist` holds the four original `.gz` files; the one that
         COREKERNELS_DATA names if not given.
+    download, progress : bool
+        As of `load`; the download is OpenML's `mnist_784`.
     """
-    return read_mnist(Places(folder))
+    return read_mnist(Places(folder, download, progress))
 
 
 def read_mnist(places: Places) -> tuple[Array, Array]:
@@ -40,8 +55,8 @@ def read_mnist(places: Places) -> tuple[Array, Array]:
 
 def read_parts(places: Places) -> list[tuple[Array, Array]]:
     """Images and digits of the part for training and of the one for testing."""
-    folder = places.require("mnist", _FILES, _PAGE)
-    return [_read_part(folder, part) for part in _PARTS]
+    folder = places.require("mnist", tuple(_SUMS), _PAGE, _fetch)
+    return [_read_part(folder, part) for part in ("train", "t10k")]
 
 
 def _read_part(folder: Path, part: str) -> tuple[Array, Array]:
@@ -68,3 +83,26 @@ def _read_idx(path: Path, n_dimensions: int) -> Array:
     if len(raw) - header != int(np.prod(shape, dtype=np.int64)):
         raise FileError(f"{path}: cut short; fetch it again.")
     return np.frombuffer(raw, np.uint8, offset=header).reshape(shape)
+
+
+def _fetch(folder: Path) -> None:
+    """The four original files, made of OpenML's table: the 60,000 for training come first."""
+    parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
+    found = fetch_openml("mnist_784", version=1, as_frame=False, parser=parser)
+    images = np.asarray(found.data).astype(np.uint8).reshape(-1, 28, 28)
+    labels = np.asarray(found.target).astype(np.uint8)
+    parts = (("train", slice(_N_TRAIN)), ("t10k", slice(_N_TRAIN, None)))
+    raw = {}
+    for part, rows in parts:
+        raw[f"{part}-images-idx3-ubyte.gz"] = _idx(images[rows])
+        raw[f"{part}-labels-idx1-ubyte.gz"] = _idx(labels[rows])
+    for file, content in raw.items():
+        if hashlib.md5(content, usedforsecurity=False).hexdigest() != _SUMS[file]:
+            raise FileError(f"OpenML's mnist_784: does not hold the bytes of {file}.")
+    for file, content in raw.items():
+        with atomic_write(folder / file) as target:
+            target.write(gzip.compress(content, mtime=0))
+
+
+def _idx(array: Array) -> bytes:
+    return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes() + array.tobytes()

@@ -1,0 +1,119 @@
+"""Files from the web, whole or not at all."""
+
+import contextlib
+import hashlib
+import http.client
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tqdm import tqdm
+
+from ..errors import FileError
+from ..io import atomic_write
+
+_ATTEMPTS = 3
+_TIMEOUT = 30.0  # seconds without a byte
+_CHUNK_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A file and where it comes from; without an MD5 sum, its reader checks what it holds."""
+
+    file: str
+    url: str
+    md5: str | None = None
+
+
+class _Interrupted(Exception):
+    """The connection failed; another may do."""
+
+
+def fetch(remote: Remote, folder: Path, progress: bool | None = None) -> Path:
+    """Download a file into a folder, unless it is there already.
+
+    A connection that breaks is taken up again where it broke. The file gets its name
+    only when it is complete and its sum right; what a failure leaves is removed.
+    """
+    target = folder / remote.file
+    if target.is_file():
+        return target
+    hidden = None if progress is None else not progress  # None: shown on a terminal only
+    with (
+        atomic_write(target) as file,
+        tqdm(desc=remote.file, unit="B", unit_scale=True, disable=hidden, leave=False) as bar,
+    ):
+        _receive(remote.url, file, bar)
+        if remote.md5 is not None:
+            file.seek(0)
+            found = _md5(file)
+            if found != remote.md5:
+                raise FileError(f"{remote.url}: has the MD5 sum {found}, not {remote.md5}.")
+    return target
+
+
+def _md5(file: IO[bytes]) -> str:
+    digest = hashlib.md5(usedforsecurity=False)  # against damage, not against malice
+    while chunk := file.read(_CHUNK_BYTES):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _receive(url: str, file: IO[bytes], bar: Any) -> None:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _continue(url, file, bar)
+            return
+        except _Interrupted as error:
+            if attempt == _ATTEMPTS:
+                raise FileError(f"{url}: cannot be fetched ({error}).") from error
+
+
+def _continue(url: str, file: IO[bytes], bar: Any) -> None:
+    """Append what the file lacks."""
+    with _opened(url, file.tell()) as response:
+        if file.tell() and response.status != http.HTTPStatus.PARTIAL_CONTENT:
+            file.seek(0)  # the server begins anew
+            file.truncate()
+            bar.reset()
+        length = response.headers.get("Content-Length")
+        bar.total = total = file.tell() + int(length) if length else None
+        for chunk in _chunks(response):
+            file.write(chunk)
+            bar.update(len(chunk))
+    if total is not None and file.tell() != total:
+        raise _Interrupted(f"cut short, {file.tell()} of {total} bytes came")
+
+
+@contextlib.contextmanager
+def _opened(url: str, start: int) -> Iterator[Any]:
+    headers = {"User-Agent": "corekernels"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    try:
+        response = urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=_TIMEOUT
+        )
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise FileError(f"{url}: cannot be fetched ({error.code} {error.reason}).") from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _Interrupted(getattr(error, "reason", error)) from error
+    with response:
+        yield response
+
+
+def _chunks(response: Any) -> Iterator[bytes]:
+    """What comes; only reading counts as an interruption, a full disk does not."""
+    while True:
+        try:
+            chunk = response.read(_CHUNK_BYTES)
+        except (OSError, http.client.HTTPException) as error:
+            raise _Interrupted(error) from error
+        if not chunk:
+            return
+        yield chunk

@@ -1,0 +1,245 @@
+"""Panels as SVG, drawn by matplotlib, which comes with the extra `plot`.
+
+Colours and fonts are left to the page: it decides between light and dark. Each panel is an
+SVG of its own, so that a phone can stack what a wide screen shows side by side.
+"""
+
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import ParameterError
+from .layout import Figure, Line, Mark, Panel
+from .palette import Look
+from .svg import figure_file, legend, stand_in, tidy
+from .ticks import same_decimals, set_ticks
+
+_STYLES: dict[str, Any] = {
+    "solid": "solid",
+    "dashed": (0, (4, 2.2)),
+    "dotted": (0, (1, 1.6)),
+    "points": "none",
+}
+_MOST_MARKERS = 12
+
+
+class _Size(NamedTuple):
+    """Pixels of a panel; the fewer in a row, the larger."""
+
+    width: float
+    height: float
+    font: float
+
+
+_SIZES = {
+    1: _Size(430, 295, 12.5),
+    2: _Size(400, 270, 12),
+    3: _Size(340, 240, 11),
+    4: _Size(290, 220, 11),
+}
+
+
+def n_columns(figure: Figure) -> int:
+    """How many panels stand in a row on a wide screen."""
+    n = len(figure.panels)
+    if figure.columns is not None:
+        if figure.columns not in _SIZES:
+            raise ParameterError(f"{figure.name}: columns {figure.columns}; give 1 to 4.")
+        return figure.columns
+    return 1 if n == 1 else 3 if n % 3 == 0 or n > 4 else 2
+
+
+def draw_panels(figure: Figure, looks: Mapping[str, Look]) -> list[str]:
+    """Each panel of a figure as an inline `<svg>`, in colours that the page decides."""
+    _require_matplotlib()
+    size = _SIZES[n_columns(figure)]
+    axes = [_draw(panel, looks, size) for panel in figure.panels]
+    if figure.same_y:
+        _share_y(axes)
+    for panel, one in zip(figure.panels, axes, strict=True):
+        xs = [x for line in panel.lines for x in line.x]
+        set_ticks(one.xaxis, xs, panel.log_x, 6)
+        set_ticks(one.yaxis, (0,), panel.log_y, 5)
+    left = max((_tick_room(one, size) for one in axes), default=0.0)
+    right = max((_mark_room(panel, size) for panel in figure.panels), default=0.0)
+    drawn = []
+    for i, (panel, one) in enumerate(zip(figure.panels, axes, strict=True)):
+        _place(one, size, left, right)
+        _label_marks(one, panel.marks, looks, size)
+        title = f"{panel.title}: {panel.y_label} against {panel.x_label}".removeprefix(": ")
+        label = figure.alt if len(axes) == 1 else title
+        drawn.append(tidy(_svg_text(one.figure), f"{figure.name}-{i + 1}", title, label))
+    return drawn
+
+
+def draw_file(figure: Figure, looks: Mapping[str, Look]) -> str:
+    """A whole figure as the text of an SVG file, in light colours."""
+    keys = legend(figure, looks)
+    return figure_file(figure, draw_panels(figure, looks), n_columns(figure), keys)
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "plot: figures need matplotlib; install it with: pip install 'corekernels[plot]'"
+        ) from None
+
+
+def _draw(panel: Panel, looks: Mapping[str, Look], size: _Size) -> Any:
+    """Axes with everything but the labels of the marks, which need the final place."""
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+
+    with matplotlib.rc_context({"text.parse_math": False, "font.family": "DejaVu Sans"}):
+        canvas = Canvas(figsize=(size.width / 72, size.height / 72), dpi=72)
+        axes = canvas.add_axes((0.1, 0.1, 0.8, 0.8))
+        axes.set_facecolor("none")
+        canvas.patch.set_visible(False)
+        axes.margins(x=0.03, y=0.06)
+        if panel.log_x:
+            axes.set_xscale("log")
+        if panel.log_y:
+            axes.set_yscale("log")
+        styles: dict[str, set[str]] = {}
+        for line in panel.lines:
+            styles.setdefault(line.name, set()).add(line.style)
+        for line in panel.lines:
+            _draw_line(axes, line, looks[line.name], alone=len(styles[line.name]) == 1)
+        for mark in panel.marks:
+            colour = stand_in(_mark_colour(mark, looks))
+            axes.axhline(mark.y, color=colour, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1.5)
+        _set_style(axes, panel, size)
+    return axes
+
+
+def _draw_line(axes: Any, line: Line, look: Look, alone: bool) -> None:
+    if line.style not in _STYLES:
+        raise ParameterError(f"{line.name}: style {line.style!r}; give one of {list(_STYLES)}.")
+    colour = stand_in(look.colour)
+    if line.low is not None and line.high is not None:
+        axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.16, linewidth=0)
+    # where a name has a curve and points, only the points carry the marker
+    marked = alone or line.style == "points"
+    axes.plot(
+        line.x,
+        line.y,
+        color=colour,
+        linestyle=_STYLES[line.style],
+        linewidth=1.7,
+        solid_capstyle="round",
+        solid_joinstyle="round",
+        marker=look.marker if marked else "none",
+        markersize=5 * max(abs(at) for corner in look.marker for at in corner),
+        markeredgecolor=stand_in("paper"),
+        markeredgewidth=0.5,
+        markevery=1 if line.style == "points" else -(-len(line.x) // _MOST_MARKERS) or 1,
+    )
+
+
+def _share_y(axes: Sequence[Any]) -> None:
+    limits = [one.get_ylim() for one in axes]
+    for one in axes:
+        one.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _mark_colour(mark: Mark, looks: Mapping[str, Look]) -> str:
+    return looks[mark.of].colour if mark.of is not None else "quiet"
+
+
+def _set_style(axes: Any, panel: Panel, size: _Size) -> None:
+    ink, quiet, rule, axis = (stand_in(name) for name in ("ink", "quiet", "rule", "axis"))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(axis)
+    axes.grid(axis="y", color=rule, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=axis, labelcolor=quiet, labelsize=size.font, pad=4)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", length=3.5)
+    axes.set_xlabel(panel.x_label, color=quiet, fontsize=size.font, labelpad=4)
+    title, below = size.font + 1.5, size.font
+    for text, lift, look in (
+        (panel.title, below + 15, {"color": ink, "fontsize": title, "fontweight": "bold"}),
+        (panel.y_label, 10, {"color": quiet, "fontsize": below}),
+    ):
+        # over the axes at the very left, where it is read first and needs no turned head
+        axes.annotate(text, (0, 1), (0, lift), "axes fraction", "offset points", **look)
+
+
+def _tick_room(axes: Any, size: _Size) -> float:
+    """Pixels that the tick labels at the left may need; letters are at most 0.62 em wide."""
+    axis = axes.yaxis
+    low, high = sorted(axis.get_view_interval())
+    shown = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    labels = axis.get_major_formatter().format_ticks(shown)
+    return 0.62 * size.font * max((len(label) for label in labels), default=1) + 6
+
+
+def _mark_room(panel: Panel, size: _Size) -> float:
+    longest = max((len(text) for text in _mark_texts(panel.marks)), default=0)
+    return 0.62 * size.font * longest + (8 if longest else 16)
+
+
+def _place(axes: Any, size: _Size, left: float, right: float) -> None:
+    """Fixed margins, the same for all panels of a figure, so that their axes line up."""
+    top, bottom = 2 * size.font + 25, 2 * size.font + 18
+    wide, high = size.width - left - right, size.height - top - bottom
+    axes.set_position(
+        (left / size.width, bottom / size.height, wide / size.width, high / size.height)
+    )
+    for text in axes.texts:
+        text.xyann = (-left, text.xyann[1])
+
+
+def _mark_texts(marks: Sequence[Mark]) -> list[str]:
+    return same_decimals(mark.y for mark in marks)
+
+
+def _label_marks(axes: Any, marks: Sequence[Mark], looks: Mapping[str, Look], size: _Size) -> None:
+    """The values of the marks, to the right of the axes, moved apart where they would overlap."""
+    box = axes.get_window_extent()
+    wanted = [float(axes.transData.transform((1, mark.y))[1]) - box.y0 for mark in marks]
+    heights = _apart(wanted, size.font + 0.5, box.height)
+    for mark, text, height in zip(marks, _mark_texts(marks), heights, strict=True):
+        axes.annotate(
+            text,
+            (1, 0),
+            (6, height),
+            "axes fraction",
+            "offset points",
+            va="center",
+            color=stand_in(_mark_colour(mark, looks)),
+            fontsize=size.font - 0.5,
+        )
+
+
+def _apart(wanted: Sequence[float], gap: float, top: float) -> list[float]:
+    """Places at least `gap` from each other, near the wanted ones and, if they fit, below `top`."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    blocks: list[list[int]] = []
+
+    def start(block: list[int]) -> float:
+        middle = sum(wanted[i] for i in block) / len(block)
+        span = gap * (len(block) - 1)
+        return max(0.0, min(middle - span / 2, top - span))
+
+    for i in order:
+        blocks.append([i])
+        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + gap * len(blocks[-2]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    places = {i: start(block) + gap * at for block in blocks for at, i in enumerate(block)}
+    return [places[i] for i in range(len(wanted))]
+
+
+def _svg_text(canvas: Any) -> str:
+    import matplotlib
+
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "corekernels"}
+    file = io.StringIO()
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        # letters that matplotlib's font lacks are the reader's font's business
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        canvas.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()

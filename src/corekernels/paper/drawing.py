@@ -5,6 +5,7 @@ SVG of its own, so that a phone can stack what a wide screen shows side by side.
 """
 
 import io
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -58,15 +59,14 @@ def draw_panels(figure: Figure, looks: Mapping[str, Look]) -> list[str]:
     if figure.same_y:
         _share_y(axes)
     for panel, one in zip(figure.panels, axes, strict=True):
-        xs = [x for line in panel.lines for x in line.x]
-        set_ticks(one.xaxis, xs, panel.log_x, 6)
-        set_ticks(one.yaxis, (0,), panel.log_y, 5)
+        set_ticks(one.xaxis, _xs(panel), 6)
+        set_ticks(one.yaxis, _ys(panel), 5)
     left = max((_tick_room(one, size) for one in axes), default=0.0)
     right = max((_mark_room(panel, size) for panel in figure.panels), default=0.0)
     drawn = []
     for i, (panel, one) in enumerate(zip(figure.panels, axes, strict=True)):
         _place(one, size, left, right)
-        _label_marks(one, panel.marks, looks, size)
+        _label_marks(one, _finite(panel.marks), looks, size)
         title = f"{panel.title}: {panel.y_label} against {panel.x_label}".removeprefix(": ")
         label = figure.alt if len(axes) == 1 else title
         drawn.append(tidy(_svg_text(one.figure), f"{figure.name}-{i + 1}", title, label))
@@ -88,6 +88,14 @@ def _require_matplotlib() -> None:
         ) from None
 
 
+def _xs(panel: Panel) -> list[float]:
+    return [x for line in panel.lines for x in line.x]
+
+
+def _ys(panel: Panel) -> list[float]:
+    return [y for line in panel.lines for y in line.y]
+
+
 def _draw(panel: Panel, looks: Mapping[str, Look], size: _Size) -> Any:
     """Axes with everything but the labels of the marks, which need the final place."""
     import matplotlib
@@ -99,17 +107,15 @@ def _draw(panel: Panel, looks: Mapping[str, Look], size: _Size) -> Any:
         axes.set_facecolor("none")
         canvas.patch.set_visible(False)
         axes.margins(x=0.03, y=0.06)
-        if panel.log_x:
-            axes.set_xscale("log")
-        if panel.log_y:
-            axes.set_yscale("log")
+        axes.set_xscale("log" if panel.log_x and any(x > 0 for x in _xs(panel)) else "linear")
+        axes.set_yscale("log" if panel.log_y and any(y > 0 for y in _ys(panel)) else "linear")
         styles: dict[str, set[str]] = {}
         for line in panel.lines:
             styles.setdefault(line.name, set()).add(line.style)
         for line in panel.lines:
             _draw_line(axes, line, looks[line.name], alone=len(styles[line.name]) == 1)
-        for mark in panel.marks:
-            colour = stand_in(_mark_colour(mark, looks))
+        for mark in _finite(panel.marks):
+            colour = stand_in(looks[mark.of].colour if mark.of is not None else "quiet")
             axes.axhline(mark.y, color=colour, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1.5)
         _set_style(axes, panel, size)
     return axes
@@ -145,10 +151,6 @@ def _share_y(axes: Sequence[Any]) -> None:
         one.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def _mark_colour(mark: Mark, looks: Mapping[str, Look]) -> str:
-    return looks[mark.of].colour if mark.of is not None else "quiet"
-
-
 def _set_style(axes: Any, panel: Panel, size: _Size) -> None:
     ink, quiet, rule, axis = (stand_in(name) for name in ("ink", "quiet", "rule", "axis"))
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -178,7 +180,7 @@ def _tick_room(axes: Any, size: _Size) -> float:
 
 
 def _mark_room(panel: Panel, size: _Size) -> float:
-    longest = max((len(text) for text in _mark_texts(panel.marks)), default=0)
+    longest = max((len(text) for text in _mark_texts(_finite(panel.marks))), default=0)
     return 0.62 * size.font * longest + (8 if longest else 16)
 
 
@@ -197,6 +199,11 @@ def _mark_texts(marks: Sequence[Mark]) -> list[str]:
     return same_decimals(mark.y for mark in marks)
 
 
+def _finite(marks: Sequence[Mark]) -> list[Mark]:
+    """The marks that have a place; a value that is not known has none."""
+    return [mark for mark in marks if math.isfinite(mark.y)]
+
+
 def _label_marks(axes: Any, marks: Sequence[Mark], looks: Mapping[str, Look], size: _Size) -> None:
     """The values of the marks, to the right of the axes, moved apart where they would overlap."""
     box = axes.get_window_extent()
@@ -210,7 +217,7 @@ def _label_marks(axes: Any, marks: Sequence[Mark], looks: Mapping[str, Look], si
             "axes fraction",
             "offset points",
             va="center",
-            color=stand_in(_mark_colour(mark, looks)),
+            color=stand_in(looks[mark.of].text if mark.of is not None else "quiet"),
             fontsize=size.font - 0.5,
         )
 

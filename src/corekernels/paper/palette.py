@@ -1,7 +1,8 @@
 """Colours and markers: one for each name of a line, on light and on dark paper.
 
-The colours differ in lightness as well as in hue, so that colour-blind readers and grey
-printers keep them apart; the markers differ too. Names that differ in a number alone
+The five colours of the paper's kernels stay apart under the three kinds of colour blindness
+(tests/test_paper_page.py measures it), and can be read as text on their paper; the markers
+differ too, so that colour is never the only sign. Names that differ in a number alone
 ("k = 64", "k = 128", "k = 256") are a scale, and get a ramp in the order of the numbers.
 """
 
@@ -27,16 +28,16 @@ _SURFACES = {
     "less": ("#a8480a", "#f2a065"),
 }
 _SERIES = {
-    "c0": ("#70767f", "#9299a3"),  # linear
-    "c1": ("#b57600", "#f0b33c"),  # linear, binarised
-    "c2": ("#00886b", "#35c79f"),  # resemblance
-    "c3": ("#0a4f9e", "#6fb4ff"),  # CoRE 1
-    "c4": ("#cf4210", "#ff7f50"),  # CoRE 2
-    "c5": ("#84308f", "#dd9be6"),
-    "c6": ("#2590bd", "#a6e3fa"),
-    "c7": ("#67690a", "#d8d86a"),
-    "c8": ("#c94a86", "#ff9cc4"),
-    "c9": ("#2b2f36", "#f0eee9"),
+    "c0": ("#3d4149", "#d3d8e2"),  # linear
+    "c1": ("#9a6612", "#e9b01e"),  # linear, binarised
+    "c2": ("#10846c", "#1e9b79"),  # resemblance
+    "c3": ("#0e4caf", "#76a5fe"),  # CoRE 1
+    "c4": ("#a02005", "#ef5433"),  # CoRE 2
+    "c5": ("#763e90", "#c46acb"),
+    "c6": ("#3a7390", "#64cddb"),
+    "c7": ("#566129", "#a3b371"),
+    "c8": ("#ce3881", "#e987a9"),
+    "c9": ("#5963dc", "#8677f8"),
 }
 _COOL = (
     ("#7f9a1f", "#3f6fd8"),
@@ -50,7 +51,7 @@ _COOL = (
     ("#350a5c", "#fdf6b0"),
 )
 _WARM = (
-    ("#d0861a", "#b0459f"),
+    ("#c97f12", "#b0459f"),
     ("#d26d1f", "#cc4f8c"),
     ("#cd5530", "#e05f76"),
     ("#c03f45", "#ee7562"),
@@ -103,6 +104,11 @@ class Look:
 
     colour: str  # a key of THEMES
     marker: Points
+
+    @property
+    def text(self) -> str:
+        """The colour of words about these lines: a ramp's light end is too light for letters."""
+        return "quiet" if self.colour.startswith(_RAMPS) else self.colour
 
 
 def looks(figures: Iterable[Figure]) -> dict[str, Look]:

@@ -7,12 +7,12 @@ from typing import Any
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def set_ticks(axis: Any, values: Iterable[float], log: bool, n: int) -> None:
+def set_ticks(axis: Any, values: Iterable[float], n: int) -> None:
     """Give a matplotlib axis about `n` ticks with short labels; few numbers, all of them round."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     axis.set_minor_locator(NullLocator())
-    if not log:
+    if axis.get_scale() == "linear":
         axis.set_major_locator(MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]))
         return
     low, high = axis.get_view_interval()

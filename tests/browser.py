@@ -105,6 +105,18 @@ def look_at(page: Path, width: int, dark: bool = False) -> Seen:
     return Seen(console=console, **seen)
 
 
+def require_readable(page: Path, width: int, dark: bool = False) -> Seen:
+    """What a page looks like, after asserting that a person can read all of it."""
+    seen = look_at(page, width, dark)
+    assert seen.console == []
+    assert seen.scroll_width == seen.client_width == width
+    assert seen.too_wide == []
+    assert all(box["width"] > 0 and box["height"] > 0 for box in seen.figures)
+    assert seen.clipped == []
+    assert seen.smallest_text >= 9
+    return seen
+
+
 def _quoted(page: Path) -> str:
     """A page under the policy, as a string in a script."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'

@@ -115,7 +115,10 @@ def _errors(rng: np.random.Generator) -> Section:
         "Two panels of falling lines; the points lie on the lines.",
         [
             Panel(t, "hashes k", "mean squared error", lines, log_x=True, log_y=True)
-            for t in ("OF–AND", "UNITED–STATES")
+            for t in (
+                "OF–AND",
+                "UNITED–STATES, a pair whose name needs a second line",
+            )
         ],
     )
     table = Table(

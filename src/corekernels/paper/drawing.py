@@ -5,16 +5,26 @@ SVG of its own, so that a phone can stack what a wide screen shows side by side.
 """
 
 import io
-import math
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import ParameterError
 from .layout import Figure, Line, Mark, Panel
 from .palette import Look
+from .placing import (
+    SIZES,
+    Size,
+    apart,
+    finite,
+    margins,
+    mark_texts,
+    n_columns,
+    place,
+    title_lines,
+)
 from .svg import figure_file, legend, stand_in, tidy
-from .ticks import same_decimals, set_ticks
+from .ticks import set_ticks
 
 _STYLES: dict[str, Any] = {
     "solid": "solid",
@@ -25,48 +35,23 @@ _STYLES: dict[str, Any] = {
 _MOST_MARKERS = 12
 
 
-class _Size(NamedTuple):
-    """Pixels of a panel; the fewer in a row, the larger."""
-
-    width: float
-    height: float
-    font: float
-
-
-_SIZES = {
-    1: _Size(430, 295, 12.5),
-    2: _Size(400, 270, 12),
-    3: _Size(340, 240, 11),
-    4: _Size(290, 220, 11),
-}
-
-
-def n_columns(figure: Figure) -> int:
-    """How many panels stand in a row on a wide screen."""
-    n = len(figure.panels)
-    if figure.columns is not None:
-        if figure.columns not in _SIZES:
-            raise ParameterError(f"{figure.name}: columns {figure.columns}; give 1 to 4.")
-        return figure.columns
-    return 1 if n == 1 else 3 if n % 3 == 0 or n > 4 else 2
-
-
 def draw_panels(figure: Figure, looks: Mapping[str, Look]) -> list[str]:
     """Each panel of a figure as an inline `<svg>`, in colours that the page decides."""
+    if not figure.panels:
+        raise ParameterError(f"{figure.name}: a figure without panels; leave it out.")
     _require_matplotlib()
-    size = _SIZES[n_columns(figure)]
+    size = SIZES[n_columns(figure)]
     axes = [_draw(panel, looks, size) for panel in figure.panels]
     if figure.same_y:
         _share_y(axes)
     for panel, one in zip(figure.panels, axes, strict=True):
         set_ticks(one.xaxis, _xs(panel), 6)
         set_ticks(one.yaxis, _ys(panel), 5)
-    left = max((_tick_room(one, size) for one in axes), default=0.0)
-    right = max((_mark_room(panel, size) for panel in figure.panels), default=0.0)
+    around = margins(figure.panels, axes, size)
     drawn = []
     for i, (panel, one) in enumerate(zip(figure.panels, axes, strict=True)):
-        _place(one, size, left, right)
-        _label_marks(one, _finite(panel.marks), looks, size)
+        place(one, size, around)
+        _label_marks(one, finite(panel.marks), looks, size)
         title = f"{panel.title}: {panel.y_label} against {panel.x_label}".removeprefix(": ")
         label = figure.alt if len(axes) == 1 else title
         drawn.append(tidy(_svg_text(one.figure), f"{figure.name}-{i + 1}", title, label))
@@ -96,7 +81,7 @@ def _ys(panel: Panel) -> list[float]:
     return [y for line in panel.lines for y in line.y]
 
 
-def _draw(panel: Panel, looks: Mapping[str, Look], size: _Size) -> Any:
+def _draw(panel: Panel, looks: Mapping[str, Look], size: Size) -> Any:
     """Axes with everything but the labels of the marks, which need the final place."""
     import matplotlib
     from matplotlib.figure import Figure as Canvas
@@ -114,7 +99,7 @@ def _draw(panel: Panel, looks: Mapping[str, Look], size: _Size) -> Any:
             styles.setdefault(line.name, set()).add(line.style)
         for line in panel.lines:
             _draw_line(axes, line, looks[line.name], alone=len(styles[line.name]) == 1)
-        for mark in _finite(panel.marks):
+        for mark in finite(panel.marks):
             colour = stand_in(looks[mark.of].colour if mark.of is not None else "quiet")
             axes.axhline(mark.y, color=colour, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1.5)
         _set_style(axes, panel, size)
@@ -151,7 +136,7 @@ def _share_y(axes: Sequence[Any]) -> None:
         one.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def _set_style(axes: Any, panel: Panel, size: _Size) -> None:
+def _set_style(axes: Any, panel: Panel, size: Size) -> None:
     ink, quiet, rule, axis = (stand_in(name) for name in ("ink", "quiet", "rule", "axis"))
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(axis)
@@ -161,55 +146,21 @@ def _set_style(axes: Any, panel: Panel, size: _Size) -> None:
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", length=3.5)
     axes.set_xlabel(panel.x_label, color=quiet, fontsize=size.font, labelpad=4)
-    title, below = size.font + 1.5, size.font
+    title = "\n".join(title_lines(panel, size))
     for text, lift, look in (
-        (panel.title, below + 15, {"color": ink, "fontsize": title, "fontweight": "bold"}),
-        (panel.y_label, 10, {"color": quiet, "fontsize": below}),
+        (title, size.font + 15, {"color": ink, "fontsize": size.title, "fontweight": "bold"}),
+        (panel.y_label, 10, {"color": quiet, "fontsize": size.font}),
     ):
         # over the axes at the very left, where it is read first and needs no turned head
         axes.annotate(text, (0, 1), (0, lift), "axes fraction", "offset points", **look)
 
 
-def _tick_room(axes: Any, size: _Size) -> float:
-    """Pixels that the tick labels at the left may need; letters are at most 0.62 em wide."""
-    axis = axes.yaxis
-    low, high = sorted(axis.get_view_interval())
-    shown = [place for place in axis.get_majorticklocs() if low <= place <= high]
-    labels = axis.get_major_formatter().format_ticks(shown)
-    return 0.62 * size.font * max((len(label) for label in labels), default=1) + 6
-
-
-def _mark_room(panel: Panel, size: _Size) -> float:
-    longest = max((len(text) for text in _mark_texts(_finite(panel.marks))), default=0)
-    return 0.62 * size.font * longest + (8 if longest else 16)
-
-
-def _place(axes: Any, size: _Size, left: float, right: float) -> None:
-    """Fixed margins, the same for all panels of a figure, so that their axes line up."""
-    top, bottom = 2 * size.font + 25, 2 * size.font + 18
-    wide, high = size.width - left - right, size.height - top - bottom
-    axes.set_position(
-        (left / size.width, bottom / size.height, wide / size.width, high / size.height)
-    )
-    for text in axes.texts:
-        text.xyann = (-left, text.xyann[1])
-
-
-def _mark_texts(marks: Sequence[Mark]) -> list[str]:
-    return same_decimals(mark.y for mark in marks)
-
-
-def _finite(marks: Sequence[Mark]) -> list[Mark]:
-    """The marks that have a place; a value that is not known has none."""
-    return [mark for mark in marks if math.isfinite(mark.y)]
-
-
-def _label_marks(axes: Any, marks: Sequence[Mark], looks: Mapping[str, Look], size: _Size) -> None:
+def _label_marks(axes: Any, marks: Sequence[Mark], looks: Mapping[str, Look], size: Size) -> None:
     """The values of the marks, to the right of the axes, moved apart where they would overlap."""
     box = axes.get_window_extent()
     wanted = [float(axes.transData.transform((1, mark.y))[1]) - box.y0 for mark in marks]
-    heights = _apart(wanted, size.font + 0.5, box.height)
-    for mark, text, height in zip(marks, _mark_texts(marks), heights, strict=True):
+    heights = apart(wanted, size.font + 0.5, box.height)
+    for mark, text, height in zip(marks, mark_texts(marks), heights, strict=True):
         axes.annotate(
             text,
             (1, 0),
@@ -220,24 +171,6 @@ def _label_marks(axes: Any, marks: Sequence[Mark], looks: Mapping[str, Look], si
             color=stand_in(looks[mark.of].text if mark.of is not None else "quiet"),
             fontsize=size.font - 0.5,
         )
-
-
-def _apart(wanted: Sequence[float], gap: float, top: float) -> list[float]:
-    """Places at least `gap` from each other, near the wanted ones and, if they fit, below `top`."""
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    blocks: list[list[int]] = []
-
-    def start(block: list[int]) -> float:
-        middle = sum(wanted[i] for i in block) / len(block)
-        span = gap * (len(block) - 1)
-        return max(0.0, min(middle - span / 2, top - span))
-
-    for i in order:
-        blocks.append([i])
-        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + gap * len(blocks[-2]):
-            blocks[-2:] = [blocks[-2] + blocks[-1]]
-    places = {i: start(block) + gap * at for block in blocks for at, i in enumerate(block)}
-    return [places[i] for i in range(len(wanted))]
 
 
 def _svg_text(canvas: Any) -> str:

@@ -7,9 +7,10 @@ from importlib.resources import files
 from itertools import accumulate
 
 from ..io import atomic_write
-from .drawing import draw_panels, n_columns
+from .drawing import draw_panels
 from .layout import Figure, Report, Section, Table
 from .palette import THEMES, Look, looks
+from .placing import n_columns
 from .svg import FONTS, Key, legend, swatch
 from .wording import (
     cell_text,
@@ -19,6 +20,7 @@ from .wording import (
     require_names,
     require_shape,
     spans,
+    typeset,
 )
 
 _WIDE = 9  # columns: more are set smaller on paper
@@ -51,7 +53,7 @@ def html_page(report: Report) -> str:
 <body>
 <a class="skip" href="#results">Skip to the results</a>
 <header>
-<h1>{escape(report.title)}</h1>
+<h1>{_inline(report.title)}</h1>
 <div class="lead">
 {lead}
 </div>
@@ -80,7 +82,7 @@ def _style() -> str:
 
 def _contents(report: Report) -> str:
     items = "\n".join(
-        f'<li><a href="#{section.name}">{escape(section.title)}</a>{_took(section.seconds)}</li>'
+        f'<li><a href="#{section.name}">{_inline(section.title)}</a>{_took(section.seconds)}</li>'
         for section in report.sections
     )
     times = [section.seconds for section in report.sections if section.seconds is not None]
@@ -96,7 +98,7 @@ def _took(seconds: float | None) -> str:
 
 
 def _section(section: Section, look: Mapping[str, Look]) -> str:
-    parts = [f'<h2 id="{section.name}-title">{escape(section.title)}</h2>']
+    parts = [f'<h2 id="{section.name}-title">{_inline(section.title)}</h2>']
     if section.text:
         parts.append(f'<div class="text">\n{_paragraphs(section.text)}\n</div>')
     parts += [
@@ -220,6 +222,6 @@ def _paragraphs(texts: Iterable[str]) -> str:
 
 def _inline(text: str) -> str:
     return "".join(
-        f"<code>{escape(piece)}</code>" if is_code else escape(piece)
+        f"<code>{escape(piece)}</code>" if is_code else escape(typeset(piece))
         for is_code, piece in spans(text)
     )

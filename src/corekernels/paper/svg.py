@@ -11,6 +11,7 @@ from .palette import THEMES, Look
 FONTS = '-apple-system, "Segoe UI", Inter, Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif'
 _STAND_INS = {name: f"#a1b2{i:02x}" for i, name in enumerate(THEMES)}
 _DASHES = {"dashed": "5 3", "dotted": "1.5 2.5"}
+_PAGE = "#ffffff"  # of files, which stand on other people's pages
 _KEY_WIDTH, _KEY_HEIGHT = 30, 12
 
 
@@ -113,7 +114,7 @@ def figure_file(figure: Figure, panels: Sequence[str], columns: int, keys: Seque
     wide, high = max(w for w, _ in sizes), max(h for _, h in sizes)
     width = columns * wide + (columns - 1) * 18
     legend_text, top = _legend_rows(keys, width)
-    parts = [f'<rect x="-16" y="-16" width="100%" height="100%" fill="{THEMES["paper"][0]}"/>']
+    parts = [f'<rect x="-16" y="-16" width="100%" height="100%" fill="{_PAGE}"/>']
     parts.append(legend_text)
     for i, panel in enumerate(panels):
         x, y = (i % columns) * (wide + 18), top + (i // columns) * (high + 14)
@@ -131,6 +132,7 @@ def figure_file(figure: Figure, panels: Sequence[str], columns: int, keys: Seque
         + "\n</svg>\n"
     )
     text = text.replace("var(--sans)", FONTS.replace('"', "'"))
+    text = text.replace("var(--paper)", _PAGE)
     return re.sub(r"var\(--(\w+)\)", lambda m: THEMES[m[1]][0], text)
 
 

@@ -57,6 +57,15 @@ def spans(text: str) -> Iterator[tuple[bool, str]]:
             yield i % 2 == 1, piece
 
 
+def typeset(text: str) -> str:
+    """Prose with round apostrophes, and with the kernels' names kept on one line.
+
+    >>> typeset("the paper's CoRE 1")
+    'the paper’s CoRE\\xa01'
+    """
+    return re.sub(r"(?<=\bCoRE) (?=\d)", "\u00a0", re.sub(r"(?<=\w)'", "’", text))
+
+
 def cell_text(cell: str | None) -> str:
     """What a cell shows: a dash for nothing, and a real minus before a number."""
     if cell is None or not cell.strip():

@@ -253,6 +253,8 @@ def test_odd_panels_are_drawn():
         Panel("one point", "x", "y", [Line("a", [3.0], [2.0])]),
         Panel("one on log axes", "x", "y", [Line("a", [3.0], [2.0])], log_x=True, log_y=True),
         Panel("level", "x", "y", [Line("a", [1, 2], [5, 5], [5, 5], [5, 5])], [Mark("m", 5)]),
+        Panel("half a decade", "x", "y", [Line("a", [1, 2], [5, 6])], log_x=True, log_y=True),
+        Panel("tiny", "x", "y", [Line("a", [1, 2], [5e-9, 6e-9])], [Mark("m", 5e-9)]),
         Panel("gaps", "x", "y", [Line("a", [1, 2, 3], [1, nan, 3])], [Mark("m", nan)]),
         Panel("日本語 $x$", "x", "y", [Line("a", [1, 10], [1e-9, 2e6])], log_y=True),
         Panel("zero on a log axis", "x", "y", [Line("a", [1, 10], [0, 2])], log_y=True),
@@ -325,6 +327,7 @@ def test_markdown_signs_mean_nothing():
     assert text.splitlines()[0] == "# \\*a\\*"
     assert "\n\\# no heading\n" in text
     assert "\n1\\. no list\n" in text
+    assert "one \\` alone" in markdown_page(Report("", ["one ` alone"], []))
     assert "a \\| b `c \\| d` \\_e\\_ &amp;amp; \\<b\\>" in text
 
 

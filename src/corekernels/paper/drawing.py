@@ -123,7 +123,7 @@ def _draw_line(axes: Any, line: Line, look: Look, alone: bool) -> None:
         solid_capstyle="round",
         solid_joinstyle="round",
         marker=look.marker if marked else "none",
-        markersize=5 * max(abs(at) for corner in look.marker for at in corner),
+        markersize=5.6 * max(abs(at) for corner in look.marker for at in corner),
         markeredgecolor=stand_in("paper"),
         markeredgewidth=0.5,
         markevery=1 if line.style == "points" else -(-len(line.x) // _MOST_MARKERS) or 1,
@@ -131,9 +131,12 @@ def _draw_line(axes: Any, line: Line, look: Look, alone: bool) -> None:
 
 
 def _share_y(axes: Sequence[Any]) -> None:
-    limits = [one.get_ylim() for one in axes]
-    for one in axes:
-        one.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+    """One range of y for all axes that show something, those of each scale together."""
+    for scale in ("linear", "log"):
+        group = [one for one in axes if one.has_data() and one.get_yscale() == scale]
+        limits = [one.get_ylim() for one in group]
+        for one in group:
+            one.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _set_style(axes: Any, panel: Panel, size: Size) -> None:

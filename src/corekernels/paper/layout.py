@@ -1,4 +1,7 @@
-"""What a report is made of: sections of text, tables and figures, without any look."""
+"""What a report is made of: sections of text, tables and figures, without any look.
+
+Texts are plain; a part between backticks is shown as code.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,6 +49,8 @@ class Figure:
     caption: str
     alt: str  # what is to be seen, for those who cannot
     panels: Sequence[Panel]
+    columns: int | None = None  # panels in a row on a wide screen, 1 to 4; None: 2 or 3
+    same_y: bool = False  # one range of y for all panels
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Table:
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str | None]]
+    groups: Sequence[tuple[str, int]] = ()  # headings over runs of columns, as (heading, width)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from ..errors import FileError, ParameterError
 from ..io import atomic_write
 from . import baselines, exponential, figure3, figure4, schemes, search, tables
 from .layout import Report, Section
-from .markdown import write_markdown
-from .page import write_page
 from .stages import Record, Records, Setting, Stage
+from .writing import write_report
 
 STAGES: dict[str, Stage] = {
     stage.name: stage
@@ -45,7 +44,6 @@ class Reproduction:
 
     records: Records
     report: Path
-    markdown: Path
     seconds: float
     missing: list[str]
 
@@ -96,13 +94,10 @@ def reproduce(
             _measured(stage, item, setting, target / "results")
     records = read_records(target / "results")
     report = make_report(records, scale)
-    write_page(report, target / "report.html")
-    write_markdown(report, target / "report.md")
+    write_report(report, target)
     missing = [item for stage in chosen for item in records.missing(stage.name)]
     seconds = time.perf_counter() - start
-    return Reproduction(
-        records, target / "report.html", target / "report.md", seconds, sorted(set(missing))
-    )
+    return Reproduction(records, target / "report.html", seconds, sorted(set(missing)))
 
 
 def read_records(folder: Path) -> Records:

@@ -1,0 +1,152 @@
+"""What a headless Chromium sees of a page: sizes, colours, and what it complains of.
+
+The page is shown under a policy that forbids scripts and all fetching, so that either is a
+complaint on the console.
+"""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+# a frame of the wanted width, as windows have a least width
+WRAPPER = """<!DOCTYPE html>
+<meta charset="utf-8">
+<pre id="seen"></pre>
+<iframe id="frame" style="border:0;width:%(width)dpx;height:900px"></iframe>
+<script>
+frame.onload = () => {
+  const page = frame.contentDocument, root = page.documentElement;
+  const view = frame.contentWindow;
+  const inScroller = (node) => {
+    for (; node; node = node.parentElement)
+      if (["auto", "scroll"].includes(view.getComputedStyle(node).overflowX)) return true;
+    return false;
+  };
+  const box = (node) => {
+    const r = node.getBoundingClientRect();
+    return {name: node.id || node.tagName, width: r.width, height: r.height};
+  };
+  const texts = [...page.querySelectorAll("figure svg[role=img]")].flatMap((svg) => {
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    return [...svg.querySelectorAll("text")].map(
+      (text) => scale * parseFloat(view.getComputedStyle(text).fontSize));
+  });
+  const clipped = [...page.querySelectorAll("figure svg[role=img]")].flatMap((svg) => {
+    const out = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")].filter((text) => {
+      const r = text.getBoundingClientRect();
+      return r.left < out.left - 1 || r.right > out.right + 1 || r.top < out.top - 1
+        || r.bottom > out.bottom + 1;
+    }).map((text) => text.textContent);
+  });
+  seen.textContent = JSON.stringify({
+    scroll_width: root.scrollWidth,
+    client_width: root.clientWidth,
+    too_wide: [...page.body.querySelectorAll("*")]
+      .filter((n) => n.getBoundingClientRect().right > root.clientWidth + 0.5 && !inScroller(n))
+      .map((n) => n.tagName + "." + (n.getAttribute("class") || "")),
+    figures: [...page.querySelectorAll("figure, figure svg")].map(box),
+    background: view.getComputedStyle(page.body).backgroundColor,
+    smallest_text: Math.min(...texts),
+    clipped: clipped,
+  });
+};
+frame.srcdoc = %(page)s;
+</script>
+"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A page as it stands in a window of some width."""
+
+    scroll_width: int
+    client_width: int
+    too_wide: list[str]  # elements that reach over the right edge, outside of scrolling boxes
+    figures: list[dict[str, float]]  # boxes of figures and of what is drawn in them
+    background: str
+    smallest_text: float  # pixels, in the figures; infinite where there is none
+    clipped: list[str]  # texts that reach out of their figure
+    console: list[str]
+
+
+def find_browser() -> str | None:
+    """The path of a Chromium, or None."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+def look_at(page: Path, width: int, dark: bool = False) -> Seen:
+    """Open a page in a window of this width, in the light or the dark theme."""
+    with tempfile.TemporaryDirectory() as folder:
+        wrapper = Path(folder) / "wrapper.html"
+        wrapper.write_text(WRAPPER % {"page": _quoted(page), "width": width}, encoding="utf-8")
+        ended = _run(
+            folder,
+            "--dump-dom",
+            "--virtual-time-budget=5000",
+            "--enable-logging=stderr",
+            f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+            wrapper.as_uri(),
+        )
+    found = re.search(r'<pre id="seen">(\{.*?\})</pre>', ended.stdout, re.DOTALL)
+    assert found, f"no measurements came back:\n{ended.stderr[-2000:]}"
+    console = [line for line in ended.stderr.splitlines() if "CONSOLE" in line]
+    seen = json.loads(html.unescape(found[1]))
+    seen["smallest_text"] = seen["smallest_text"] or float("inf")  # JSON has no infinity
+    return Seen(console=console, **seen)
+
+
+def require_readable(page: Path, width: int, dark: bool = False) -> Seen:
+    """What a page looks like, after asserting that a person can read all of it."""
+    seen = look_at(page, width, dark)
+    assert seen.console == []
+    assert seen.scroll_width == seen.client_width == width
+    assert seen.too_wide == []
+    assert all(box["width"] > 0 and box["height"] > 0 for box in seen.figures)
+    assert seen.clipped == []
+    assert seen.smallest_text >= 9
+    return seen
+
+
+def _quoted(page: Path) -> str:
+    """A page under the policy, as a string in a script."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    text = page.read_text(encoding="utf-8")
+    head = re.search(r"<head>|<!DOCTYPE html>", text)
+    at = head.end() if head else 0
+    return json.dumps(text[:at] + policy + text[at:]).replace("</", "<\\/")
+
+
+def print_to_pdf(page: Path, target: Path) -> None:
+    """Print a page."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(folder, "--no-pdf-header-footer", f"--print-to-pdf={target}", page.resolve().as_uri())
+
+
+def _run(profile: str, *options: str) -> subprocess.CompletedProcess[str]:
+    browser = find_browser()
+    assert browser is not None
+    settings = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={profile}/profile",
+    )
+    return subprocess.run(
+        [browser, *settings, f"--user-data-dir={profile}/profile", *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env={**os.environ, "HOME": profile},
+    )

@@ -39,7 +39,7 @@ def draw_panels(figure: Figure, looks: Mapping[str, Look]) -> list[str]:
     """Each panel of a figure as an inline `<svg>`, in colours that the page decides."""
     if not figure.panels:
         raise ParameterError(f"{figure.name}: a figure without panels; leave it out.")
-    _require_matplotlib()
+    require_matplotlib()
     size = SIZES[n_columns(figure)]
     axes = [_draw(panel, looks, size) for panel in figure.panels]
     if figure.same_y:
@@ -64,7 +64,8 @@ def draw_file(figure: Figure, looks: Mapping[str, Look]) -> str:
     return figure_file(figure, draw_panels(figure, looks), n_columns(figure), keys)
 
 
-def _require_matplotlib() -> None:
+def require_matplotlib() -> None:
+    """Raise unless figures can be drawn."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:

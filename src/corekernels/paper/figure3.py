@@ -37,7 +37,7 @@ def _items(setting: Setting) -> Sequence[str]:
 def measure(pair: str, setting: Setting) -> Record:
     """Mean square errors for each k, with the theorems' variance and its sampling error."""
     rows, results = _rows(pair, setting)
-    n_slots = 1_000_000 if setting.full else 200_000
+    n_slots = 1_000_000 if setting.full else 100_000
     for kind, X in zip(KINDS, (rows, binarised(rows)), strict=True):
         for title, kernel in KERNELS.items():
             products = slot_products(X, kernel, n_slots, setting)
@@ -54,7 +54,8 @@ def slot_products(X: Any, kernel: str, n_slots: int, setting: Setting) -> Array:
             random_state=setting.seed + first,
         )  # fmt: skip
         S = hasher.fit(X).sketch(X)
-        parts.append((S.codes[0] == S.codes[1]) * S.weights[0].astype(np.float64) * S.weights[1])
+        weights = np.asarray(S.weights, dtype=np.float64)
+        parts.append((S.codes[0] == S.codes[1]) * weights[0] * weights[1])
     return np.concatenate(parts)
 
 

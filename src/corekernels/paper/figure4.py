@@ -1,6 +1,9 @@
 """Figure 4: hashed rows and a linear SVM, for each kernel, k, b and C, beside the exact kernel."""
 
+import warnings
 from collections.abc import Sequence
+
+from sklearn.exceptions import ConvergenceWarning
 
 import corekernels as ck
 
@@ -13,6 +16,8 @@ HASHES = (64, 128, 256, 512, 1024, 2048, 4096)
 QUICK_HASHES = (16, 64, 256, 1024)
 BITS = (1, 2, 4, 8)
 MOST_C = 100.0  # accuracies have long settled; the paper's curves are flat there
+GAP = 1e-2  # of the objective, at which accuracies are read
+MOST_SWEEPS = 300
 
 
 def _data(setting: Setting) -> str:
@@ -33,14 +38,18 @@ def measure(item: str, setting: Setting) -> Record:
         kernel, int(k), n_bits=max(BITS), random_state=setting.seed, n_jobs=setting.n_jobs
     ).fit(data.X_train)
     S_train, S_test = hasher.sketch(data.X_train), hasher.sketch(data.X_test)
-    model = ck.linear.HashedLinearClassifier(random_state=setting.seed, n_jobs=setting.n_jobs)
+    model = ck.linear.HashedLinearClassifier(
+        tol=GAP, max_iter=MOST_SWEEPS, random_state=setting.seed, n_jobs=setting.n_jobs
+    )
     results: Record = {"data": provenance(data), "name": name, "kernel": kernel, "k": int(k)}
     results["Cs"] = [C for C in setting.Cs if C <= MOST_C]
     for b in BITS:
-        path = ck.linear.c_path(
-            S_train.narrow(b), data.y_train, results["Cs"], model=model,
-            validation=(S_test.narrow(b), data.y_test), progress=False,
-        )  # fmt: skip
+        with warnings.catch_warnings():  # few bits and a large C end at the last sweep
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            path = ck.linear.c_path(
+                S_train.narrow(b), data.y_train, results["Cs"], model=model, path_tol=GAP,
+                validation=(S_test.narrow(b), data.y_test), progress=False,
+            )  # fmt: skip
         results[f"b = {b}"] = [percent(share) for share in path.mean]
     return results
 
@@ -54,7 +63,8 @@ def draw(records: Records) -> Section:
         title="Figure 4: the kernels hashed, learned by a linear SVM",
         text=(
             f"{title_of(name)}: k codes of b bits and k weights a row take the place of the "
-            "kernel matrix; the learner is linear. The dotted curve is the exact kernel's, from "
+            "kernel matrix; the learner is linear (read at a duality gap of 1 % or after "
+            f"{MOST_SWEEPS} sweeps). The dotted curve is the exact kernel's, from "
             "Figure 2. The paper gives this figure without a table; its text says that hashed "
             "CoRE passes 86 %, hashed resemblance reaches about 80 %, and a linear SVM 48 %.",
         ),

@@ -62,6 +62,12 @@ class Table:
     rows: Sequence[Sequence[str | None]]
     groups: Sequence[tuple[str, int]] = ()  # headings over runs of columns, as (heading, width)
 
+    def headings(self) -> list[str]:
+        """One heading a column, with its group's before it: for where there is only one line."""
+        groups = [heading for heading, width in self.groups for _ in range(width)]
+        groups += [""] * (len(self.columns) - len(groups))
+        return [f"{group} {name}".strip() for group, name in zip(groups, self.columns, strict=True)]
+
 
 @dataclass(frozen=True)
 class Section:

@@ -14,10 +14,11 @@ from tqdm import tqdm
 
 import corekernels as ck
 
-from ..errors import FileError, ParameterError
+from ..errors import FileError, MissingExtra, ParameterError
 from ..io import atomic_write
-from . import baselines, exponential, figure3, figure4, schemes, search, tables
-from .layout import Report, Section
+from . import baselines, exponential, figure3, figure4, schemes, search, tables, usps
+from .drawing import require_matplotlib
+from .layout import Report, Section, Table
 from .stages import Record, Records, Setting, Stage
 from .writing import write_report
 
@@ -26,6 +27,7 @@ STAGES: dict[str, Stage] = {
     for stage in (
         tables.LINEAR_STAGE,
         tables.KERNEL_STAGE,
+        usps.STAGE,
         figure3.STAGE,
         figure4.STAGE,
         exponential.STAGE,
@@ -40,12 +42,38 @@ SCALES = ("quick", "full")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a run left behind."""
+    """What a run left behind.
 
-    records: Records
+    Attributes
+    ----------
+    report : Path
+        The page; its Markdown twin, figures and results lie beside it.
+    records : Records
+        What was measured, by stage and item.
+    missing : list of str
+        Data sets that could not be had.
+    seconds : float
+    """
+
     report: Path
-    seconds: float
+    records: Records
     missing: list[str]
+    seconds: float
+
+    def results(self) -> dict[str, dict[str, Record]]:
+        """The numbers, by stage and item; the same for the same seed."""
+        return {
+            stage: {
+                item: record["results"] for item, record in items.items() if "results" in record
+            }
+            for stage, items in self.records.items()
+        }
+
+    def tables(self) -> list[Table]:
+        """All tables of the report."""
+        return [
+            table for name in self.records for table in STAGES[name].section(self.records).tables
+        ]
 
 
 def reproduce(
@@ -63,7 +91,7 @@ def reproduce(
     Parameters
     ----------
     what : names of stages
-        Any of table1, table2 (with figure1, figure2), figure3, figure4, exponential, schemes,
+        Any of table1, table2 (with figure1, figure2), usps, figure3, figure4, exponential, schemes,
         search, baselines; all if empty.
     out : path
         Folder for `results/*.json`, figures, `report.html` and `report.md`. Items measured
@@ -80,14 +108,17 @@ def reproduce(
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
     """
+    require_matplotlib()  # before the work, not after it
     chosen = _chosen(what)
     if scale not in SCALES:
         raise ParameterError(f"scale: got {scale!r}; choose one of {', '.join(SCALES)}.")
     setting = Setting(scale, seed, None if folder is None else Path(folder), n_jobs)
     target = Path(out)
-    (target / "results").mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     items = [(stage, item) for stage in chosen for item in stage.items(setting)]
+    if not items:
+        raise ParameterError(f"what: nothing to do at scale {scale!r}; use scale 'full'.")
+    _make_folder(target / "results")
     with tqdm(items, disable=None if progress is None else not progress, unit="item") as bar:
         for stage, item in bar:
             bar.set_description(f"{stage.name} {item}")
@@ -97,7 +128,7 @@ def reproduce(
     write_report(report, target)
     missing = [item for stage in chosen for item in records.missing(stage.name)]
     seconds = time.perf_counter() - start
-    return Reproduction(records, target / "report.html", seconds, sorted(set(missing)))
+    return Reproduction(target / "report.html", records, sorted(set(missing)), seconds)
 
 
 def read_records(folder: Path) -> Records:
@@ -149,7 +180,10 @@ def _measured(stage: Stage, item: str, setting: Setting, folder: Path) -> None:
     record: Record = {**identity, "versions": versions, "machine": _machine()}
     try:
         results = stage.measure(item, setting)
-    except FileError as error:  # no such data here: said in the report, tried again next time
+    except (
+        FileError,
+        MissingExtra,
+    ) as error:  # no such data here: said in the report, tried again next time
         record["missing"] = str(error)
     else:
         record["timings"] = {**results.pop("timings", {}), "all": time.perf_counter() - start}
@@ -172,6 +206,15 @@ def _section(stage: Stage, records: Records, scale: str) -> Section:
     )
     command = f"corekernels reproduce {stage.name} --scale {scale}"
     return replace(stage.section(records), seconds=seconds, command=command)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"{folder}: cannot be made ({error.strerror}); choose another out."
+        ) from error
 
 
 def _slug(item: str) -> str:

@@ -19,8 +19,8 @@ from .published import title_of
 Record = dict[str, Any]
 T = TypeVar("T")
 
-FULL_CS = tuple(float(C) for C in np.logspace(-2, 3, 11))
-QUICK_CS = (0.1, 1.0, 10.0, 100.0)
+_FULL_CS = tuple(float(f"{C:.3g}") for C in np.logspace(-2, 3, 11))
+_QUICK_CS = (0.1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Setting:
     @property
     def Cs(self) -> tuple[float, ...]:
         """The values of C that are swept."""
-        return FULL_CS if self.full else QUICK_CS
+        return _FULL_CS if self.full else _QUICK_CS
 
     def load(self, name: str) -> datasets.Dataset:
         """A data set; the last one is kept, since neighbouring items share it."""

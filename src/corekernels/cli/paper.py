@@ -1,0 +1,56 @@
+"""The command that reruns the paper's experiments: reproduce."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import frame
+from .frame import command
+
+
+@command("corekernels reproduce table1 table2 --out reproduction")
+def reproduce(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHAT]...",
+            help="table1, table2, usps, figure3, figure4, exponential, schemes, search, baselines; "
+            "all unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="quick: digits, a minute; full: the paper's data, up to 90 minutes.")
+    ] = "quick",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the data sets; COREKERNELS_DATA or downloads unless given."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder of the report; what is measured there is not run again.")
+    ] = Path("reproduction"),
+    seed: Annotated[int, typer.Option(help="Seed of everything drawn.")] = 0,
+    n_jobs: frame.Jobs = None,
+    as_json: frame.AsJson = False,
+    quiet: frame.Quiet = False,
+) -> None:
+    """Rerun the paper's experiments and write a page with ours beside theirs."""
+    from .. import paper  # scikit-learn's ensembles and more: half a second others do without
+
+    done = paper.reproduce(
+        what or (), scale=scale, folder=data, out=out, seed=seed, n_jobs=n_jobs,
+        progress=False if quiet else None,
+    )  # fmt: skip
+    summary = {"report": done.report, "seconds": done.seconds, "missing": done.missing}
+    if as_json:
+        frame.show({**summary, "results": done.results()}, True)
+    elif not quiet:
+        for table in done.tables():
+            print(table.caption)
+            frame.show_table(
+                table.headings(), [[cell or "-" for cell in row] for row in table.rows]
+            )
+            print()
+        summary["missing"] = ", ".join(done.missing) or "nothing"
+        frame.show(summary, False)

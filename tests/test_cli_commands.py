@@ -17,7 +17,7 @@ from corekernels.cli import app
 
 COMMANDS = [
     "info", "hash", "convert", "kernel", "estimate", "plan", "train", "predict", "evaluate",
-    "path", "advise", "version",
+    "path", "advise", "reproduce", "version",
 ]  # fmt: skip
 
 

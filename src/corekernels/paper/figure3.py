@@ -152,8 +152,8 @@ def _lines(title: str, found: Record) -> list[Line]:
     theorem, error = np.array(found["variance"]), np.array(found["error"])
     low, high = theorem - BAND * error, theorem + BAND * error
     return [
+        Line(title, found["k"], found["variance"], low.tolist(), high.tolist(), style="dashed"),
         Line(title, found["k"], found["mse"], style="points"),
-        Line(f"{title}, theorem", found["k"], found["variance"], low.tolist(), high.tolist()),
     ]
 
 

@@ -201,11 +201,16 @@ def _is_done(path: Path, identity: dict[str, Any]) -> bool:
 
 
 def _section(stage: Stage, records: Records, scale: str) -> Section:
-    seconds = sum(
-        record["timings"]["all"] for record in records[stage.name].values() if "timings" in record
+    """A stage's section, without what nothing was measured for."""
+    measured = [record for record in records[stage.name].values() if "timings" in record]
+    section = stage.section(records)
+    return replace(
+        section,
+        tables=[table for table in section.tables if table.rows],
+        figures=[figure for figure in section.figures if any(p.lines for p in figure.panels)],
+        seconds=sum(record["timings"]["all"] for record in measured),
+        command=f"corekernels reproduce {stage.name} --scale {scale}",
     )
-    command = f"corekernels reproduce {stage.name} --scale {scale}"
-    return replace(stage.section(records), seconds=seconds, command=command)
 
 
 def _make_folder(folder: Path) -> None:

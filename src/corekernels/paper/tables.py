@@ -127,7 +127,7 @@ def best(results: Record | None, kind: str) -> float | None:
 
 def _table(caption: str, stage: str, kinds: Sequence[str], records: Records) -> Table:
     if not any(name in DATA_SETS for name in records.get(stage, {})):
-        return _plain_table(caption, records)
+        return _plain_table(caption, kinds if stage == "table1" else KERNELS, records)
     columns = ["data set", "train", "test", *("paper", "ours", "difference") * len(kinds)]
     rows = []
     for name in records[stage]:
@@ -142,13 +142,13 @@ def _table(caption: str, stage: str, kinds: Sequence[str], records: Records) -> 
     return Table(caption, columns, rows, (("", 3), *((kind, 3) for kind in kinds)))
 
 
-def _plain_table(caption: str, records: Records) -> Table:
-    """Five accuracies side by side, where the paper has none to compare with."""
+def _plain_table(caption: str, kinds: Sequence[str], records: Records) -> Table:
+    """Accuracies side by side, where the paper has none to compare with."""
     rows = []
     for name in records.results("table1") | records.results("table2"):
         found = records.results("table1").get(name, {}) | records.results("table2").get(name, {})
-        rows.append([title_of(name), *(one_decimal(best(found, kind)) for kind in KERNELS)])
-    return Table(caption, ["data set", *KERNELS], rows)
+        rows.append([title_of(name), *(one_decimal(best(found, kind)) for kind in kinds)])
+    return Table(caption, ["data set", *kinds], rows)
 
 
 def _figure(name: str, caption: str, stage: str, kinds: Sequence[str], records: Records) -> Figure:
@@ -170,10 +170,9 @@ def _figure(name: str, caption: str, stage: str, kinds: Sequence[str], records: 
         + ", ".join(f"{kind} {best(results, kind):.1f} %" for kind in kinds)
         for item, results in records.results(stage).items()
     )
-    return Figure(
-        name, f"{caption}: test accuracy against C; the paper's best values as lines across.",
-        f"Accuracy against C. {alt}.", panels,
-    )  # fmt: skip
+    marked = "; the paper's best values as lines across" if any(p.marks for p in panels) else ""
+    caption = f"{caption}: test accuracy against C{marked}."
+    return Figure(name, caption, f"Accuracy against C. {alt}.", panels)
 
 
 def _with_middles(Cs: Sequence[float]) -> list[float]:

@@ -5,8 +5,8 @@ LOOP_TESTS := tests/test_loops.py tests/test_descent_loops.py tests/test_neighbo
 
 .PHONY: demo test test-all lint bench clean
 
-demo: .venv/core
-	$(BIN)/python examples/demo.py
+demo: .venv/report
+	$(BIN)/corekernels reproduce --scale quick --out reproduction
 
 test: lint
 	$(BIN)/pytest -q -n auto $(COVERAGE)
@@ -32,8 +32,8 @@ bench: .venv/bench
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/core .venv/test .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --editable ".$(subst [core],,[$*])"
+.venv/report .venv/test .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
 clean:

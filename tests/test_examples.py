@@ -1,4 +1,4 @@
-"""The examples run as they are; `make demo` runs the other one."""
+"""The examples run as they are."""
 
 import os
 import subprocess

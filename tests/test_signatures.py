@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import subprocess
@@ -213,3 +214,19 @@ def test_a_failed_save_leaves_the_old_file(saved):
 
 def test_repr_says_what_it_is():
     assert repr(hashed()).startswith("Signatures(40 rows, 5,120 bytes, Recipe(kernel='core1'")
+
+
+@pytest.mark.parametrize("kernel", ["core1", "core2"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_damaged_weight_is_not_learned_from_or_estimated_with(kernel, wrong):
+    X = np.random.default_rng(0).random((6, 5))
+    S = ck.CoREHasher(kernel, 16, random_state=0).fit(X).sketch(X)
+    weights = S.weights.copy()
+    weights[3, 7] = wrong
+    damaged = dataclasses.replace(S, weights=weights)
+    with pytest.raises(DataError, match="a weight is not finite"):
+        damaged.estimate()
+    with pytest.raises(DataError, match="a weight is not finite"):
+        damaged.estimate_pairs([3], [3])
+    with pytest.raises(DataError, match="row 3 holds a weight that is not finite"):
+        ck.linear.HashedLinearClassifier().fit(damaged, [0, 1, 0, 1, 0, 1])

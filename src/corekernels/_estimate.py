@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ._loops.estimates import count_matches, sum_matches
 from ._threads import row_blocks, run_blocks
 from ._validation import read_only
+from .errors import DataError
 from .recipe import Recipe
 from .theory import aliasing
 
@@ -74,6 +75,7 @@ def matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
         out[slice(*block)] = np.where(present, value, 0)
 
     run_blocks(work, row_blocks(0, n, max(1, _BLOCK_PAIRS // max(1, m))), n_jobs)
+    _require_finite(out)
     return out
 
 
@@ -92,7 +94,14 @@ def pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> tuple[Arr
         present = (mine["lengths"] > 0) & (theirs["lengths"] > 0)
         estimates[start:stop] = np.where(present, mean, 0)
         errors[start:stop] = np.where(present, np.sqrt(scatter + np.square(c.unit / k)), 0)
+    _require_finite(estimates)
     return estimates, errors
+
+
+def _require_finite(estimates: Array) -> None:
+    """Hashed rows are finite; a file may have been damaged since."""
+    if not np.isfinite(estimates).all():
+        raise DataError("signatures: a weight is not finite; the file is damaged, hash it again.")
 
 
 def _slots(mine: Arrays, theirs: Arrays, c: Coefficients) -> Any:

@@ -49,7 +49,10 @@ def row_scales(weights, lengths, n_hashes, out):
                     squares += partial[lane]
             for j in range(whole, n_hashes):
                 squares += np.float64(weights[i, j]) * np.float64(weights[i, j])
-        out[i] = 1 / np.sqrt(squares) if lengths[i] > 0 and squares > 0 else 0.0
+        if not squares < np.inf:
+            out[i] = np.nan  # the caller says which row
+        else:
+            out[i] = 1 / np.sqrt(squares) if lengths[i] > 0 and squares > 0 else 0.0
 
 
 @njit(nogil=True, cache=True)

@@ -76,6 +76,9 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
         row_scales(some, lengths[rows], codes.shape[1], scales[rows])
 
     run_blocks(work, row_blocks(0, len(codes), _ROWS_PER_TASK), n_jobs)
+    if not np.isfinite(scales).all():
+        row = int(np.flatnonzero(~np.isfinite(scales))[0])
+        raise DataError(f"S: row {row} holds a weight that is not finite; hash it again.")
     return Packed(codes, weights, read_only(scales), lengths, 1 << S.recipe.n_bits)
 
 

@@ -1,0 +1,126 @@
+"""Hashing a file beside parsing it: `corekernels hash` against scikit-learn's reader alone.
+
+    python benchmarks/files.py             # a generated file of 200,000 rows: a few minutes
+    python benchmarks/files.py --rows N
+
+Prints ratios and writes them, with versions and seeds, to benchmarks/results/files.json.
+The file is text-like: 75 nonzeros a row on average over 47,236 columns, as in RCV1.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import measure
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from corekernels import io, streaming
+
+RESULTS = Path(__file__).parent / "results" / "files.json"
+N_COLUMNS = 47_236
+CHUNK_ROWS = 20_000
+RECIPE = {"kernel": "core1", "n_hashes": 256, "n_bits": 8, "seed": 0}
+
+PEAK = """
+import sys
+from corekernels import streaming
+reader = streaming.open_source(sys.argv[1], n_columns=int(sys.argv[3]))
+recipe = streaming.recipe_for(reader, kernel="core1", n_hashes=256, n_bits=8, seed=0)
+streaming.hash_to_file(reader, sys.argv[2], recipe)
+with open("/proc/self/status") as file:
+    print(next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1e3)
+"""
+
+
+def write_rows(path: Path, n_rows: int) -> None:
+    """Rows of a Zipf-like vocabulary with weights of six digits, as TF-IDF files have them."""
+    rng = np.random.default_rng(0)
+    with io.RowWriter(path) as writer:
+        for first in range(0, n_rows, CHUNK_ROWS):
+            n = min(CHUNK_ROWS, n_rows - first)
+            lengths = rng.poisson(75, n)
+            columns = (N_COLUMNS * rng.random(lengths.sum()) ** 3).astype(np.int32)
+            values = np.round(rng.random(len(columns)), 6) + 1e-6
+            indptr = np.concatenate([[0], np.cumsum(lengths)])
+            X = sparse.csr_array((values, columns, indptr), shape=(n, N_COLUMNS))
+            X.sum_duplicates()
+            writer.write(X, rng.integers(0, 2, n))
+
+
+def hash_file(source: Path, target: Path, kernel: str) -> None:
+    """What `corekernels hash` does, without the start of a process."""
+    reader = streaming.open_source(source, n_columns=N_COLUMNS)
+    recipe = streaming.recipe_for(reader, **{**RECIPE, "kernel": kernel})
+    streaming.hash_to_file(reader, target, recipe)
+
+
+def read_batches(source: Path) -> None:
+    """Our reader alone, batch by batch."""
+    for _ in streaming.open_source(source, n_columns=N_COLUMNS):
+        pass
+
+
+def peak_megabytes(source: Path, target: Path) -> float:
+    """Most memory a process that hashes the file ever held, imports included."""
+    command = [sys.executable, "-c", PEAK, source, target, str(N_COLUMNS)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "rows.svm", Path(folder) / "rows.safetensors"
+        write_rows(source, options.rows)
+        times = measure.interleaved(
+            {
+                "load_svmlight_file": lambda: load_svmlight_file(
+                    str(source), n_features=N_COLUMNS, zero_based=False
+                ),
+                "our reader, in batches": lambda: read_batches(source),
+                **{
+                    f"hash {kernel}": lambda kernel=kernel: hash_file(source, target, kernel)
+                    for kernel in ("resemblance", "core1", "core2")
+                },
+            },
+            options.repeats,
+        )
+        megabytes = source.stat().st_size / 1e6
+        peaks = {"all rows": peak_megabytes(source, target)}
+        write_rows(source, options.rows // 4)
+        peaks["a quarter of them"] = peak_megabytes(source, target)
+    alone, read = times["load_svmlight_file"]["best"], times["our reader, in batches"]["best"]
+    found = {
+        "rows": options.rows,
+        "file_megabytes": round(megabytes, 1),
+        "recipe": RECIPE,
+        "seconds": times,
+        "over_load_svmlight_file": {
+            name: round(all_["best"] / alone, 3) for name, all_ in times.items()
+        },
+        "share_spent_parsing": {
+            name: round(read / all_["best"], 3)
+            for name, all_ in times.items()
+            if name.startswith("hash")
+        },
+        "rows_per_second": {
+            name: round(options.rows / all_["best"]) for name, all_ in times.items()
+        },
+        "peak_megabytes": peaks,
+        "machine": measure.machine(),
+    }
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    for name, ratio in found["over_load_svmlight_file"].items():
+        print(f"{name:<24}{times[name]['best']:8.2f} s {ratio:6.2f} x load_svmlight_file")
+    print("peak megabytes:", peaks)
+
+
+if __name__ == "__main__":
+    main()

@@ -55,6 +55,7 @@ def matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
     out = np.empty((n, m), np.float32)
     others = {name: read_only(array) for name, array in T.items()}
 
+    @np.errstate(invalid="ignore")
     def work(block: tuple[int, int]) -> None:
         mine = {name: read_only(array[slice(*block)]) for name, array in S.items()}
         c = _coefficients(recipe, _lifted(mine, 1), _lifted(others, 0))
@@ -79,6 +80,7 @@ def matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
     return out
 
 
+@np.errstate(invalid="ignore")
 def pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> tuple[Array, Array]:
     """Estimates and standard errors of row i[p] of S with row j[p] of T."""
     i, j = np.broadcast_arrays(i, j)

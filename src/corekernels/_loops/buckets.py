@@ -85,27 +85,35 @@ def gather_colliding(numbers, lengths, heads, rows, counts, touched, out):
 
 
 @njit(nogil=True, cache=True)
-def gather_all(first, numbers, lengths, heads, rows, seen, ends, out):
-    """For rows first, first + 1, ... the later rows they share a bucket with, each once.
-
-    Those of row first + i are out[ends[i]:ends[i + 1]]. Gives the room needed: where `out`
-    is too small, its contents are of no use.
-    """
-    n = 0
-    seen[:] = 0
-    for i in range(numbers.shape[0]):
-        mine = first + i
-        for t in range(heads.shape[0] if lengths[mine] else 0):
-            b = np.int64(numbers[i, t])
-            bucket = rows[t, heads[t, b] : heads[t, b + 1]]
-            for p in range(bucket.shape[0] - 1, -1, -1):  # rows ascend within a bucket
-                row = bucket[p]
-                if row <= mine:
-                    break
-                if seen[row] <= i:
-                    seen[row] = i + 1
-                    if n < out.shape[0]:
-                        out[n] = row
-                    n += 1
-        ends[i + 1] = n
+def count_pairs(keys):
+    """Number of pairs of equal keys; keys ascend."""
+    n, start = 0, 0
+    for i in range(1, keys.shape[0] + 1):
+        if i == keys.shape[0] or keys[i] != keys[start]:
+            n += (i - start) * (i - start - 1) // 2
+            start = i
     return n
+
+
+@njit(nogil=True, cache=True)
+def write_pairs(keys, rows, n_rows, out):
+    """Pairs of rows of equal keys, as (later row) n_rows + (earlier row); keys ascend."""
+    n, start = 0, 0
+    for i in range(1, keys.shape[0]):
+        if keys[i] != keys[start]:
+            start = i
+        for j in range(start, i):
+            out[n] = max(rows[i], rows[j]) * n_rows + min(rows[i], rows[j])
+            n += 1
+
+
+@njit(nogil=True, cache=True)
+def row_digests(indptr, indices, values, out):
+    """128 bits of each row, equal for equal rows; `values` are the bits of the values."""
+    for row in range(indptr.shape[0] - 1):
+        low, high = np.uint64(0), np.uint64(1)
+        for p in range(indptr[row], indptr[row + 1]):
+            column, value = np.uint64(indices[p]), np.uint64(values[p])
+            low = step(step(low ^ column, 0) ^ value, 1)
+            high = step(step(high ^ column, 2) ^ value, 3)
+        out[row, 0], out[row, 1] = low, high

@@ -95,15 +95,26 @@ def test_tables():
     assert all(row in mine for row, mine in enumerate(out) if row != 4)
     assert (out[4] == -1).all()
     assert not counts.any()
+    ends, met = np.zeros(21, np.int64), np.empty(400, np.int32)
+    needed = buckets.gather_all(0, numbers, lengths, heads, rows, np.zeros(20, np.int64), ends, met)
+    assert needed == ends[-1]
+    assert 1 in met[: ends[1]]
+    assert (met[ends[2] : ends[3]] > 2).all()
+    assert len(set(met[: ends[1]])) == ends[1]
 
 
 def test_pairs_of_equal_keys():
-    keys, rows = np.array([3, 5, 5, 5, 8, 9, 9], np.uint64), np.array([0, 4, 2, 6, 1, 3, 5])
-    assert buckets.count_pairs(keys) == 4
-    assert buckets.count_pairs(keys[:0]) == 0
+    keys, rows = np.array([3, 5, 5, 5, 8, 9, 9], np.uint64), np.array([0, 2, 4, 6, 1, 3, 5])
+    counts = np.zeros(7, np.int64)
+    assert buckets.count_later(keys, rows, 0, 7, counts) == 4
+    assert counts.tolist() == [0, 0, 2, 1, 1, 0, 0]
+    assert buckets.count_later(keys[:0], rows[:0], 0, 7, counts) == 0
     out = np.empty(4, np.int64)
-    buckets.write_pairs(keys, rows, 7, out)
+    buckets.write_pairs(keys, rows, 0, 7, 7, out)
     assert sorted(map(divmod, out.tolist(), [7] * 4)) == [(4, 2), (5, 3), (6, 2), (6, 4)]
+    some = np.empty(buckets.count_later(keys, rows, 3, 5, counts[:2]), np.int64)
+    buckets.write_pairs(keys, rows, 3, 5, 7, some)
+    assert sorted(map(divmod, some.tolist(), [7] * 2)) == [(5, 3), (6, 4)]
 
 
 def test_digests_tell_rows_apart(X):

@@ -85,26 +85,59 @@ def gather_colliding(numbers, lengths, heads, rows, counts, touched, out):
 
 
 @njit(nogil=True, cache=True)
-def count_pairs(keys):
-    """Number of pairs of equal keys; keys ascend."""
-    n, start = 0, 0
-    for i in range(1, keys.shape[0] + 1):
-        if i == keys.shape[0] or keys[i] != keys[start]:
-            n += (i - start) * (i - start - 1) // 2
-            start = i
+def gather_all(first, numbers, lengths, heads, rows, seen, ends, out):
+    """For rows first, first + 1, ... the later rows they share a bucket with, each once.
+
+    Those of row first + i are out[ends[i]:ends[i + 1]]. Gives the room needed: where `out`
+    is too small, its contents are of no use.
+    """
+    n = 0
+    seen[:] = 0
+    for i in range(numbers.shape[0]):
+        mine = first + i
+        for t in range(heads.shape[0] if lengths[mine] else 0):
+            b = np.int64(numbers[i, t])
+            bucket = rows[t, heads[t, b] : heads[t, b + 1]]
+            for p in range(bucket.shape[0] - 1, -1, -1):  # rows ascend within a bucket
+                row = bucket[p]
+                if row <= mine:
+                    break
+                if seen[row] <= i:
+                    seen[row] = i + 1
+                    if n < out.shape[0]:
+                        out[n] = row
+                    n += 1
+        ends[i + 1] = n
     return n
 
 
 @njit(nogil=True, cache=True)
-def write_pairs(keys, rows, n_rows, out):
-    """Pairs of rows of equal keys, as (later row) n_rows + (earlier row); keys ascend."""
-    n, start = 0, 0
-    for i in range(1, keys.shape[0]):
-        if keys[i] != keys[start]:
-            start = i
-        for j in range(start, i):
-            out[n] = max(rows[i], rows[j]) * n_rows + min(rows[i], rows[j])
-            n += 1
+def count_later(keys, rows, first, last, out):
+    """Add to out[row - first] the number of later rows of the same key, for rows first to last.
+
+    Keys ascend, and rows of one key do. Gives the sum of what was added.
+    """
+    n, stop = 0, keys.shape[0]
+    for i in range(keys.shape[0] - 1, -1, -1):
+        if i + 1 < keys.shape[0] and keys[i] != keys[i + 1]:
+            stop = i + 1
+        if first <= rows[i] < last:
+            out[rows[i] - first] += stop - i - 1
+            n += stop - i - 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def write_pairs(keys, rows, first, last, n_rows, out):
+    """The pairs that `count_later` counts, as (later row) n_rows + (earlier row)."""
+    n = 0
+    for i in range(keys.shape[0]):
+        if first <= rows[i] < last:
+            for j in range(i + 1, keys.shape[0]):
+                if keys[j] != keys[i]:
+                    break
+                out[n] = rows[j] * n_rows + rows[i]
+                n += 1
 
 
 @njit(nogil=True, cache=True)

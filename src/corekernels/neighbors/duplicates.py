@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from .._loops.buckets import fill_tables, gather_all
 from .._loops.pairs import pairs_at_least
 from .._threads import row_blocks, run_blocks
 from .._validation import Rows, read_only
-from .meetings import N_TABLES, Meetings, TablePlan, TooManyPairs, plan_tables
+from .meetings import N_TABLES, TablePlan, key_ranks, plan_tables
 from .snapshot import Snapshot
-from .store import Store, make_queries
+from .store import Queries, Store, make_queries
 
 Array = npt.NDArray[Any]
 
 FEW_ROWS = 4096
-_MOST_PAIRS = 1 << 26  # of which tables may propose; beyond, they tell too little
 _BLOCK_ROWS = 256
 
 
@@ -68,9 +68,11 @@ def find_duplicates(
     store, living = snapshot.living()
     ids = snapshot.ids[living]
     plan = plan_tables(store.kernel, threshold) if len(store) > FEW_ROWS else None
-    found = None if plan is None else _by_tables(store, threshold, plan, seed, n_jobs)
-    missed = 0.0 if plan is None or found is None else plan.missed
-    left, right, keys = found or _by_search(snapshot, store, living, threshold, n_jobs)
+    if plan is None:
+        left, right, keys = _by_search(snapshot, store, living, threshold, n_jobs)
+    else:
+        left, right, keys = _by_tables(store, threshold, plan, seed, n_jobs)
+    missed = 0.0 if plan is None else plan.missed
     order = np.lexsort((right, left))
     pairs = np.stack([ids[left[order]], ids[right[order]]], axis=1)
     return NearDuplicates(pairs, keys[order], missed)
@@ -91,22 +93,32 @@ def _by_search(
 
 def _by_tables(
     store: Store, threshold: float, plan: TablePlan, seed: int, n_jobs: int | None
-) -> tuple[Array, Array, Array] | None:
-    """None where nearly all rows meet."""
-    rows = store.rows()
-    met = Meetings(len(store), _MOST_PAIRS)
-    keys, some = plan.keys(rows, seed, n_jobs), np.flatnonzero(store.lengths)
-    try:
-        for table in range(N_TABLES):
-            met.add_table(keys[some, table], some)
-        right, left = np.divmod(met.pairs(), len(store))
-    except TooManyPairs:
-        return None
-    order = np.argsort(left, kind="stable")
-    left, right = left[order], right[order]
-    values = kernel_of_pairs(rows, store, left, right, threshold, n_jobs)
-    good = values >= threshold
-    return left[good], right[good], values[good]
+) -> tuple[Array, Array, Array]:
+    rows, n_rows = store.rows(), len(store)
+    numbers = read_only(key_ranks(plan.keys(rows, seed, n_jobs)))
+    heads = np.zeros((N_TABLES, n_rows + 1), np.int32)
+    sorted_rows = np.empty((N_TABLES, n_rows), np.int32)
+    fill_tables(numbers, heads, sorted_rows)
+    tables = read_only(heads), read_only(sorted_rows)
+    queries, lengths = make_queries(rows, store), read_only(store.lengths)
+
+    def work(block: tuple[int, int]) -> tuple[Array, Array, Array]:
+        start, stop = block
+        seen = np.zeros(n_rows, np.int64)
+        ends = np.zeros(stop - start + 1, np.int64)
+        met = np.empty(1 << 14, np.int32)
+        while True:
+            needed = gather_all(start, numbers[start:stop], lengths, *tables, seen, ends, met)
+            if needed <= len(met):
+                break
+            met = np.empty(needed, np.int32)
+        keys = _score(store, queries.block(start, stop), ends, met[:needed], threshold)
+        left = np.repeat(np.arange(start, stop), np.diff(ends))
+        good = keys >= threshold
+        return left[good], met[:needed][good].astype(np.int64), keys[good]
+
+    parts = run_blocks(work, row_blocks(0, n_rows, _BLOCK_ROWS), n_jobs)
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
 
 
 def kernel_of_pairs(
@@ -118,18 +130,27 @@ def kernel_of_pairs(
     """
     queries = make_queries(rows, store)
     ends = np.searchsorted(left, np.arange(len(rows) + 1))
+    candidates = right.astype(np.int32)
     out = np.empty(len(left))
 
     def work(block: tuple[int, int]) -> None:
         start, stop = block
         first, last = ends[start], ends[stop]
         if first < last:
-            pairs_at_least(
-                threshold, store.code, *queries.block(start, stop).arrays(),
-                store.indptr, store.columns, store.values, store.squares, store.bits,
-                read_only(ends[start : stop + 1] - first), read_only(right[first:last]),
-                np.zeros(store.width), out[first:last],
-            )  # fmt: skip
+            mine = ends[start : stop + 1] - first
+            out[first:last] = _score(
+                store, queries.block(start, stop), mine, candidates[first:last], threshold
+            )
 
     run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
+    return out
+
+
+def _score(store: Store, queries: Queries, ends: Array, met: Array, threshold: float) -> Array:
+    out = np.empty(len(met))
+    pairs_at_least(
+        threshold, store.code, *queries.arrays(),
+        store.indptr, store.columns, store.values, store.squares, store.bits,
+        ends, met, np.zeros(store.width), out,
+    )  # fmt: skip
     return out

@@ -52,52 +52,42 @@ def plan_tables(kernel: str, threshold: float) -> TablePlan | None:
     return TablePlan(n_slots, theory.miss_rate(least, n_slots, N_TABLES))
 
 
-class TooManyPairs(Exception):
-    """More pairs met than there is room for."""
-
-
 class Meetings:
-    """Pairs that met in the tables so far, each once.
+    """Pairs of which the earlier row is one of first to last, and that met in a table so far.
 
     A pair is the number (later row) n_rows + (earlier row). Memory is some 40 bytes a pair
-    and, while a table is looked at, 32 bytes a row.
+    and, while a table is looked at, 48 bytes a row.
     """
 
-    def __init__(self, n_rows: int, most: int) -> None:
-        self._n_rows, self._most = n_rows, most
+    def __init__(self, n_rows: int, first: int, last: int) -> None:
+        self._n_rows, self._first, self._last = n_rows, first, last
         self._pairs = np.empty(0, np.int64)
         self._waiting: list[Array] = []
+        self.counts = np.zeros(last - first, np.int64)  # of pairs, if each table's were new
 
-    def add_table(self, keys: Array, rows: Array) -> None:
-        """Let rows of equal keys meet."""
-        order = np.argsort(keys)
-        keys = keys[order]
-        n_pairs = buckets.count_pairs(read_only(keys))
-        if n_pairs > self._most:
-            raise TooManyPairs
+    def add_table(self, keys: Array, rows: Array, most: float = np.inf) -> bool:
+        """Let rows of equal keys meet; False where only counts went on, pairs being too many."""
+        keys, rows = _in_company(keys, rows)
+        n_pairs = buckets.count_later(keys, rows, self._first, self._last, self.counts)
+        if len(self._pairs) + n_pairs > most:
+            return False
         out = np.empty(n_pairs, np.int64)
-        if n_pairs:
-            alone = _alone(keys)
-            keys, rows = keys[~alone], rows[order[~alone]]
-            buckets.write_pairs(read_only(keys), read_only(rows, np.int64), self._n_rows, out)
+        buckets.write_pairs(keys, rows, self._first, self._last, self._n_rows, out)
         self.add(out)
+        return len(self._pairs) <= most
 
     def add(self, pairs: Array) -> None:
         """Take in pairs, in any order."""
         self._waiting.append(pairs)
         if sum(map(len, self._waiting)) > max(_FIRST_ROOM, len(self._pairs)):
-            self._merge()
+            self.pairs()
 
     def pairs(self) -> Array:
         """All of them, ascending: by the later row, then by the earlier one."""
-        self._merge()
+        if self._waiting:
+            self._pairs = np.unique(np.concatenate([self._pairs, *self._waiting]))
+            self._waiting = []
         return self._pairs
-
-    def _merge(self) -> None:
-        self._pairs = np.unique(np.concatenate([self._pairs, *self._waiting]))
-        self._waiting = []
-        if len(self._pairs) > self._most:
-            raise TooManyPairs
 
 
 def find_copies(low: Array, high: Array, rows: Array) -> tuple[Array, Array]:
@@ -122,6 +112,25 @@ def row_digests(rows: Rows) -> Array:
         read_only(rows.indptr - begin), read_only(rows.indices[begin:end]), read_only(bits), out
     )
     return out
+
+
+def key_ranks(keys: Array) -> Array:
+    """For each row and table the number of smaller keys in that table, equal ones counted once."""
+    out = np.empty(keys.shape, np.uint32)
+    for table in range(keys.shape[1]):
+        order = np.argsort(keys[:, table])
+        ordered = keys[order, table]
+        out[order, table] = np.cumsum(np.concatenate([[False], ordered[1:] != ordered[:-1]]))
+    return out
+
+
+def _in_company(keys: Array, rows: Array) -> tuple[Array, Array]:
+    """Keys that several rows have, ascending, and those rows, ascending for each."""
+    order = np.argsort(keys)
+    order = np.sort(order[~_alone(keys[order])])  # few, as a rule: the rest is cheap
+    keys, rows = keys[order], rows[order]
+    order = np.argsort(keys, kind="stable")
+    return read_only(keys[order]), read_only(rows[order], np.int64)
 
 
 def _alone(keys: Array) -> Array:

@@ -15,7 +15,7 @@ import oracles
 from corekernels import io, streaming
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.neighbors import meetings
-from corekernels.streaming import candidates, duplicates, key_file
+from corekernels.streaming import candidates, duplicates, key_file, scoring
 from test_neighbors_sources import clustered
 from test_streaming import Rows
 
@@ -38,9 +38,9 @@ def X():
 @pytest.mark.parametrize(("kernel", "threshold"), CASES)
 def test_a_file_has_the_pairs_of_a_matrix(X, kernel, threshold, monkeypatch):
     monkeypatch.setattr(key_file, "_BLOCK_ROWS", 700)
-    monkeypatch.setattr(duplicates, "_HASHED_ROWS", 300)
+    monkeypatch.setattr(candidates, "_HASHED_ROWS", 300)
     monkeypatch.setattr(meetings, "_FIRST_ROOM", 100)
-    monkeypatch.setattr(candidates, "_BYTES_A_VALUE", 100)  # rows take several passes too
+    monkeypatch.setattr(scoring, "_BYTES_A_VALUE", 100)  # rows take several passes too
     index = ck.CoRENeighbors(kernel, method="exact", random_state=3).fit(X)
     expected = index.near_duplicates(threshold)
     n_copies = 5000 - 2 - len(np.unique(X.toarray(), axis=0))  # empty rows are no copies
@@ -75,7 +75,7 @@ def test_what_is_missed_is_what_theory_expects(X, monkeypatch):
     plan = meetings.plan_tables("core1", 0.8)
     chance = R**plan.n_slots
     monkeypatch.setattr(duplicates, "plan_tables", lambda *_: plan)
-    for module in (duplicates, meetings):
+    for module in (duplicates, candidates, meetings):
         monkeypatch.setattr(module, "N_TABLES", 1)
     counts = [len(streaming.near_duplicates(Rows(X, size=1000), 0.8, seed=seed).pairs)
               for seed in range(20)]  # fmt: skip
@@ -134,10 +134,10 @@ def test_copies_are_expanded_to_all_pairs(kinds, data):
     every = [(i, j) for j in range(len(kinds)) for i in range(j) if alike(i, j)]
     few = [(i, j) for i, j in every if first[j] == i or (first[i] == i and first[j] == j)]
     left, right = np.array(few, np.int64).reshape(-1, 2).T
-    i, j, _ = candidates.expanded(left, right, np.ones(len(left)), copies, firsts, len(every))
+    i, j, _ = scoring.expanded(left, right, np.ones(len(left)), copies, firsts, len(every))
     assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(every)
     if every:
-        out = candidates.expanded(left, right, np.ones(len(left)), copies, firsts, len(every) - 1)
+        out = scoring.expanded(left, right, np.ones(len(left)), copies, firsts, len(every) - 1)
         assert out is None
 
 
@@ -172,6 +172,8 @@ def test_errors(X, monkeypatch):
         streaming.near_duplicates(source, 0.5, seed=-1)
     with pytest.raises(DataError, match="more than 100 pairs of rows are alike; raise"):
         streaming.near_duplicates(Rows(X), 0.9, most_pairs=100)
+    with pytest.raises(DataError, match="more than 9 pairs of rows are alike; raise"):
+        streaming.near_duplicates(Rows(X[-900:]), 0.9, most_pairs=9)
     with pytest.raises(DataError, match=r"0 MB, and at so low a threshold.*core2; raise"):
         streaming.near_duplicates(Rows(X), 0.6, "core2", working_memory=0.1)
     with pytest.raises(DataError, match=r"rows\.svm: holds no rows"):

@@ -15,28 +15,19 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._arguments import require_choice, require_count, require_positive, require_seed
-from .._validation import as_matrix, clean_rows
+from .._validation import clean_rows
 from ..errors import DataError, ParameterError
 from ..neighbors import CoRENeighbors, NearDuplicates
 from ..neighbors.duplicates import FEW_ROWS
-from ..neighbors.meetings import (
-    N_TABLES,
-    Meetings,
-    TablePlan,
-    find_copies,
-    plan_tables,
-    row_digests,
-)
+from ..neighbors.meetings import N_TABLES, TablePlan, find_copies, plan_tables, row_digests
 from ..recipe import KERNELS
-from .candidates import Scoring, expanded, score_pairs
+from .candidates import first_rows, portions_of_pairs, write_keys
 from .key_file import KeyFile
+from .scoring import Scoring, expanded, score_pairs
 from .sources import require_file, require_rows
 
 Array = npt.NDArray[Any]
 Say = Callable[[str], None]
-
-_HASHED_ROWS = 1 << 13
-_BYTES_A_PAIR = 64
 
 
 @dataclass(frozen=True)
@@ -119,22 +110,19 @@ def near_duplicates(
     if X is not None:
         say("comparing")
         index = CoRENeighbors(kernel, method="exact", random_state=seed, n_jobs=n_jobs).fit(X)
-        return _of_rows_in_memory(X, index.near_duplicates(least), all_pairs)
+        found = _of_rows_in_memory(X, index.near_duplicates(least), all_pairs)
+        if len(found.pairs) > most_pairs:
+            raise _too_many(source, most_pairs)
+        return found
     assert plan is not None
     with KeyFile(N_TABLES + 2, scratch) as keys:
         say("hashing")
-        lengths = _hash(source, plan, seed, keys, n_jobs)
+        lengths = write_keys(source, plan, seed, keys, n_jobs)
         say("sorting")
-        rows, copies, firsts = _first_rows(keys, lengths)
+        rows, copies, firsts = first_rows(keys, lengths)
+        portions = portions_of_pairs(keys, len(lengths), rows, copies, firsts, limit * 1e6, say)
         task = Scoring(kernel, least, lengths, limit * 1e6, n_jobs)
-        found, n_found = [], 0
-        for pairs in _portions(keys, len(lengths), rows, copies, firsts, limit * 1e6, say):
-            say("comparing")
-            found.append(score_pairs(source, task, pairs))
-            n_found += len(found[-1][0])
-            if n_found > most_pairs:
-                raise _too_many(source, most_pairs)
-    left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
+        left, right, values = _compared(source, task, portions, most_pairs, say)
     if all_pairs:
         every = expanded(left, right, values, copies, firsts, most_pairs)
         if every is None:
@@ -196,52 +184,16 @@ def _of_rows_in_memory(X: Any, found: NearDuplicates, all_pairs: bool) -> FileDu
     return FileDuplicates(pairs, values, found.expected_missed, X.shape[0], len(copies))
 
 
-def _hash(source: Any, plan: TablePlan, seed: int, keys: KeyFile, n_jobs: int | None) -> Array:
-    """Write the keys of all rows, then two halves of their digests; lengths of the rows."""
-    lengths = []
-    for batch in source:
-        matrix = as_matrix(batch.X, source.name)
-        for start in range(0, matrix.shape[0], _HASHED_ROWS):
-            stop = min(start + _HASHED_ROWS, matrix.shape[0])
-            rows = clean_rows(matrix, source.name, start, stop)
-            keys.append(np.hstack([plan.keys(rows, seed, n_jobs), row_digests(rows)]))
-            lengths.append(rows.lengths.astype(np.int32))
-    return np.concatenate(lengths)
-
-
-def _first_rows(keys: KeyFile, lengths: Array) -> tuple[Array, Array, Array]:
-    """Rows that are not empty and equal no earlier one; copies, and the row that each equals."""
-    rows = np.flatnonzero(lengths)
-    copies, firsts = find_copies(keys.table(N_TABLES)[rows], keys.table(N_TABLES + 1)[rows], rows)
-    alone = lengths > 0
-    alone[copies] = False
-    return np.flatnonzero(alone), copies, firsts
-
-
-def _portions(
-    keys: KeyFile, n_rows: int, rows: Array, copies: Array, firsts: Array, n_bytes: float, say: Say
-) -> Iterator[Array]:
-    """Pairs to compare: all, or where they are many, in portions by their earlier row.
-
-    Only first rows meet in the tables; a copy meets the row it equals.
-    """
-    most = max(1.0, n_bytes / _BYTES_A_PAIR)
-
-    def meet(first: int, last: int, most: float) -> tuple[Meetings, bool]:
-        met, fits = Meetings(n_rows, first, last), True
-        mine = (firsts >= first) & (firsts < last)
-        met.add(copies[mine] * n_rows + firsts[mine])
-        for table in range(N_TABLES):
-            say(f"sorting {table + 1}/{N_TABLES}")
-            fits = met.add_table(keys.table(table)[rows], rows, most if fits else 0) and fits
-        return met, fits
-
-    met, fits = meet(0, n_rows, most)
-    if fits:
-        yield met.pairs()
-        return
-    portion = np.cumsum(met.counts) // int(most)
-    del met
-    starts = np.flatnonzero(np.diff(portion, prepend=-1))
-    for first, last in zip(starts, [*starts[1:], n_rows], strict=True):
-        yield meet(int(first), int(last), np.inf)[0].pairs()
+def _compared(
+    source: Any, task: Scoring, portions: Iterator[Array], most_pairs: int, say: Say
+) -> tuple[Array, Array, Array]:
+    """Earlier rows, later rows and kernel values of the pairs that reach the threshold."""
+    found, n_found = [], 0
+    for pairs in portions:
+        say("comparing")
+        found.append(score_pairs(source, task, pairs))
+        n_found += len(found[-1][0])
+        if n_found > most_pairs:
+            raise _too_many(source, most_pairs)
+    left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
+    return left, right, values

@@ -189,7 +189,7 @@ def test_a_disk_that_fills_up_with_keys(in_digits):
     ck.io.write_rows("many.npz", np.random.default_rng(0).random((5000, 3)))
     Path("out").write_bytes(b"old")
     before = sorted(os.listdir())
-    result = shell("ulimit -f 100; trap '' XFSZ; corekernels dedup many.npz out")
+    result = shell("ulimit -f 100; trap '' XFSZ; corekernels dedup many.npz out --working-memory 1")
     assert result.returncode == 2
     assert re.fullmatch(r"error: \S+: keys cannot be kept there \(File too .+\n", result.stderr)
     assert (Path("out").read_bytes(), sorted(os.listdir())) == (b"old", before)

@@ -44,7 +44,7 @@ def test_a_file_has_the_pairs_of_a_matrix(X, kernel, threshold, monkeypatch):
     index = ck.CoRENeighbors(kernel, method="exact", random_state=3).fit(X)
     expected = index.near_duplicates(threshold)
     n_copies = 5000 - 2 - len(np.unique(X.toarray(), axis=0))  # empty rows are no copies
-    for size, memory in ((1000, 1024), (401, 4)):  # the second holds little
+    for size, memory in ((5000, 1024), (1000, 8), (401, 4)):  # the last holds little
         source = Rows(X, size=size)
         found = streaming.near_duplicates(source, threshold, kernel, seed=3, working_memory=memory)
         np.testing.assert_array_equal(found.pairs, expected.pairs)
@@ -77,8 +77,9 @@ def test_what_is_missed_is_what_theory_expects(X, monkeypatch):
     monkeypatch.setattr(duplicates, "plan_tables", lambda *_: plan)
     for module in (duplicates, candidates, meetings):
         monkeypatch.setattr(module, "N_TABLES", 1)
-    counts = [len(streaming.near_duplicates(Rows(X, size=1000), 0.8, seed=seed).pairs)
-              for seed in range(20)]  # fmt: skip
+    found = [streaming.near_duplicates(Rows(X, size=1000), 0.8, seed=seed, working_memory=4)
+             for seed in range(20)]  # fmt: skip
+    counts = [len(some.pairs) for some in found]
     assert np.mean(counts) < len(left)
     error = np.std(counts, ddof=1) / np.sqrt(20)
     assert abs(np.mean(counts) - chance.sum()) < 5 * error
@@ -179,7 +180,7 @@ def test_errors(X, monkeypatch):
     with pytest.raises(DataError, match=r"rows\.svm: holds no rows"):
         streaming.near_duplicates(Rows(X[:0]), 0.9)
     with pytest.raises(FileError, match="keys cannot be kept there"):
-        streaming.near_duplicates(Rows(X), 0.9, scratch="no/where")
+        streaming.near_duplicates(Rows(X), 0.9, scratch="no/where", working_memory=4)
     with pytest.raises(FileError, match="can be read only once"):
         streaming.near_duplicates(streaming.open_source("-", n_columns=3), 0.9)
 
@@ -189,7 +190,7 @@ def test_errors(X, monkeypatch):
             self.X = self.X[::-1]
 
     with pytest.raises(DataError, match="changed while it was read"):
-        streaming.near_duplicates(Changing(X), 0.9)
+        streaming.near_duplicates(Changing(X), 0.9, working_memory=4)
 
 
 MEASURE = """

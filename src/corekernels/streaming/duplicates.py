@@ -29,6 +29,8 @@ from .sources import require_file, require_rows
 Array = npt.NDArray[Any]
 Say = Callable[[str], None]
 
+_TABLE_BYTES = 1300  # a row, in memory
+
 
 @dataclass(frozen=True)
 class FileDuplicates(NearDuplicates):
@@ -63,8 +65,9 @@ def near_duplicates(
 
     The source is read twice, or more often where the rows or pairs to compare exceed
     `working_memory`. Memory is at most 64 bytes a row, 64 bytes a pair found, and twice
-    `working_memory`; the disk holds 528 bytes a row in the meantime. Up to 4096 rows are
-    searched exactly. So are more, if they fit in `working_memory`, where tables would tell
+    `working_memory`; the disk holds 528 bytes a row in the meantime. A file that fits in
+    `working_memory`, tables included, is searched there at once. Up to 4096 rows are searched
+    exactly. So are more, if they fit in `working_memory`, where tables would tell
     too little: below a threshold of 0.47, for core2 below 0.74.
 
     Parameters
@@ -106,7 +109,7 @@ def near_duplicates(
     require_file(source.name, getattr(source, "is_stream", False))
     say = progress or (lambda text: None)
     plan = plan_tables(kernel, least)
-    X = _whole_or_none(source, plan, kernel, limit * 1e6)
+    X = _whole_or_none(source, plan, kernel, all_pairs, limit * 1e6)
     if X is not None:
         say("comparing")
         index = CoRENeighbors(kernel, method="exact", random_state=seed, n_jobs=n_jobs).fit(X)
@@ -148,14 +151,18 @@ def _too_many(source: Any, most_pairs: int) -> DataError:
 
 
 def _whole_or_none(
-    source: Any, plan: TablePlan | None, kernel: str, n_bytes: float
+    source: Any, plan: TablePlan | None, kernel: str, all_pairs: bool, n_bytes: float
 ) -> sparse.csr_array | None:
-    """All rows, if they are to be searched exactly; None if tables are to find the pairs."""
+    """All rows, if they are to be searched in memory; None if keys are to go to the disk.
+
+    Copies that are to be named once stay out of the tables only there.
+    """
     batches, n_rows, size = [], 0, 0
     for batch in source:
         n_rows += batch.X.shape[0]
         size += batch.X.data.nbytes + batch.X.indices.nbytes
-        if plan is not None and (n_rows > FEW_ROWS or size > n_bytes):
+        needed = 4 * size + _TABLE_BYTES * n_rows
+        if plan is not None and (needed > n_bytes or (n_rows > FEW_ROWS and not all_pairs)):
             return None
         if size > n_bytes:
             raise DataError(

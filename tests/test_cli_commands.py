@@ -17,7 +17,7 @@ from corekernels.cli import app
 
 COMMANDS = [
     "info", "hash", "convert", "kernel", "estimate", "plan", "train", "predict", "evaluate",
-    "path", "advise", "reproduce", "version",
+    "path", "advise", "reproduce", "version", "index", "search", "dedup",
 ]  # fmt: skip
 
 
@@ -59,6 +59,7 @@ def test_every_example_runs(in_digits):
             json.loads(result.stdout)
     names = set(os.listdir(in_digits))
     assert {"train.sig", "train.npz", "K.npy", "K.npy.json", "model.ck", "labels.txt"} <= names
+    assert {"train.index", "neighbours.tsv", "pairs.tsv", "unique.svm"} <= names
     assert not [name for name in names if name.startswith(".")]
 
 

@@ -50,6 +50,9 @@ JOBS = {
     "shards": "hash rows.svm {out} --n-hashes 512 --n-jobs 1 --quiet --shard-rows 300 --resume",
     "resumed": "hash rows.svm {out} --n-hashes 512 --n-jobs 1 --quiet --resume",
     "train": "train rows.svm {out} --n-hashes 64 --n-jobs 1 --quiet --tol 0.01",
+    "index": "index rows.svm {out} --n-jobs 1 --quiet --method exact",
+    "search": "search whole-index rows.svm {out} --n-jobs 1 --quiet",
+    "dedup": "dedup rows.svm {out} --n-jobs 1 --quiet",
     "kernel": "kernel rows.svm {out} --n-jobs 1 --quiet --working-memory 0.5",
 }
 
@@ -107,6 +110,10 @@ def load(path, job):
         assert np.load(path).shape[1] == 3000
     elif job == "train":
         ck.CoREClassifier.load(path)
+    elif job == "index":
+        assert ck.CoRENeighbors.load(path).n_samples_fit_ == 3000
+    elif job in ("search", "dedup"):
+        assert path.read_bytes().endswith(b"\n")
     else:
         streaming.load_signatures(path)
 

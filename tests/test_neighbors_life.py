@@ -199,6 +199,10 @@ def test_near_duplicates():
     assert exact.expected_missed == 0
     K = np.triu(ck.core2(X[:600].astype(np.float64)), 1)
     assert len(exact.pairs) == (K >= 0.8).sum()
+    found = ck.CoRENeighbors("core2", random_state=0).fit(X).near_duplicates(0.9)
+    K = np.triu(ck.core2(X.astype(np.float64)), 1)
+    assert 0 < found.expected_missed < 0.001
+    assert 0 <= (K >= 0.9).sum() - len(found.pairs) <= 3  # expected: 0.1 % of a few hundred
     assert index.near_duplicates(1.0).expected_missed == 0
     assert ck.CoRENeighbors().fit([[1.0, 0], [0, 1.0]]).near_duplicates(0.5).groups() == []
 

@@ -103,6 +103,29 @@ def test_tables():
     assert len(set(met[: ends[1]])) == ends[1]
 
 
+def test_pairs_of_equal_keys():
+    keys, rows = np.array([3, 5, 5, 5, 8, 9, 9], np.uint64), np.array([0, 2, 4, 6, 1, 3, 5])
+    counts = np.zeros(7, np.int64)
+    assert buckets.count_later(keys, rows, 0, 7, counts) == 4
+    assert counts.tolist() == [0, 0, 2, 1, 1, 0, 0]
+    assert buckets.count_later(keys[:0], rows[:0], 0, 7, counts) == 0
+    out = np.empty(4, np.int64)
+    buckets.write_pairs(keys, rows, 0, 7, 7, out)
+    assert sorted(map(divmod, out.tolist(), [7] * 4)) == [(4, 2), (5, 3), (6, 2), (6, 4)]
+    some = np.empty(buckets.count_later(keys, rows, 3, 5, counts[:2]), np.int64)
+    buckets.write_pairs(keys, rows, 3, 5, 7, some)
+    assert sorted(map(divmod, some.tolist(), [7] * 2)) == [(5, 3), (6, 4)]
+
+
+def test_digests_tell_rows_apart(X):
+    rows = check_rows(np.vstack([X, X[3], -X[4]]))
+    out = np.empty((32, 2), np.uint64)
+    with np.errstate(over="ignore"):
+        buckets.row_digests(rows.indptr, rows.indices, rows.data.view(np.uint64), out)
+    assert (out[30] == out[3]).all()
+    assert len(np.unique(out[:, 0])) == len(np.unique(out[:, 1])) == 31
+
+
 def test_pairs(X):
     store = make_store(check_rows(X), "core1")
     queries = make_queries(check_rows(X[:2]), store)

@@ -54,6 +54,16 @@ class Rows:
         """Rows start to stop, without a copy."""
         return Rows(self.indptr[start : stop + 1], self.indices, self.data, self.n_columns)
 
+    def take(self, chosen: npt.NDArray[Any]) -> "Rows":
+        """Some of the rows, in the order given."""
+        lengths = self.lengths[chosen]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Rows(
+            read_only(indptr, np.int64), read_only(self.indices[places]),
+            read_only(self.data[places]), self.n_columns,
+        )  # fmt: skip
+
     def astype(self, dtype: npt.DTypeLike) -> "Rows":
         """The same rows with values of another type."""
         data = read_only(self.data.astype(dtype, copy=False))

@@ -109,3 +109,44 @@ def gather_all(first, numbers, lengths, heads, rows, seen, ends, out):
                     n += 1
         ends[i + 1] = n
     return n
+
+
+@njit(nogil=True, cache=True)
+def count_later(keys, rows, first, last, out):
+    """Add to out[row - first] the number of later rows of the same key, for rows first to last.
+
+    Keys ascend, and rows of one key do. Gives the sum of what was added.
+    """
+    n, stop = 0, keys.shape[0]
+    for i in range(keys.shape[0] - 1, -1, -1):
+        if i + 1 < keys.shape[0] and keys[i] != keys[i + 1]:
+            stop = i + 1
+        if first <= rows[i] < last:
+            out[rows[i] - first] += stop - i - 1
+            n += stop - i - 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def write_pairs(keys, rows, first, last, n_rows, out):
+    """The pairs that `count_later` counts, as (later row) n_rows + (earlier row)."""
+    n = 0
+    for i in range(keys.shape[0]):
+        if first <= rows[i] < last:
+            for j in range(i + 1, keys.shape[0]):
+                if keys[j] != keys[i]:
+                    break
+                out[n] = rows[j] * n_rows + rows[i]
+                n += 1
+
+
+@njit(nogil=True, cache=True)
+def row_digests(indptr, indices, values, out):
+    """128 bits of each row, equal for equal rows; `values` are the bits of the values."""
+    for row in range(indptr.shape[0] - 1):
+        low, high = np.uint64(0), np.uint64(1)
+        for p in range(indptr[row], indptr[row + 1]):
+            column, value = np.uint64(indices[p]), np.uint64(values[p])
+            low = step(step(low ^ column, 0) ^ value, 1)
+            high = step(step(high ^ column, 2) ^ value, 3)
+        out[row, 0], out[row, 1] = low, high

@@ -1,6 +1,6 @@
 """The command line: parse, call a public function, print."""
 
-from . import advice, files, kernels, learning, paper
+from . import advice, files, kernels, learning, paper, searching
 from .frame import app
 
-__all__ = ["advice", "app", "files", "kernels", "learning", "paper"]
+__all__ = ["advice", "app", "files", "kernels", "learning", "paper", "searching"]

@@ -8,6 +8,7 @@ import typer
 
 from .. import io, streaming
 from ..classifier import CoREClassifier
+from ..neighbors import CoRENeighbors
 from . import frame
 from .frame import command
 from .progress import watched
@@ -23,10 +24,13 @@ def info(
     as_json: frame.AsJson = False,
     quiet: frame.Quiet = False,
 ) -> None:
-    """Describe a file: its rows and the hashing they suggest, or what was hashed or learned."""
+    """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
     kind = streaming.file_kind(source, format)
     if kind == "model":
         frame.show(_about_model(CoREClassifier.load(source)), as_json)
+        return
+    if kind == "index":
+        frame.show(_about_index(CoRENeighbors.load(source)), as_json)
         return
     if kind == "gram":
         frame.show(streaming.gram_description(source) or {}, as_json)
@@ -138,3 +142,12 @@ def _about_model(model: CoREClassifier) -> dict[str, Any]:
     more = ", ..." if len(model.classes_) > 10 else ""
     about = {"format": "model", "classes": f"{len(model.classes_)} ({classes}{more})"}
     return about | {"loss": model.loss, "C": model.C} | model.recipe_.asdict()
+
+
+def _about_index(index: CoRENeighbors) -> dict[str, Any]:
+    about = {"format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_}
+    return about | {
+        "kernel": index.kernel, "method": index.method_, "because": index.reason_,
+        "n_neighbors": index.n_neighbors, "recall": index.recall,
+        "estimated_recall": index.estimated_recall_,
+    }  # fmt: skip

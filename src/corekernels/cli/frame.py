@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from ..errors import CoREError
 
-HELP = """CoRE kernels on files: exact kernels, hashing, learning, advice.
+HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
 
 Rows come from svmlight text (plain, gz, bz2), .npz, .npy or Parquet files, told apart by their
 content; "-" is svmlight text from standard input. Results go to standard output, everything

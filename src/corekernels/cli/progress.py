@@ -18,8 +18,13 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)
 
+    def say(self, what: str) -> None:
+        """Name what is being done now."""
+        self._bar.update(self._task, description=what)
+
     def __iter__(self) -> Iterator[Any]:
         n_rows = 0
+        self._bar.reset(self._task)  # some jobs read their file more than once
         for batch in self._source:
             yield batch
             n_rows = batch.first_row + _n_rows(batch)

@@ -46,6 +46,8 @@ class RowReader(ABC):
         None where only reading would tell.
     n_bytes : int or None
         Size as stored; None for a pipe.
+    is_stream : bool
+        Whether the rows pass only once.
     notes : list of str
         What a user should know about how the file was read.
     """
@@ -55,6 +57,7 @@ class RowReader(ABC):
     n_columns: int
     n_rows: int | None = None
     n_bytes: int | None = None
+    is_stream: bool = False
 
     def __init__(self, name: str, batch_bytes: int, batch_rows: int | None) -> None:
         self.name = name

@@ -13,7 +13,7 @@ from .svmlight_lines import content, require_text, shown
 FORMATS = ("svmlight", "npz", "npy", "parquet")
 
 _LOOK_BYTES = 1 << 16
-_KINDS = {"signatures": "signatures", "classifier": "model"}
+_KINDS = {"signatures": "signatures", "classifier": "model", "index": "index"}
 _SUFFIXES = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",
     ".dat": "svmlight", ".npz": "npz", ".npy": "npy", ".parquet": "parquet", ".pq": "parquet",
@@ -21,7 +21,7 @@ _SUFFIXES = {
 
 
 def detect(path: PathLike) -> str:
-    """The kind of a file: one of the row formats, "signatures" or "model".
+    """The kind of a file: one of the row formats, "signatures", "model" or "index".
 
     The content decides: first bytes, unpacked if they are gz or bz2, and what a
     safetensors file says of itself. A folder of `part-*.safetensors` is "signatures".
@@ -61,8 +61,9 @@ def format_of_name(path: PathLike) -> str | None:
 
 def require_row_format(kind: str, path: PathLike) -> None:
     """Refuse what holds no rows."""
-    if kind in ("signatures", "model"):
-        raise FileError(f"{path}: holds {kind}, not rows; give the rows it was made from.")
+    if kind in _KINDS.values():
+        what = "an index" if kind == "index" else kind
+        raise FileError(f"{path}: holds {what}, not rows; give the rows it was made from.")
     if kind not in FORMATS:
         raise ParameterError(f"format: got {kind!r}; choose one of {', '.join(FORMATS)}.")
 
@@ -80,9 +81,7 @@ def _kind_of(path: PathLike, head: bytes) -> str:
     if head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
         kind = container_kind(path)
         if kind not in _KINDS:
-            raise FileError(
-                f"{path}: a safetensors file that holds neither signatures nor a model."
-            )
+            raise FileError(f"{path}: a safetensors file that holds no signatures, model or index.")
         return _KINDS[kind]
     _require_svmlight(path, head)
     return "svmlight"

@@ -49,11 +49,11 @@ class SvmlightReader(RowReader):
         super().__init__(display_name(path), batch_bytes, batch_rows)
         self._path = path
         self._labels = labels
-        self._is_stream = is_stream(path)
+        self.is_stream = is_stream(path)
         self._is_used = False
         self._integers: bool | None = None  # whether all labels are; unknown before a scan
         self._words: bool | None = None  # whether labels are words; the first row's tells
-        if self._is_stream:
+        if self.is_stream:
             if n_columns is None:
                 raise FileError(
                     f"{self.name}: can be read only once, so its number of columns cannot be "
@@ -109,7 +109,7 @@ class SvmlightReader(RowReader):
         return (found if n_columns is None else n_columns), bool(found_base)
 
     def _batches(self) -> Iterator[Batch]:
-        if self._is_stream and self._is_used:
+        if self.is_stream and self._is_used:
             raise FileError(f"{self.name}: was read before and is gone; save it in a file first.")
         self._is_used = True
         line, row = 1, 0

@@ -2,6 +2,7 @@
 
 from .duplicates import NearDuplicates
 from .estimator import CoRENeighbors
+from .searches import RecallCheck
 from .transformer import CoRENeighborsTransformer
 
-__all__ = ["CoRENeighbors", "CoRENeighborsTransformer", "NearDuplicates"]
+__all__ = ["CoRENeighbors", "CoRENeighborsTransformer", "NearDuplicates", "RecallCheck"]

@@ -1,8 +1,8 @@
 """Near-duplicate pairs: hash tables find them, the kernel decides.
 
-For core1 and resemblance R >= K, so rows of K >= t meet in one of T tables of m slots with
-probability at least 1 - (1 - t^m)^T. For core2, where R may be small, and for few rows, every
-row is looked up by exact search instead, and nothing is missed.
+Rows above a threshold meet in one of 64 tables with a probability that `meetings` states. For
+few rows, and for thresholds at which tables tell too little, every row is looked up by exact
+search instead, and nothing is missed.
 """
 
 from dataclasses import dataclass
@@ -12,22 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .. import theory
-from .._loops.buckets import gather_all
+from .._loops.buckets import fill_tables, gather_all
 from .._loops.pairs import pairs_at_least
 from .._threads import row_blocks, run_blocks
-from .._validation import read_only
-from .lsh import Tables
+from .._validation import Rows, read_only
+from .meetings import N_TABLES, TablePlan, key_ranks, plan_tables
 from .snapshot import Snapshot
-from .store import Store, make_queries
+from .store import Queries, Store, make_queries
 
 Array = npt.NDArray[Any]
 
-_FEW_ROWS = 4096
-_RECALL = 0.999
-_TABLES = 64
-_MOST_SLOTS = 32
-_LEAST_SLOTS = 3
+FEW_ROWS = 4096
 _BLOCK_ROWS = 256
 
 
@@ -60,6 +55,11 @@ class NearDuplicates:
         order = np.argsort(labels, kind="stable")
         return np.split(ids[order], np.flatnonzero(np.diff(labels[order])) + 1)
 
+    def redundant(self) -> Array:
+        """Ids of all rows but the first of each group, ascending: those to drop."""
+        rest = [group[1:] for group in self.groups()]
+        return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
+
 
 def find_duplicates(
     snapshot: Snapshot, threshold: float, seed: int, n_jobs: int | None
@@ -67,16 +67,12 @@ def find_duplicates(
     """All pairs of living rows with K >= threshold."""
     store, living = snapshot.living()
     ids = snapshot.ids[living]
-    n_slots = 0
-    if store.kernel != "core2" and len(store) > _FEW_ROWS and 0 < threshold < 1:
-        n_slots = theory.slots_allowed(threshold, _TABLES, _RECALL)
-    if n_slots < _LEAST_SLOTS:
+    plan = plan_tables(store.kernel, threshold) if len(store) > FEW_ROWS else None
+    if plan is None:
         left, right, keys = _by_search(snapshot, store, living, threshold, n_jobs)
-        missed = 0.0
     else:
-        n_slots = min(n_slots, _MOST_SLOTS)
-        left, right, keys = _by_tables(store, threshold, n_slots, seed, n_jobs)
-        missed = theory.miss_rate(threshold, n_slots, _TABLES)
+        left, right, keys = _by_tables(store, threshold, plan, seed, n_jobs)
+    missed = 0.0 if plan is None else plan.missed
     order = np.lexsort((right, left))
     pairs = np.stack([ids[left[order]], ids[right[order]]], axis=1)
     return NearDuplicates(pairs, keys[order], missed)
@@ -96,35 +92,65 @@ def _by_search(
 
 
 def _by_tables(
-    store: Store, threshold: float, n_slots: int, seed: int, n_jobs: int | None
+    store: Store, threshold: float, plan: TablePlan, seed: int, n_jobs: int | None
 ) -> tuple[Array, Array, Array]:
-    tables = Tables.build(store, 1, n_slots, _TABLES, False, 1, seed, n_jobs)
-    numbers = read_only(tables.numbers(store.rows(), n_jobs))
-    queries = make_queries(store.rows(), store)
-    lengths = read_only(store.lengths)
+    rows, n_rows = store.rows(), len(store)
+    numbers = read_only(key_ranks(plan.keys(rows, seed, n_jobs)))
+    heads = np.zeros((N_TABLES, n_rows + 1), np.int32)
+    sorted_rows = np.empty((N_TABLES, n_rows), np.int32)
+    fill_tables(numbers, heads, sorted_rows)
+    tables = read_only(heads), read_only(sorted_rows)
+    queries, lengths = make_queries(rows, store), read_only(store.lengths)
 
     def work(block: tuple[int, int]) -> tuple[Array, Array, Array]:
         start, stop = block
-        seen = np.zeros(len(store), np.int64)
+        seen = np.zeros(n_rows, np.int64)
         ends = np.zeros(stop - start + 1, np.int64)
-        size = 1 << 14
+        met = np.empty(1 << 14, np.int32)
         while True:
-            met = np.empty(size, np.int32)
-            needed = gather_all(
-                start, numbers[start:stop], lengths, tables.heads, tables.rows, seen, ends, met
-            )
-            if needed <= size:
+            needed = gather_all(start, numbers[start:stop], lengths, *tables, seen, ends, met)
+            if needed <= len(met):
                 break
-            size = int(needed)
-        keys = np.empty(ends[-1])
-        pairs_at_least(
-            threshold, store.code, *queries.block(start, stop).arrays(),
-            store.indptr, store.columns, store.values, store.squares, store.bits,
-            ends, met, np.zeros(store.width), keys,
-        )  # fmt: skip
+            met = np.empty(needed, np.int32)
+        keys = _score(store, queries.block(start, stop), ends, met[:needed], threshold)
         left = np.repeat(np.arange(start, stop), np.diff(ends))
         good = keys >= threshold
-        return left[good], met[: ends[-1]][good].astype(np.int64), keys[good]
+        return left[good], met[:needed][good].astype(np.int64), keys[good]
 
-    parts = run_blocks(work, row_blocks(0, len(store), _BLOCK_ROWS), n_jobs)
+    parts = run_blocks(work, row_blocks(0, n_rows, _BLOCK_ROWS), n_jobs)
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+
+
+def kernel_of_pairs(
+    rows: Rows, store: Store, left: Array, right: Array, threshold: float, n_jobs: int | None
+) -> Array:
+    """Kernel values of row left[p] and stored row right[p]; -2 where below the threshold.
+
+    `left` ascends.
+    """
+    queries = make_queries(rows, store)
+    ends = np.searchsorted(left, np.arange(len(rows) + 1))
+    candidates = right.astype(np.int32)
+    out = np.empty(len(left))
+
+    def work(block: tuple[int, int]) -> None:
+        start, stop = block
+        first, last = ends[start], ends[stop]
+        if first < last:
+            mine = ends[start : stop + 1] - first
+            out[first:last] = _score(
+                store, queries.block(start, stop), mine, candidates[first:last], threshold
+            )
+
+    run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
+    return out
+
+
+def _score(store: Store, queries: Queries, ends: Array, met: Array, threshold: float) -> Array:
+    out = np.empty(len(met))
+    pairs_at_least(
+        threshold, store.code, *queries.arrays(),
+        store.indptr, store.columns, store.values, store.squares, store.bits,
+        ends, met, np.zeros(store.width), out,
+    )  # fmt: skip
+    return out

@@ -192,10 +192,17 @@ class CoRENeighbors(Searches, BaseEstimator):
                 self._snapshot = snapshot.without(living[order[places]], self.n_jobs)
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the index to a safetensors file, whole or not at all."""
+    def save(
+        self, path: str | os.PathLike[str], *, sources: list[dict[str, Any]] | None = None
+    ) -> None:
+        """Write the index to a safetensors file, whole or not at all.
+
+        `sources` may say where the rows came from, as for `CoREClassifier.save`; an index
+        that was loaded keeps its own, `sources_`.
+        """
         check_is_fitted(self)
-        write_index(path, self, self._snapshot)
+        kept = getattr(self, "sources_", None) if sources is None else sources
+        write_index(path, self, self._snapshot, kept)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> "CoRENeighbors":

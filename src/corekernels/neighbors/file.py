@@ -29,18 +29,22 @@ _SOURCES: dict[str, Any] = {cls.method: cls for cls in (Graph, Inverted, Tables)
 _FACTS = ("method_", "reason_", "estimated_recall_", "seed_", "n_features_in_")
 
 
-def write_index(path: str | os.PathLike[str], model: Any, snapshot: Snapshot) -> None:
+def write_index(
+    path: str | os.PathLike[str], model: Any, snapshot: Snapshot, sources: Any = None
+) -> None:
     """Write an index."""
     parameters = model.get_params(deep=False) | {"random_state": model.seed_}
     names = getattr(model, "feature_names_in_", None)
     main = snapshot.main
-    about = {
+    about: dict[str, Any] = {
         "parameters": parameters,
         "facts": {name: getattr(model, name) for name in _FACTS},
         "feature_names": None if names is None else [str(name) for name in names],
         "source": main.about(),
         "n_wanted": getattr(main, "n_wanted", 0),
     }
+    if sources is not None:
+        about["sources"] = sources
     arrays = {"ids": snapshot.ids, "alive": snapshot.alive}
     arrays |= {f"main.{name}": array for name, array in main.store.arrays().items()}
     arrays |= {f"source.{name}": array for name, array in main.arrays().items()}
@@ -67,6 +71,8 @@ def read_index(
             setattr(model, name, about["facts"][name])
         if about["feature_names"] is not None:
             model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+        if isinstance(about.get("sources"), list):
+            model.sources_ = about["sources"]
         snapshot = _snapshot(model, about, arrays)
     except (ParameterError, KeyError, TypeError, ValueError, IndexError) as error:
         raise FileError(f"{path}: damaged or unknown ({error}); save the index again.") from error

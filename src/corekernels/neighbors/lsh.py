@@ -79,23 +79,8 @@ class Tables(Source):
     def numbers(self, rows: Rows, n_jobs: int | None) -> Array:
         """Bucket of each row in each table."""
         out = np.empty((len(rows), self.n_tables), np.uint32)
-        recipe = Recipe(
-            kernel="core1" if self.signed else "resemblance",
-            n_hashes=self.n_slots * self.n_tables,
-            n_bits=None,
-            seed=self.seed,
-            n_columns=rows.n_columns,
-        )
         shift = 64 - (self.heads.shape[1] - 1).bit_length() + 1
-
-        def work(block: tuple[int, int]) -> None:
-            S = sketch_rows(rows.block(*block), recipe)
-            signs = np.empty((0, 0), np.float32) if S.weights is None else S.weights
-            buckets.bucket_numbers(
-                read_only(S.codes), read_only(signs), self.n_slots, shift, out[slice(*block)]
-            )
-
-        run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
+        write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out)
         return out
 
     def arrays(self) -> dict[str, Array]:
@@ -136,3 +121,25 @@ class Tables(Source):
             raise ValueError("buckets do not follow each other")
         if not 0 <= self.rows.min() <= self.rows.max() < n:
             raise ValueError("a row of the tables is out of range")
+
+
+def write_keys(
+    rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array
+) -> None:
+    """The key of each row in each table, a column of `out` each, without its lowest bits."""
+    recipe = Recipe(
+        kernel="core1" if signed else "resemblance",
+        n_hashes=n_slots * out.shape[1],
+        n_bits=None,
+        seed=seed,
+        n_columns=rows.n_columns,
+    )
+
+    def work(block: tuple[int, int]) -> None:
+        S = sketch_rows(rows.block(*block), recipe)
+        signs = np.empty((0, 0), np.float32) if S.weights is None else S.weights
+        buckets.bucket_numbers(
+            read_only(S.codes), read_only(signs), n_slots, shift, out[slice(*block)]
+        )
+
+    run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)

@@ -1,5 +1,7 @@
 """What can be asked of an index, in scikit-learn's shapes."""
 
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,30 @@ from .arguments import require_number
 from .snapshot import Snapshot
 
 Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class RecallCheck:
+    """An index beside exact search, on the same queries.
+
+    Attributes
+    ----------
+    queries : int
+    recall : float
+        Share of the true nearest rows among those found, ties counted as equal.
+    seconds, exact_seconds : float
+        Time that the index and that exact search took.
+    """
+
+    queries: int
+    recall: float
+    seconds: float
+    exact_seconds: float
+
+    @property
+    def times_faster(self) -> float:
+        """How many times faster than exact search the index was."""
+        return self.exact_seconds / max(self.seconds, 1e-9)
 
 
 class Searches:
@@ -76,6 +102,32 @@ class Searches:
         indptr = np.arange(len(keys) + 1) * keys.shape[1]
         shape = (len(keys), snapshot.n_alive)
         return sparse.csr_array((data, columns.ravel(), indptr), shape=shape)
+
+    def check_recall(self, X: Any, n_neighbors: int | None = None) -> RecallCheck:
+        """Recall of the index on queries of one's own, and its time, beside exact search.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> from sklearn.datasets import load_digits
+        >>> X, _ = load_digits(return_X_y=True)
+        >>> ck.CoRENeighbors(random_state=0).fit(X[:1000]).check_recall(X[1000:1200]).recall
+        1.0
+        """
+        wanted = self.n_neighbors if n_neighbors is None else n_neighbors
+        snapshot, rows, _ = self._queries(as_matrix(X))
+        if not len(rows):
+            raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
+        n_kept = min(require_count("n_neighbors", wanted), snapshot.n_alive)
+        keys, seconds = [], []
+        for exact in (False, True):
+            # the first search of a process loads loops, the first exact one sorts rows
+            snapshot.nearest(rows.block(0, 1), n_kept, self.n_jobs, exact=exact)
+            start = time.perf_counter()
+            keys.append(snapshot.nearest(rows, n_kept, self.n_jobs, exact=exact).keys)
+            seconds.append(time.perf_counter() - start)
+        recall = float((keys[0] >= keys[1][:, -1:]).mean())
+        return RecallCheck(len(rows), recall, seconds[0], seconds[1])
 
     def _matrix(self, X: Any) -> Any:
         matrix = as_matrix(X)

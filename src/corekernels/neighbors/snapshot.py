@@ -79,7 +79,7 @@ class Snapshot:
         n_kept, n_alive = _FIRST_WITHIN, self.n_alive
         while len(left):
             n_kept = min(n_kept, max(1, n_alive))
-            heaps = self.nearest(_take(rows, left), n_kept, n_jobs, exact=True)
+            heaps = self.nearest(rows.take(left), n_kept, n_jobs, exact=True)
             full = (heaps.keys >= least).sum(axis=1)
             done = (full < n_kept) | (n_kept >= n_alive)
             for q in np.flatnonzero(done):
@@ -129,16 +129,3 @@ class Snapshot:
         return replace(
             self, main=main, ids=read_only(self.ids[stays]), alive=read_only(self.alive[stays])
         )
-
-
-def _take(rows: Rows, chosen: Array) -> Rows:
-    """Some of the rows, in order."""
-    if len(chosen) == len(rows):
-        return rows
-    lengths = rows.lengths[chosen]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(rows.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    return Rows(
-        read_only(indptr, np.int64), read_only(rows.indices[places]),
-        read_only(rows.data[places]), rows.n_columns,
-    )  # fmt: skip

@@ -19,7 +19,7 @@ def convert(source: Any, target: str | os.PathLike[str], *, format: str | None =
 
 
 def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:  # noqa: A002
-    """What a file is: "rows", "signatures" (also a shard folder), "model" or "gram"."""
+    """What a file is: "rows", "signatures" (also a shard folder), "model", "index" or "gram"."""
     if format is not None or os.fspath(path) == "-":
         return "signatures" if format == "signatures" else "rows"
     if is_shard_folder(path):
@@ -27,4 +27,4 @@ def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:  
     found = io.detect(path)
     if found == "npy" and gram_description(path) is not None:
         return "gram"
-    return found if found in ("signatures", "model") else "rows"
+    return found if found in ("signatures", "model", "index") else "rows"

@@ -44,8 +44,8 @@ def kernel_to_file(
     (n, m) : shape of the matrix
     """
     require_target(target)
-    X = _whole(source)
-    Y = None if against is None else _whole(against)
+    X = whole(source)
+    Y = None if against is None else whole(against)
     if Y is not None:
         n_columns = max(X.shape[1], Y.shape[1])
         X.resize(X.shape[0], n_columns)
@@ -96,7 +96,7 @@ def _digest(K: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(K[-1:]).tobytes()).hexdigest()
 
 
-def _whole(source: Any) -> sparse.csr_array:
+def whole(source: Any) -> sparse.csr_array:
     """All rows of a source; a kernel needs them together."""
     require_rows(source)
     blocks = [batch.X for batch in source]

@@ -14,6 +14,7 @@ from .._signature_file import read_signatures, unpack_labels
 from .._sketch import sketch
 from .._validation import as_matrix
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
+from ..io.streams import display_name, is_stream
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from .shards import is_shard_folder, part_files
@@ -212,6 +213,15 @@ def require_rows(source: Any) -> None:
     """Refuse signatures where raw rows are needed."""
     if getattr(source, "recipe", None) is not None:
         raise DataError(f"{source.name}: holds signatures; give the raw rows.")
+
+
+def require_file(path: str | os.PathLike[str], passes_once: bool | None = None) -> None:
+    """Refuse a pipe where rows have to be read again."""
+    if is_stream(path) if passes_once is None else passes_once:
+        raise FileError(
+            f"{display_name(path)}: can be read only once, and its rows are needed again; write "
+            "them to a file first."
+        )
 
 
 def require_target(path: str | os.PathLike[str]) -> Path:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from . import _tables
 from ._loops import minwise, projection
-from ._loops.rows import unit_values
+from ._loops.rows import sum_and_lift, unit_values
 from ._threads import run_blocks
 from ._validation import Rows, clean_rows, read_only
 from .recipe import Recipe
@@ -82,8 +82,7 @@ def _sketch_rows(rows: Rows, recipe: Recipe, out: Signatures) -> None:
         _project(rows, values, recipe, out.weights)
         _minima(rows, values, recipe, out.codes, None)
     elif recipe.kernel == "core2" and out.sums is not None:
-        out.sums[:] = np.add.reduceat(np.append(values, 0), rows.indptr[:-1]) * (rows.lengths > 0)
-        values *= np.repeat(np.sqrt(rows.lengths), rows.lengths).astype(np.float32)
+        sum_and_lift(rows.indptr, values, out.sums)
         _minima(rows, values, recipe, out.codes, out.weights)
     else:
         _minima(rows, values, recipe, out.codes, None)

@@ -60,9 +60,9 @@ class State:
         planes = new_planes(packed.n_codes, packed.codes.shape[1], n_lanes)
         return cls(np.zeros((len(packed), n_lanes)), planes, np.zeros(n_lanes))
 
-    def copy(self) -> "State":
-        """The same state, safe from what a descent does next."""
-        return State(self.duals.copy(), self.planes.copy(), self.biases.copy())
+    def take(self, other: "State") -> None:
+        """Become a copy of another state, which goes its own way."""
+        self.duals[:], self.planes[:], self.biases[:] = other.duals, other.planes, other.biases
 
 
 @dataclass(frozen=True)
@@ -111,27 +111,3 @@ def descend(
         limits[0], limits[1] = -np.inf, np.inf
     relative = gaps / np.where(objectives > 0, objectives, 1)
     return Outcome(epoch, objectives, relative, not live.any())
-
-
-def rescale(block: Block, state: State) -> None:
-    """Stretch each lane's solution, found for other costs, to the best length for these.
-
-    The dual problem along that line is a parabola, but for the log loss, which is left alone.
-    """
-    if block.loss == "log_loss":
-        return
-    duals, targets = state.duals[block.rows], block.targets[block.rows]
-    costs = block.row_costs[block.rows, None] * np.where(
-        targets > 0, block.costs[1], block.costs[0]
-    )
-    planes = state.planes.reshape(*state.planes.shape[:2], -1)
-    squares = np.einsum("cjl,cjl->l", planes, planes)[: block.n_lanes] + state.biases**2
-    if block.loss == "squared_hinge":
-        squares = squares + (duals**2 / (2 * costs)).sum(axis=0)
-    factors = np.divide(duals.sum(axis=0), squares, out=np.ones(block.n_lanes), where=squares > 0)
-    if block.loss == "hinge":
-        room = np.divide(costs, duals, out=np.full(duals.shape, np.inf), where=duals > 0)
-        factors = np.minimum(factors, room.min(axis=0))
-    state.duals[:] *= factors
-    state.biases[:] *= factors
-    planes[..., : block.n_lanes] *= factors.astype(np.float32)

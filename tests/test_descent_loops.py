@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from corekernels._loops import descent, lanes, losses, packed
+from corekernels._loops import planes as blocks
 from corekernels.linear import descent as training
 from corekernels.linear import planes as packing
 from corekernels.linear import warm
@@ -186,7 +187,7 @@ def test_rows_at_rest_are_woken_before_the_end():
 def test_move_towards():
     goal, out = np.zeros((3, 2, 8), np.float32), np.zeros((3, 2, 8), np.float32)
     goal[1], out[2] = 4, 4
-    packed.move_towards(goal, np.float32(0.25), out)
+    blocks.move_towards(goal, np.float32(0.25), out)
     np.testing.assert_array_equal(out[:, 0, 0], [0, 1, 3])
 
 
@@ -198,13 +199,13 @@ def test_planes_are_multiplied_and_mixed(n_planes):
         planes[1:3] = rng.normal(size=planes[1:3].shape)
     x, y = (p.reshape(4, 70, -1)[..., :n_planes].astype(float) for p in (first, second))
     out = np.empty((3, n_planes))
-    packed.plane_products(first, second, out)
+    blocks.plane_products(first, second, out)
     expected = [(x * x).sum((0, 1)), (x * y).sum((0, 1)), (y * y).sum((0, 1))]
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-4)
 
     factors = np.zeros((2, 8), np.float32)
     factors[:, :n_planes] = rng.normal(size=(2, n_planes))
-    packed.mix_planes(factors, first, second)
+    blocks.mix_planes(factors, first, second)
     f, g = factors[:, :n_planes]
     found = first.reshape(4, 70, -1)[..., :n_planes]
     np.testing.assert_allclose(found, f * x + g * y, atol=1e-5)

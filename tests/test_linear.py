@@ -440,6 +440,8 @@ def test_warning_says_what_to_change(digits, S):
     ):
         model.fit(S, digits[1])
     assert model.dual_gap_.max() > model.tol
+    with pytest.warns(ConvergenceWarning, match=r"for (path_)?tol=.*raise max_iter or (path_)?tol"):
+        c_path(S, digits[1], [100], model=model, validation=(S, digits[1]))
 
 
 def test_conventions(digits, S):

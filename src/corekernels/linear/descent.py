@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._loops import descent, losses
-from .._loops.packed import plane_products
+from .._loops.planes import plane_products
 from .._validation import read_only
 from .planes import Packed, new_planes
 

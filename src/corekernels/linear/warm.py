@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._loops.lanes import LANES
-from .._loops.packed import mix_planes, plane_products
+from .._loops.planes import mix_planes, plane_products
 from .descent import Block, State
 
 Array = npt.NDArray[Any]

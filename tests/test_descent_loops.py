@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from corekernels._loops import descent, lanes, losses, packed
+from corekernels._loops import planes as blocks
 from corekernels.linear import descent as training
 from corekernels.linear import planes as packing
+from corekernels.linear import warm
 
 LOSSES = [losses.SQUARED_HINGE, losses.HINGE, losses.LOG, losses.SQUARED]
 
@@ -185,5 +187,59 @@ def test_rows_at_rest_are_woken_before_the_end():
 def test_move_towards():
     goal, out = np.zeros((3, 2, 8), np.float32), np.zeros((3, 2, 8), np.float32)
     goal[1], out[2] = 4, 4
-    packed.move_towards(goal, np.float32(0.25), out)
+    blocks.move_towards(goal, np.float32(0.25), out)
     np.testing.assert_array_equal(out[:, 0, 0], [0, 1, 3])
+
+
+@pytest.mark.parametrize("n_planes", [1, 3])
+def test_planes_are_multiplied_and_mixed(n_planes):
+    rng = np.random.default_rng(3)
+    first, second = (packing.new_planes(4, 70, n_planes) for _ in range(2))
+    for planes in (first, second):
+        planes[1:3] = rng.normal(size=planes[1:3].shape)
+    x, y = (p.reshape(4, 70, -1)[..., :n_planes].astype(float) for p in (first, second))
+    out = np.empty((3, n_planes))
+    blocks.plane_products(first, second, out)
+    expected = [(x * x).sum((0, 1)), (x * y).sum((0, 1)), (y * y).sum((0, 1))]
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-4)
+
+    factors = np.zeros((2, 8), np.float32)
+    factors[:, :n_planes] = rng.normal(size=(2, n_planes))
+    blocks.mix_planes(factors, first, second)
+    f, g = factors[:, :n_planes]
+    found = first.reshape(4, 70, -1)[..., :n_planes]
+    np.testing.assert_allclose(found, f * x + g * y, atol=1e-5)
+    np.testing.assert_array_equal(second.reshape(4, 70, -1)[..., :n_planes], x)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss"])
+@pytest.mark.parametrize("n_lanes", [1, 2])
+def test_foreseen_start_is_consistent_and_better(rows, loss, n_lanes):
+    """Planes stay the sum of the rows; the dual value is no worse than if nothing moved."""
+    codes, weights, lengths = rows
+    features = np.column_stack([expand(*rows).reshape(9, -1), np.full(9, 0.8)])
+    data = packing.Packed(codes, weights, scales_of(*rows), lengths, 6)
+    targets = np.random.default_rng(2).choice([-1, 1], (9, n_lanes)).astype(np.int8)
+    state, before = (training.State.zero(data, n_lanes) for _ in range(2))
+    for C in (0.1, 0.2, 0.4):
+        costs = np.full((2, n_lanes), C)
+        block = training.Block(loss, np.arange(9), targets, np.ones(9), costs, 0.8)
+        now, then = state.duals.copy(), before.duals.copy()
+        warm.foresee(block, state, before)
+        np.testing.assert_array_equal(before.duals, now)
+        for lane in range(n_lanes):
+            y, a = targets[:, lane].astype(float), state.duals[:, lane]
+            w = features.T @ (y * a)
+            planes = state.planes.reshape(6, codes.shape[1], -1)[..., lane]
+            np.testing.assert_allclose(planes.reshape(-1), w[:-1], atol=1e-5)
+            assert state.biases[lane] == pytest.approx(w[-1])
+            if loss == "log_loss":
+                continue
+            for f, g in [(1, 0), (1.1, 0), (2, 0), (2, -1), (1, 0.1)]:
+                other = f * now[:, lane] + g * then[:, lane]
+                if loss == "hinge" and (g or other.max() > C):
+                    continue
+                value = dual_value(loss, features.T @ (y * other), y, C, other)
+                assert dual_value(loss, w, y, C, a) >= value - 1e-6
+        training.descend(data, block, state, tol=1e-5, max_iter=300, seed=0)
+        assert state.duals.min() >= 0

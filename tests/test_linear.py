@@ -299,6 +299,37 @@ def test_c_path(digits, S):
     np.testing.assert_allclose(path.standard_error, np.sqrt(p * (1 - p) / (len(S) - 1200)))
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_c_path_reads_accuracies_that_have_settled(digits, S, loss):
+    """Within one standard error of the solution's own; half of one is the largest ever measured."""
+    y = digits[1]
+    model = HashedLinearClassifier(loss, random_state=0, tol=1e-4, max_iter=5000)
+    loose, tight = (
+        c_path(S[:900], y[:900], np.geomspace(0.02, 2, 5), model=model,
+               validation=(S[900:], y[900:]), path_tol=path_tol)
+        for path_tol in (1e-2, 1e-6)
+    )  # fmt: skip
+    assert (abs(loose.mean - tight.mean) <= tight.standard_error).all()
+    assert loose.n_iter.sum() < tight.n_iter.sum()
+    assert loose.best_model.dual_gap_.max() <= model.tol
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_planes_are_as_near_as_their_tolerance_says(digits, S, loss):
+    """The objective grows by half the squared distance at least, so the gap bounds the distance."""
+    model = HashedLinearClassifier(loss, C=0.5, tol=1e-6, max_iter=20_000, random_state=0)
+    _, lesson = read_lesson(model, S, digits[1], None)
+    problem, options = check_problem(model), check_options(model)
+    near, best = (
+        as_planes(S.recipe, learn(lesson, lesson.blocks(*problem), None, None, **some)[0], 1.0)
+        for some in ({**options, "plane_tol": 0.01}, options)
+    )
+    found, exact = (np.c_[p.coefficients(), p.intercepts].astype(float) for p in (near, best))
+    distances = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(found, axis=1)
+    # A gap of 1e-6 of the objective, itself at most 100 times |w|^2 / 2, is a distance of 0.01.
+    assert distances.max() <= 0.1 + 0.01
+
+
 @pytest.mark.parametrize("n_classes", [2, 10])
 def test_c_path_by_folds_does_not_depend_on_threads(digits, S, n_classes):
     y = digits[1] % n_classes
@@ -409,6 +440,8 @@ def test_warning_says_what_to_change(digits, S):
     ):
         model.fit(S, digits[1])
     assert model.dual_gap_.max() > model.tol
+    with pytest.warns(ConvergenceWarning, match=r"for (path_)?tol=.*raise max_iter or (path_)?tol"):
+        c_path(S, digits[1], [100], model=model, validation=(S, digits[1]))
 
 
 def test_conventions(digits, S):

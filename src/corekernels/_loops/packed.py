@@ -217,16 +217,3 @@ def score_rows(codes, weights, scales, rows, planes, others, n_first, intercepts
                     scale * sums[t - start, c if c < n_first else c - n_first + LANES]
                     + intercepts[c]
                 )
-
-
-@njit(nogil=True, cache=True)
-def move_towards(goal, share, out):
-    """Move planes a share of the way to others; codes that never occurred are left alone."""
-    for code in range(goal.shape[0]):
-        there, here = goal[code].reshape(-1), out[code].reshape(-1)
-        used = False
-        for p in range(there.shape[0]):
-            used = used or there[p] != 0 or here[p] != 0
-        if used:
-            for p in range(there.shape[0]):
-                here[p] += share * (there[p] - here[p])

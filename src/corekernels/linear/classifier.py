@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._arguments import require_choice, require_count, require_positive, seed_of
-from .._loops.packed import move_towards
+from .._loops.planes import move_towards
 from .._threads import thread_count
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
@@ -354,9 +354,11 @@ def warn_unless_converged(outcomes: list[Outcome], options: dict[str, Any]) -> N
     if all(outcome.converged for outcome in outcomes):
         return
     worst = max(outcome.relative_gaps.max() for outcome in outcomes)
+    goal = "path_tol" if "plane_tol" in options else "tol"
+    asked = options.get("plane_tol", options["tol"])
     warnings.warn(
         f"After max_iter={options['max_iter']} sweeps the duality gap is {worst:.1e} of the "
-        f"objective, not tol={options['tol']:.1e}: raise max_iter or tol, or lower C.",
+        f"objective, too much for {goal}={asked:.1e}: raise max_iter or {goal}, or lower C.",
         ConvergenceWarning,
         stacklevel=3,
     )

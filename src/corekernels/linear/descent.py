@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._loops import descent, losses
+from .._loops.planes import plane_products
 from .._validation import read_only
 from .planes import Packed, new_planes
 
@@ -60,9 +61,16 @@ class State:
         planes = new_planes(packed.n_codes, packed.codes.shape[1], n_lanes)
         return cls(np.zeros((len(packed), n_lanes)), planes, np.zeros(n_lanes))
 
-    def copy(self) -> "State":
-        """The same state, safe from what a descent does next."""
-        return State(self.duals.copy(), self.planes.copy(), self.biases.copy())
+    def half_squares(self) -> npt.NDArray[np.float64]:
+        """For each lane |w|^2 / 2, the intercept included: what the losses are weighed against."""
+        products = np.empty((3, len(self.biases)))
+        plane_products(self.planes, self.planes, products)
+        found: npt.NDArray[np.float64] = 0.5 * (products[0] + self.biases**2)
+        return found
+
+    def take(self, other: "State") -> None:
+        """Become a copy of another state, which goes its own way."""
+        self.duals[:], self.planes[:], self.biases[:] = other.duals, other.planes, other.biases
 
 
 @dataclass(frozen=True)
@@ -76,9 +84,13 @@ class Outcome:
 
 
 def descend(
-    packed: Packed, block: Block, state: State, *, tol: float, max_iter: int, seed: int | list[int]
-) -> Outcome:
+    packed: Packed, block: Block, state: State, *,
+    tol: float, max_iter: int, seed: int | list[int], plane_tol: float = 0.0,
+) -> Outcome:  # fmt: skip
     """Sweep until every lane's duality gap is at most `tol` times its objective.
+
+    Or, if that is easier, `plane_tol` times |w|^2 / 2. The gap is at least half the squared
+    distance to the best plane; that is then at most the root of `plane_tol`, times |w|.
 
     Each sweep yields an estimate of the gaps as it goes; once that is small enough
     for all lanes, one pass over all rows finds the true ones. Lanes that pass stop
@@ -99,12 +111,13 @@ def descend(
             loss, *data, read_only(order), *problem,
             read_only(live), read_only(limits), resting, *solution, found, objectives, gaps,
         )  # fmt: skip
-        if moved and epoch < max_iter and (gaps > tol * objectives)[live].any():
+        short = _fall_short(gaps, objectives, state, tol, plane_tol)
+        if moved and epoch < max_iter and short[live].any():
             limits[0] = np.where(found[0] < 0, found[0], -np.inf)
             limits[1] = np.where(found[1] > 0, found[1], np.inf)
             continue
         descent.gaps(loss, *data, block.rows, *problem, *solution, objectives, gaps)
-        live = gaps > tol * objectives
+        live = _fall_short(gaps, objectives, state, tol, plane_tol)
         if not live.any():
             break
         resting[:] = 0
@@ -113,25 +126,11 @@ def descend(
     return Outcome(epoch, objectives, relative, not live.any())
 
 
-def rescale(block: Block, state: State) -> None:
-    """Stretch each lane's solution, found for other costs, to the best length for these.
-
-    The dual problem along that line is a parabola, but for the log loss, which is left alone.
-    """
-    if block.loss == "log_loss":
-        return
-    duals, targets = state.duals[block.rows], block.targets[block.rows]
-    costs = block.row_costs[block.rows, None] * np.where(
-        targets > 0, block.costs[1], block.costs[0]
-    )
-    planes = state.planes.reshape(*state.planes.shape[:2], -1)
-    squares = np.einsum("cjl,cjl->l", planes, planes)[: block.n_lanes] + state.biases**2
-    if block.loss == "squared_hinge":
-        squares = squares + (duals**2 / (2 * costs)).sum(axis=0)
-    factors = np.divide(duals.sum(axis=0), squares, out=np.ones(block.n_lanes), where=squares > 0)
-    if block.loss == "hinge":
-        room = np.divide(costs, duals, out=np.full(duals.shape, np.inf), where=duals > 0)
-        factors = np.minimum(factors, room.min(axis=0))
-    state.duals[:] *= factors
-    state.biases[:] *= factors
-    planes[..., : block.n_lanes] *= factors.astype(np.float32)
+def _fall_short(
+    gaps: Array, objectives: Array, state: State, tol: float, plane_tol: float
+) -> npt.NDArray[np.bool_]:
+    """Lanes whose gap is too large."""
+    short: npt.NDArray[np.bool_] = gaps > max(tol, plane_tol) * objectives
+    if plane_tol > 0 and not short.all():  # |w|^2 / 2 is part of the objective, and less at hand
+        short = gaps > np.maximum(tol * objectives, plane_tol * state.half_squares())
+    return short

@@ -128,6 +128,18 @@ class Planes:
         run_blocks(work, row_blocks(0, len(S), _ROWS_PER_TASK), n_jobs)
         return out
 
+    def scores_of(
+        self, packed: Packed, rows: npt.NDArray[np.int64], n_jobs: int | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Values for some rows that are packed already, and will be scored more than once."""
+        out = np.empty((len(rows), len(self.intercepts)))
+
+        def work(part: tuple[int, int]) -> None:
+            self.score_into(packed, rows[slice(*part)], out[slice(*part)])
+
+        run_blocks(work, row_blocks(0, len(rows), _ROWS_PER_TASK), n_jobs)
+        return out
+
     def score_into(self, packed: Packed, rows: npt.NDArray[np.int64], out: Array) -> None:
         """Write the values of some rows."""
         data = (packed.codes, packed.weights, packed.scales, read_only(rows))

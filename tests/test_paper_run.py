@@ -163,7 +163,20 @@ def test_a_full_run_without_data_ends_in_a_report(tmp_path, monkeypatch):
     assert "47.6" in found.report.read_text()  # the paper's own number stands there all the same
 
 
+def test_a_record_does_not_say_where_things_are_on_this_machine(counted, tmp_path, monkeypatch):
+    made, _ = counted
+    folder, cache = tmp_path / "data", tmp_path / "cache"
+    folder.mkdir()
+    monkeypatch.setenv("COREKERNELS_CACHE", str(cache))
+    made["first"].measure.fails["one"] = FileError(f"one: not in {folder / 'one'}, nor in {cache}.")
+    text = run(tmp_path / "out", folder=folder).report.read_text()
+    assert "one: not in the data folder/one, nor in the cache." in text
+    assert str(tmp_path) not in text
+
+
 def test_clear_errors(tmp_path):
+    with pytest.raises(FileError, match=r"nowhere: is not a folder; name the one"):
+        run(tmp_path, folder=tmp_path / "nowhere")
     with pytest.raises(ParameterError, match=r"what: got 'table9'; choose from table1"):
         run(tmp_path, what=["table9"])
     with pytest.raises(ParameterError, match="scale: got 'huge'"):

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 import corekernels as ck
 
+from ..datasets.places import FOLDER_VARIABLE, cache_folder
 from ..errors import FileError, MissingExtra, ParameterError
 from ..io import atomic_write
 from . import baselines, exponential, figure3, figure4, schemes, search, tables, usps
@@ -112,7 +113,11 @@ def reproduce(
     chosen = _chosen(what)
     if scale not in SCALES:
         raise ParameterError(f"scale: got {scale!r}; choose one of {', '.join(SCALES)}.")
-    setting = Setting(scale, seed, None if folder is None else Path(folder), n_jobs)
+    named = os.environ.get(FOLDER_VARIABLE) if folder is None else folder
+    data = Path(named).expanduser() if named else None
+    if data is not None and not data.is_dir():
+        raise FileError(f"{data}: is not a folder; name the one that holds the data sets.")
+    setting = Setting(scale, seed, data, n_jobs)
     target = Path(out)
     start = time.perf_counter()
     items = [(stage, item) for stage in chosen for item in stage.items(setting)]
@@ -184,12 +189,20 @@ def _measured(stage: Stage, item: str, setting: Setting, folder: Path) -> None:
         FileError,
         MissingExtra,
     ) as error:  # no such data here: said in the report, tried again next time
-        record["missing"] = str(error)
+        record["missing"] = _without_places(str(error), setting)
     else:
         record["timings"] = {**results.pop("timings", {}), "all": time.perf_counter() - start}
         record["results"] = results
     with atomic_write(path) as file:
         file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _without_places(message: str, setting: Setting) -> str:
+    """A message that may leave this machine: folders by what they are for, not where they are."""
+    places = {"the cache": cache_folder(), "the data folder": setting.folder}
+    for name, place in places.items():
+        message = message if place is None else message.replace(str(place), name)
+    return message
 
 
 def _is_done(path: Path, identity: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import importlib.util
 import os
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def _read_idx(path: Path, n_dimensions: int) -> Array:
     """The array in a gzipped file of the IDX format (unsigned bytes)."""
     try:
         raw = gzip.decompress(path.read_bytes())
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{path}: cannot be read ({error}); fetch it again.") from error
     header = 4 + 4 * n_dimensions
     if len(raw) < header or raw[:4] != bytes([0, 0, 8, n_dimensions]):

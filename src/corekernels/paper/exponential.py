@@ -1,19 +1,18 @@
 """Beyond the paper: the exponential kernels it proposes, exp(-gamma (1 - K)), over gamma."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from sklearn.svm import SVC
-
-import corekernels as ck
 
 from .layout import Figure, Line, Panel, Section, Table
 from .published import title_of
-from .stages import Record, Records, Setting, Stage, accuracy, provenance
-from .tables import EXACT
+from .stages import Record, Records, Setting, Stage, provenance
+from .tables import EXACT, kernel_accuracies
 
 GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
-C = 10.0
+CS = (1.0, 10.0, 100.0)
+N_TEST = 10_000
 
 
 def _items(setting: Setting) -> Sequence[str]:
@@ -21,24 +20,16 @@ def _items(setting: Setting) -> Sequence[str]:
 
 
 def measure(name: str, setting: Setting) -> Record:
-    """Accuracy for each gamma; at most 10,000 rows are tested."""
+    """Accuracy for each gamma, the best over C as for the plain kernel."""
     data = setting.load(name)
-    n_test = min(10_000, data.X_test.shape[0])
-    results: Record = {"data": provenance(data), "gammas": list(GAMMAS), "n_test": n_test}
+    few = replace(data, X_test=data.X_test[:N_TEST], y_test=data.y_test[:N_TEST])
+    results: Record = {"data": provenance(data), "gammas": list(GAMMAS)}
+    results["n_test"] = few.X_test.shape[0]
     for title, kernel in EXACT.items():
-        function = getattr(ck, kernel)
-        train = function(data.X_train, n_jobs=setting.n_jobs).astype(np.float64)
-        test = function(data.X_test[:n_test], data.X_train, n_jobs=setting.n_jobs)
-
-        def score(gamma: float | None, train: object = train, test: object = test) -> float:
-            K, L = train, test.astype(np.float64)  # type: ignore[attr-defined]
-            if gamma is not None:
-                K, L = np.exp(-gamma * (1 - K)), np.exp(-gamma * (1 - L))  # type: ignore[operator]
-            model = SVC(C=C, kernel="precomputed").fit(K, data.y_train)
-            return accuracy(model.predict(L), data.y_test[:n_test])
-
-        results[title] = setting.in_threads(score, GAMMAS)
-        results[f"{title}, plain"] = score(None)
+        results[f"{title}, plain"] = max(kernel_accuracies(few, kernel, CS, setting))
+        results[title] = [
+            max(kernel_accuracies(few, kernel, CS, setting, gamma=gamma)) for gamma in GAMMAS
+        ]
     return results
 
 
@@ -61,8 +52,9 @@ def draw(records: Records) -> Section:
         name="exponential",
         title="Beyond the paper: exponential kernels over gamma",
         text=(
-            "The paper proposes exp(−γ(1 − K)) without measuring it. Kernel SVM, "
-            f"C = {C:g}; the best γ is read off the test rows, so gains are upper limits.",
+            "The paper proposes exp(−γ(1 − K)) without measuring it. Kernel SVM; for plain and "
+            "exponential kernels alike the best of C = 1, 10, 100 is read off the test rows, "
+            f"of which at most {N_TEST:,} are used; so is the best γ.",
         ),
         tables=(
             Table("Accuracy, %, of the plain and of the best exponential kernel.",
@@ -76,4 +68,4 @@ def draw(records: Records) -> Section:
     )  # fmt: skip
 
 
-STAGE = Stage("exponential", "exponential kernels", _items, measure, draw)
+STAGE = Stage("exponential", _items, measure, draw)

@@ -144,4 +144,4 @@ def _figure(
     )
 
 
-STAGE = Stage("figure4", "hashed rows, linear SVM", _items, measure, draw)
+STAGE = Stage("figure4", _items, measure, draw)

@@ -15,11 +15,11 @@ from tqdm import tqdm
 import corekernels as ck
 
 from ..datasets.places import FOLDER_VARIABLE, cache_folder
-from ..errors import FileError, MissingExtra, ParameterError
+from ..errors import CoREError, FileError, ParameterError
 from ..io import atomic_write
 from . import baselines, exponential, figure3, figure4, schemes, search, tables, usps
 from .drawing import require_matplotlib
-from .layout import Report, Section, Table
+from .layout import Figure, Report, Section, Table
 from .stages import Record, Records, Setting, Stage
 from .writing import write_report
 
@@ -52,7 +52,7 @@ class Reproduction:
     records : Records
         What was measured, by stage and item.
     missing : list of str
-        Data sets that could not be had.
+        What could not be had or done; the report says why.
     seconds : float
     """
 
@@ -95,8 +95,8 @@ def reproduce(
         Any of table1, table2 (with figure1, figure2), usps, figure3, figure4, exponential, schemes,
         search, baselines; all if empty.
     out : path
-        Folder for `results/*.json`, figures, `report.html` and `report.md`. Items measured
-        there before, with the same scale, seed and version, are not measured again.
+        Folder for `report.html`, `report.md`, figures, and the results as JSON files. Items
+        measured there before, with the same scale, seed and versions, are not measured again.
     scale : {"quick", "full"}
         "quick": scikit-learn's digits, a minute. "full": the paper's data sets, 90 minutes
         on two cores at most, 16 GB.
@@ -123,42 +123,46 @@ def reproduce(
     items = [(stage, item) for stage in chosen for item in stage.items(setting)]
     if not items:
         raise ParameterError(f"what: nothing to do at scale {scale!r}; use scale 'full'.")
-    _make_folder(target / "results")
-    with tqdm(items, disable=None if progress is None else not progress, unit="item") as bar:
-        for stage, item in bar:
-            bar.set_description(f"{stage.name} {item}")
-            _measured(stage, item, setting, target / "results")
-    records = read_records(target / "results")
-    report = make_report(records, scale)
-    write_report(report, target)
-    missing = [item for stage in chosen for item in records.missing(stage.name)]
+    results = target / "results" / f"{scale}-{setting.seed}"
+    _make_folder(results)
+    try:
+        with tqdm(items, disable=None if progress is None else not progress, unit="item") as bar:
+            for stage, item in bar:
+                bar.set_description(f"{stage.name} {item}")
+                _measured(stage, item, setting, results)
+    finally:  # an interrupted run leaves a page of what it has
+        records = read_records(results)
+        if records:
+            write_report(make_report(records), target)
+    reasons = [why for stage in chosen for why in records.missing(stage.name).values()]
+    missing = sorted({why.partition(":")[0] for why in reasons})
     seconds = time.perf_counter() - start
-    return Reproduction(target / "report.html", records, sorted(set(missing)), seconds)
+    return Reproduction(target / "report.html", records, missing, seconds)
 
 
 def read_records(folder: Path) -> Records:
-    """All records in a folder, in the order of the stages and their items."""
+    """All records in a folder, in the order of the stages and their items; damaged ones are not."""
     records = Records()
     for name in STAGES:
-        paths = sorted(folder.glob(f"{name}-*.json"))
-        found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-        if found:
-            found.sort(key=lambda record: record["place"])
-            records[name] = {record["item"]: record for record in found}
+        found = [_record(path) for path in folder.glob(f"{name}-*.json")]
+        whole = sorted((record for record in found if record), key=lambda record: record["place"])
+        if whole:
+            records[name] = {record["item"]: record for record in whole}
     return records
 
 
-def make_report(records: Records, scale: str) -> Report:
+def make_report(records: Records) -> Report:
     """The page's content, from the records alone."""
-    sections = [_section(STAGES[name], records, scale) for name in records]
     first = next(iter(next(iter(records.values())).values()))
-    facts = {"seed": str(first["seed"]), "scale": scale, **first["machine"], **first["versions"]}
+    sections = [_section(STAGES[name], records, first) for name in records]
+    facts = {"seed": str(first["seed"]), "scale": first["scale"]}
     lead = (
         "Ping Li's CoRE kernels (UAI 2014) multiply correlation and resemblance: strong on "
         "sparse, non-binary data, without a parameter to tune, and simple to hash. This page "
         "reruns the paper's experiments with corekernels and shows ours beside theirs, then "
         "measures what the paper only proposes.",
     )
+    facts |= first["machine"] | first["versions"]
     return Report("CoRE kernels, reproduced", lead, sections, facts)
 
 
@@ -176,7 +180,7 @@ def _measured(stage: Stage, item: str, setting: Setting, folder: Path) -> None:
     path = folder / f"{stage.name}-{_slug(item)}.json"
     identity = {
         "stage": stage.name, "item": item, "place": list(stage.items(setting)).index(item),
-        "scale": setting.scale, "seed": setting.seed,
+        "revision": stage.revision, "scale": setting.scale, "seed": setting.seed,
     }  # fmt: skip
     versions = _versions()
     if _is_done(path, {**identity, "versions": versions}):
@@ -185,10 +189,7 @@ def _measured(stage: Stage, item: str, setting: Setting, folder: Path) -> None:
     record: Record = {**identity, "versions": versions, "machine": _machine()}
     try:
         results = stage.measure(item, setting)
-    except (
-        FileError,
-        MissingExtra,
-    ) as error:  # no such data here: said in the report, tried again next time
+    except CoREError as error:  # the report says why; the next run tries again
         record["missing"] = _without_places(str(error), setting)
     else:
         record["timings"] = {**results.pop("timings", {}), "all": time.perf_counter() - start}
@@ -206,24 +207,35 @@ def _without_places(message: str, setting: Setting) -> str:
 
 
 def _is_done(path: Path, identity: dict[str, Any]) -> bool:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
+    record = _record(path)
     return "results" in record and all(record.get(key) == value for key, value in identity.items())
 
 
-def _section(stage: Stage, records: Records, scale: str) -> Section:
+def _record(path: Path) -> Record:
+    """What a file holds; nothing if it is damaged or not there."""
+    try:
+        record: Record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) and {"stage", "item", "place"} <= set(record) else {}
+
+
+def _section(stage: Stage, records: Records, run: Record) -> Section:
     """A stage's section, without what nothing was measured for."""
     measured = [record for record in records[stage.name].values() if "timings" in record]
     section = stage.section(records)
     return replace(
         section,
+        text=section.text if measured else ["Nothing was measured here; the notes say why."],
         tables=[table for table in section.tables if table.rows],
-        figures=[figure for figure in section.figures if any(p.lines for p in figure.panels)],
+        figures=[figure for figure in section.figures if _has_points(figure)],
         seconds=sum(record["timings"]["all"] for record in measured),
-        command=f"corekernels reproduce {stage.name} --scale {scale}",
+        command=f"corekernels reproduce {stage.name} --scale {run['scale']} --seed {run['seed']}",
     )
+
+
+def _has_points(figure: Figure) -> bool:
+    return any(len(line.x) for panel in figure.panels for line in panel.lines)
 
 
 def _make_folder(folder: Path) -> None:

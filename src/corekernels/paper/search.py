@@ -96,4 +96,4 @@ def _answers(X: Any, queries: Any, options: Any, setting: Setting) -> tuple[Any,
     return found, (time.perf_counter() - start) / queries.shape[0] * 1e6, index
 
 
-STAGE = Stage("search", "near-neighbour search", _items, measure, draw)
+STAGE = Stage("search", _items, measure, draw)

@@ -1,9 +1,7 @@
 """A stage: one result of the report, measured in items that can be resumed, drawn from records."""
 
 import functools
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +11,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .. import datasets
+from .._threads import run_blocks
+from ..errors import FileError
 from .layout import Section
 from .published import title_of
 
@@ -44,12 +44,14 @@ class Setting:
 
     def load(self, name: str) -> datasets.Dataset:
         """A data set; the last one is kept, since neighbouring items share it."""
-        return _load(name, self.folder, self.seed)
+        found = _load(name, self.folder, self.seed)
+        if isinstance(found, FileError):
+            raise found
+        return found
 
     def in_threads(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
         """The results of `work` on each item, in order, computed side by side."""
-        with ThreadPoolExecutor(self.n_jobs or os.cpu_count()) as pool:
-            return list(pool.map(work, items))
+        return run_blocks(work, list(items), self.n_jobs)
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,10 @@ class Stage:
     """
 
     name: str
-    title: str
     items: Callable[[Setting], Sequence[str]]
     measure: Callable[[str, Setting], Record]
     section: Callable[["Records"], Section]
+    revision: int = 1  # raised when what is measured changes: older records are then left alone
 
 
 class Records(dict[str, dict[str, Record]]):
@@ -91,10 +93,11 @@ class Records(dict[str, dict[str, Record]]):
         sources = {
             results["data"]: None for results in self.results(stage).values() if "data" in results
         }
-        return [
-            *sources,
-            *(f"Left out: {item}. {why}" for item, why in self.missing(stage).items()),
-        ]
+        reasons: dict[str, list[str]] = {}
+        for item, why in self.missing(stage).items():
+            reasons.setdefault(why, []).append(item)
+        left_out = [f"Left out: {', '.join(items)}. {why}" for why, items in reasons.items()]
+        return [*sources, *left_out]
 
 
 def binarised(X: Any) -> sparse.csr_array:
@@ -126,11 +129,20 @@ def difference(ours: float | None, paper: float | None) -> str | None:
     return None if ours is None or paper is None else f"{ours - paper:+.1f}".replace("-", "−")
 
 
+def seeds(seed: int, n: int) -> list[int]:
+    """Seeds for n repetitions, which no other seed shares."""
+    return [int(state) for state in np.random.SeedSequence(seed).generate_state(n)]
+
+
 def provenance(data: datasets.Dataset) -> str:
     """One sentence on a data set, for the notes."""
     return f"{title_of(data.name)}: {data.source}"
 
 
 @functools.lru_cache(maxsize=1)
-def _load(name: str, folder: Path | None, seed: int) -> datasets.Dataset:
-    return datasets.load(name, folder=folder, seed=seed)
+def _load(name: str, folder: Path | None, seed: int) -> datasets.Dataset | FileError:
+    """A data set, or why it cannot be had: a network that is down is asked once, not per item."""
+    try:
+        return datasets.load(name, folder=folder, seed=seed)
+    except FileError as error:
+        return error

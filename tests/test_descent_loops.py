@@ -243,3 +243,11 @@ def test_foreseen_start_is_consistent_and_better(rows, loss, n_lanes):
                 assert dual_value(loss, w, y, C, a) >= value - 1e-6
         training.descend(data, block, state, tol=1e-5, max_iter=300, seed=0)
         assert state.duals.min() >= 0
+
+
+def test_planes_are_copied_where_either_holds_something():
+    planes = np.zeros((4, 3, lanes.LANES), np.float32)
+    out = np.zeros_like(planes)
+    planes[1], out[2] = 5, 7
+    blocks.copy_planes(planes, out)
+    np.testing.assert_array_equal(out, planes)

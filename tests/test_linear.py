@@ -299,6 +299,40 @@ def test_c_path(digits, S):
     np.testing.assert_allclose(path.standard_error, np.sqrt(p * (1 - p) / (len(S) - 1200)))
 
 
+def test_c_path_takes_folds_as_scikit_learn_does(digits, S):
+    y = digits[1]
+    model = HashedLinearClassifier(random_state=0)
+    rows = np.arange(300)
+    parts = [(rows[rows % 3 != part], rows[rows % 3 == part]) for part in range(3)]
+    paths = [
+        c_path(S[:300], y[:300], [0.1, 1], model=model, cv=cv)
+        for cv in (
+            parts,
+            [(train.tolist(), test.tolist()) for train, test in parts],
+            [(np.isin(rows, train), np.isin(rows, test)) for train, test in parts],
+        )
+    ]
+    for path in paths[1:]:
+        np.testing.assert_array_equal(path.scores, paths[0].scores)
+    one = c_path(S[:300], y[:300], [0.1, 1], model=model, cv=parts[:1])
+    np.testing.assert_array_equal(one.scores[:, 0], paths[0].scores[:, 0])
+    assert np.isnan(one.standard_error).all()
+    for cv in ([], [(rows, rows[:0])], [([0, 1], [900])]):
+        with pytest.raises(ParameterError, match="cv: "):
+            c_path(S[:300], y[:300], [1.0], model=model, cv=cv)
+    with pytest.raises(DataError, match="validation: has no rows"):
+        c_path(S[:300], y[:300], [1.0], model=model, validation=(S[:0], y[:0]))
+
+
+def test_c_path_takes_the_smallest_of_equal_Cs(digits, S):
+    """Rows that any C tells apart, so that all accuracies are 1, whatever their order in a mean."""
+    y = (digits[1][:300] == 0).astype(int)
+    path = c_path(S[:300], y, [1.0, 0.1, 1.0, 10], cv=5)
+    best = path.mean.max()
+    assert path.best_C == min(C for C, mean in zip(path.Cs, path.mean, strict=True) if mean == best)
+    np.testing.assert_array_equal(path.scores[0], path.scores[2])
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_c_path_reads_accuracies_that_have_settled(digits, S, loss):
     """Within one standard error of the solution's own; half of one is the largest ever measured."""

@@ -169,7 +169,7 @@ def test_errors(X, monkeypatch):
             streaming.near_duplicates(source, threshold)
     with pytest.raises(ParameterError, match="kernel: got 'rbf'"):
         streaming.near_duplicates(source, 0.5, "rbf")
-    with pytest.raises(ParameterError, match="random_state: got -1"):
+    with pytest.raises(ParameterError, match="seed: got -1"):
         streaming.near_duplicates(source, 0.5, seed=-1)
     with pytest.raises(DataError, match="more than 100 pairs of rows are alike; raise"):
         streaming.near_duplicates(Rows(X), 0.9, most_pairs=100)
@@ -189,8 +189,24 @@ def test_errors(X, monkeypatch):
             yield from Rows(self.X, size=self.size)
             self.X = self.X[::-1]
 
-    with pytest.raises(DataError, match="changed while it was read"):
-        streaming.near_duplicates(Changing(X), 0.9, working_memory=4)
+    class Shrinking(Changing):
+        def __iter__(self):
+            yield from Rows(self.X, size=self.size)
+            self.X = self.X[:100]
+
+    for source in (Changing(X), Shrinking(X)):
+        with pytest.raises(DataError, match="changed while it was read"):
+            streaming.near_duplicates(source, 0.9, working_memory=4)
+
+
+def test_many_copies_make_no_search_of_their_own():
+    """6,000 equal rows would make 18 million pairs before they were counted."""
+    same = Rows(sparse.csr_array(np.tile([1.0, 2, 0, 3], (6000, 1))))
+    with pytest.raises(DataError, match="more than 1,000 pairs"):
+        streaming.near_duplicates(same, 0.9, most_pairs=1000)
+    found = streaming.near_duplicates(same, 0.9, all_pairs=False)
+    assert found.copies == len(found.pairs) == 5999
+    assert (found.similarities == 1).all()
 
 
 MEASURE = """

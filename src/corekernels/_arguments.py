@@ -42,9 +42,9 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def require_seed(random_state: Any) -> int:
+def require_seed(random_state: Any, name: str = "random_state") -> int:
     """A seed that NumPy takes: not negative."""
     seed = seed_of(random_state)
     if seed < 0:
-        raise ParameterError(f"random_state: got {random_state!r}; give an integer from 0 on.")
+        raise ParameterError(f"{name}: got {random_state!r}; give an integer from 0 on.")
     return seed

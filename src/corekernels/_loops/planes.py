@@ -72,3 +72,11 @@ def mix_planes(factors, planes, others):
                 u = planes[code, slot]
                 planes[code, slot] = factors[0, 0] * u + factors[1, 0] * others[code, slot]
                 others[code, slot] = u
+
+
+@njit(nogil=True, cache=True)
+def copy_planes(planes, out):
+    """Copy planes; codes that occur in neither are left alone, so that they take no memory."""
+    for code in range(planes.shape[0]):
+        if planes[code].any() or out[code].any():
+            out[code] = planes[code]

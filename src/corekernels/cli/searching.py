@@ -79,6 +79,8 @@ def search(
     quiet: frame.Quiet = False,
 ) -> None:
     """Write the most similar indexed rows of each row of QUERIES, nearest first."""
+    if target != "-":
+        streaming.require_target(target, path, source)
     found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     reader = streaming.open_matching(
         source, found.n_features_in_, format=format, one_based=one_based, labels=False,
@@ -132,7 +134,7 @@ def dedup(
     quiet: frame.Quiet = False,
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
-    files = _targets(target, groups, keep)
+    files = _targets(source, target, groups, keep)
     streaming.require_file(source)
     reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     with watched(reader, "reading", quiet) as rows:
@@ -151,15 +153,17 @@ def dedup(
         frame.show({"target": target, **_about_duplicates(found)}, as_json, quiet)
 
 
-def _targets(target: str, groups: str | None, keep: str | None) -> list[Path]:
+def _targets(source: str, target: str, groups: str | None, keep: str | None) -> list[Path]:
     """The files to write, all of which can be."""
     names = [name for name in (target, groups, keep) if name is not None]
-    for name in names:
-        if names.count(name) > 1:
-            raise ParameterError(f"{name}: is named for two outputs; give each its own.")
+    if names.count("-") > 1:
+        raise ParameterError("-: is named for two outputs; give each its own.")
     if keep is not None:
         io.RowWriter(keep)  # refuses a name that tells no format
-    return [streaming.require_target(name) for name in names if name != "-"]
+    files = [name for name in names if name != "-"]
+    return [
+        streaming.require_target(name, source, *files[:place]) for place, name in enumerate(files)
+    ]
 
 
 def _about_search(report: streaming.SearchReport) -> dict[str, Any]:

@@ -354,11 +354,15 @@ def warn_unless_converged(outcomes: list[Outcome], options: dict[str, Any]) -> N
     if all(outcome.converged for outcome in outcomes):
         return
     worst = max(outcome.relative_gaps.max() for outcome in outcomes)
-    goal = "path_tol" if "plane_tol" in options else "tol"
-    asked = options.get("plane_tol", options["tol"])
+    goal, asked = "tol", f"tol={options['tol']:.1e}"
+    if "plane_tol" in options:
+        goal, asked = (
+            "path_tol",
+            f"{asked} and for path_tol={options['plane_tol']:.1e} of |w|^2 / 2",
+        )
     warnings.warn(
         f"After max_iter={options['max_iter']} sweeps the duality gap is {worst:.1e} of the "
-        f"objective, too much for {goal}={asked:.1e}: raise max_iter or {goal}, or lower C.",
+        f"objective, too much for {asked}: raise max_iter or {goal}, or lower C.",
         ConvergenceWarning,
         stacklevel=3,
     )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._loops import descent, losses
-from .._loops.planes import plane_products
+from .._loops.planes import copy_planes, plane_products
 from .._validation import read_only
 from .planes import Packed, new_planes
 
@@ -70,7 +70,8 @@ class State:
 
     def take(self, other: "State") -> None:
         """Become a copy of another state, which goes its own way."""
-        self.duals[:], self.planes[:], self.biases[:] = other.duals, other.planes, other.biases
+        self.duals[:], self.biases[:] = other.duals, other.biases
+        copy_planes(other.planes, self.planes)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from .._arguments import require_positive
 from .._threads import run_blocks
-from ..errors import ParameterError, RecipeMismatch
+from ..errors import DataError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .classifier import (
@@ -30,6 +30,8 @@ from .warm import foresee
 
 Array = npt.NDArray[Any]
 
+_ROUNDING = 1e-12  # of a mean over folds, in which their order can show
+
 
 @dataclass(frozen=True)
 class CPath:
@@ -42,7 +44,7 @@ class CPath:
     scores : ndarray of shape (n, n_folds)
         Accuracy for each C on each fold; one fold if there was a validation set.
     mean, standard_error : ndarrays of shape (n,)
-        Over the folds; for a validation set, the binomial standard error.
+        Over the folds (NaN for one fold); for a validation set, the binomial standard error.
     n_iter : ndarray of shape (n, n_folds)
         Sweeps each descent took.
     best_C : float
@@ -148,10 +150,12 @@ def c_path(
     n_iter = np.stack([walk.n_iter for walk in walks], axis=1)[place]
     warn_unless_converged([outcome for walk in walks for outcome in walk.outcomes], loosely)
     means = scores.mean(axis=1)
-    best_C = float(values[means >= means.max()].min())
+    best_C = float(values[means >= means.max() - _ROUNDING].min())
     best = model.set_params(C=best_C)
     if validation is None:
-        errors = scores.std(axis=1, ddof=1) / np.sqrt(len(judges))
+        errors = np.full(len(values), np.nan)
+        if len(judges) > 1:
+            errors = scores.std(axis=1, ddof=1) / np.sqrt(len(judges))
         best.fit(S, y, sample_weight)
     else:
         errors = np.sqrt(means * (1 - means) / len(validation[0]))
@@ -225,6 +229,8 @@ def _judges(
     if validation is not None:
         others, truth = validation[0], check_labels(validation[1], len(validation[0]))
         packed = pack(others, n_jobs)
+        if not len(packed):
+            raise DataError("validation: has no rows; give some to score on, or folds (cv).")
         if others.recipe != S.recipe:
             raise RecipeMismatch(S.recipe, others.recipe)
         return [_Judge(lesson, against(packed, np.arange(len(packed)), truth), True)]
@@ -241,10 +247,16 @@ def _judges(
 
 
 def _folds(cv: Any, labels: Array) -> list[tuple[Array, Array]]:
+    """Rows to learn from and rows to score on, for each fold."""
+    rows = np.arange(len(labels))
     try:
-        return list(check_cv(cv, labels, classifier=True).split(np.zeros(len(labels)), labels))
-    except ValueError as error:
+        splits = check_cv(cv, labels, classifier=True).split(rows, labels)
+        folds = [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in splits]
+    except (ValueError, IndexError, TypeError) as error:
         raise ParameterError(f"cv: {error}") from error
+    if not folds or not all(len(part) for fold in folds for part in fold):
+        raise ParameterError("cv: there is no fold, or one without rows; give at least one.")
+    return folds
 
 
 def _accuracy(scores: Array, classes: Array, truth: Array) -> float:

@@ -11,7 +11,7 @@ from .descent import Block, State
 
 Array = npt.NDArray[Any]
 
-_ALIKE = 1e-6  # squared sine of the angle below which two solutions are one
+_ALIKE = 1e-4  # squared sine of the angle below which two solutions are one
 
 
 def foresee(block: Block, state: State, before: State) -> None:
@@ -31,7 +31,7 @@ def foresee(block: Block, state: State, before: State) -> None:
     factors[0] = 1.0
     if block.loss == "hinge":
         factors[0] = _stretch(block, state)
-    elif block.loss != "log_loss":
+    elif block.loss == "squared_hinge":
         factors = _combination(block, state, before)
     _mix(state.duals, before.duals, factors)
     _mix(state.biases, before.biases, factors)

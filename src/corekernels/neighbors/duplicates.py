@@ -45,7 +45,7 @@ class NearDuplicates:
     expected_missed: float
 
     def groups(self) -> list[Array]:
-        """Connected rows, as arrays of ids: keep one of each to be rid of duplicates."""
+        """Connected rows, as arrays of ids, ascending: keep one of each to be rid of duplicates."""
         if not len(self.pairs):
             return []
         ids, places = np.unique(self.pairs, return_inverse=True)
@@ -56,7 +56,7 @@ class NearDuplicates:
         return np.split(ids[order], np.flatnonzero(np.diff(labels[order])) + 1)
 
     def redundant(self) -> Array:
-        """Ids of all rows but the first of each group, ascending: those to drop."""
+        """Ids of all rows but that of the smallest id of each group: those to drop."""
         rest = [group[1:] for group in self.groups()]
         return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
 

@@ -64,11 +64,11 @@ def near_duplicates(
     """All pairs of rows of a source with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
     The source is read twice, or more often where the rows or pairs to compare exceed
-    `working_memory`. Memory is at most 64 bytes a row, 64 bytes a pair found, and twice
-    `working_memory`; the disk holds 528 bytes a row in the meantime. A file that fits in
-    `working_memory`, tables included, is searched there at once. Up to 4096 rows are searched
-    exactly. So are more, if they fit in `working_memory`, where tables would tell
-    too little: below a threshold of 0.47, for core2 below 0.74.
+    `working_memory`. Memory is at most 128 bytes a row, 100 bytes a pair found, twice
+    `working_memory`, and 512 bytes for each row of a batch; the disk holds 528 bytes a row
+    in the meantime. A file that fits in `working_memory`, tables included, is searched there
+    at once: up to 4096 rows exactly, and more where tables would tell too little, below a
+    threshold of 0.47, for core2 below 0.74.
 
     Parameters
     ----------
@@ -105,16 +105,16 @@ def near_duplicates(
     require_rows(source)
     require_choice("kernel", kernel, KERNELS)
     least, limit = _require_threshold(threshold), require_positive("working_memory", working_memory)
-    most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed)
+    most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
     require_file(source.name, getattr(source, "is_stream", False))
     say = progress or (lambda text: None)
     plan = plan_tables(kernel, least)
     X = _whole_or_none(source, plan, kernel, all_pairs, limit * 1e6)
     if X is not None:
         say("comparing")
-        index = CoRENeighbors(kernel, method="exact", random_state=seed, n_jobs=n_jobs).fit(X)
-        found = _of_rows_in_memory(X, index.near_duplicates(least), all_pairs)
-        if len(found.pairs) > most_pairs:
+        index = CoRENeighbors(kernel, method="exact", random_state=seed, n_jobs=n_jobs)
+        found = _of_rows_in_memory(X, index, least, all_pairs, most_pairs)
+        if found is None:
             raise _too_many(source, most_pairs)
         return found
     assert plan is not None
@@ -126,14 +126,13 @@ def near_duplicates(
         portions = portions_of_pairs(keys, len(lengths), rows, copies, firsts, limit * 1e6, say)
         task = Scoring(kernel, least, lengths, limit * 1e6, n_jobs)
         left, right, values = _compared(source, task, portions, most_pairs, say)
-    if all_pairs:
-        every = expanded(left, right, values, copies, firsts, most_pairs)
-        if every is None:
-            raise _too_many(source, most_pairs)
-        left, right, values = every
-    order = np.lexsort((right, left))
-    pairs = np.stack([left[order], right[order]], axis=1)
-    return FileDuplicates(pairs, values[order], plan.missed, len(lengths), len(copies))
+    listed = _listed(
+        left, right, values, copies, firsts,
+        all_pairs=all_pairs, most_pairs=most_pairs, missed=plan.missed, n_rows=len(lengths),
+    )  # fmt: skip
+    if listed is None:
+        raise _too_many(source, most_pairs)
+    return listed
 
 
 def _require_threshold(threshold: Any) -> float:
@@ -176,19 +175,40 @@ def _whole_or_none(
     return sparse.csr_array(sparse.vstack(batches, format="csr"))
 
 
-def _of_rows_in_memory(X: Any, found: NearDuplicates, all_pairs: bool) -> FileDuplicates:
+def _of_rows_in_memory(
+    X: Any, index: CoRENeighbors, threshold: float, all_pairs: bool, most_pairs: int
+) -> FileDuplicates | None:
+    """Pairs among first rows, then those of copies; None if there are too many."""
     rows = clean_rows(X)
     some = np.flatnonzero(rows.lengths)  # empty rows are like nothing, not even each other
     low, high = row_digests(rows)[some].T
     copies, firsts = find_copies(low, high, some)
-    pairs, values = found.pairs, found.similarities
-    if not all_pairs:
-        first = np.arange(X.shape[0])
-        first[copies] = firsts
-        own = first[pairs] == pairs
-        kept = own.all(axis=1) | (first[pairs[:, 1]] == pairs[:, 0])
-        pairs, values = pairs[kept], values[kept]
-    return FileDuplicates(pairs, values, found.expected_missed, X.shape[0], len(copies))
+    own = np.setdiff1d(np.arange(X.shape[0]), copies)
+    found = index.fit(X[own], ids=own).near_duplicates(threshold)
+    left = np.concatenate([found.pairs[:, 0], firsts])
+    right = np.concatenate([found.pairs[:, 1], copies])
+    values = np.concatenate([found.similarities, np.ones(len(copies))])
+    return _listed(
+        left, right, values, copies, firsts,
+        all_pairs=all_pairs, most_pairs=most_pairs, missed=found.expected_missed, n_rows=X.shape[0],
+    )  # fmt: skip
+
+
+def _listed(
+    left: Array, right: Array, values: Array, copies: Array, firsts: Array, *,
+    all_pairs: bool, most_pairs: int, missed: float, n_rows: int,
+) -> FileDuplicates | None:  # fmt: skip
+    """The result, in order; None if there are too many pairs."""
+    if all_pairs:
+        every = expanded(left, right, values, copies, firsts, most_pairs)
+        if every is None:
+            return None
+        left, right, values = every
+    if len(left) > most_pairs:
+        return None
+    order = np.lexsort((right, left))
+    pairs = np.stack([left[order], right[order]], axis=1)
+    return FileDuplicates(pairs, values[order], missed, n_rows, len(copies))
 
 
 def _compared(

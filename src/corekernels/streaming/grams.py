@@ -43,7 +43,7 @@ def kernel_to_file(
     -------
     (n, m) : shape of the matrix
     """
-    require_target(target)
+    require_target(target, *(part.name for part in (source, against) if part is not None))
     X = whole(source)
     Y = None if against is None else whole(against)
     if Y is not None:

@@ -133,7 +133,7 @@ def parts_folder(target: Path) -> Path:
 def _to_file(
     source: Any, target: Path, recipe: Recipe, resume: bool, append: bool, n_jobs: int | None
 ) -> HashReport:
-    require_target(target)
+    require_target(target, source.name)
     old = [target] if append and target.exists() else []
     if old:
         Signatures.load(target)._alike(Signatures.empty(recipe, 0))

@@ -66,7 +66,7 @@ def predict(model: CoREClassifier, source: Any, target: str | os.PathLike[str] |
         A file is created or replaced, whole or not at all.
     """
     if isinstance(target, str | os.PathLike):
-        with atomic_write(require_target(target)) as file:
+        with atomic_write(require_target(target, source.name)) as file:
             return predict(model, source, file)
     n_rows = 0
     for labels, _ in predictions(model, source):

@@ -56,7 +56,7 @@ def train(
         `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
     """
     model = _classifier(recipe, n_jobs, options)
-    with _signatures(source, recipe, require_target(target), n_jobs) as (S, y):
+    with _signatures(source, recipe, require_target(target, source.name), n_jobs) as (S, y):
         model.fit_signatures(S, labels_of(y, source.name))
         model.save(target, sources=_sources(source, len(S)))
     return model
@@ -91,7 +91,7 @@ def sweep(
     """
     model = _classifier(recipe, n_jobs, options)
     judges = None
-    beside = None if target is None else require_target(target)
+    beside = None if target is None else require_target(target, source.name)
     with _signatures(source, recipe, beside, n_jobs) as (S, y):
         if validation is not None:
             batches = list(hashed_batches(validation, recipe, n_jobs))

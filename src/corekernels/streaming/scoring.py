@@ -56,10 +56,13 @@ def _one_pass(
 ) -> list[tuple[Array, Array, Array]]:
     """Score all pairs of the rows held, in one reading of the file."""
     n_rows = len(task.lengths)
-    rows_held = _Held(held, task.lengths, source.name)
+    rows_held = _Held(held, task.lengths)
     found, done = [], 0
     for batch in source:
         rows = clean_rows(as_matrix(batch.X, source.name), source.name)
+        known = task.lengths[batch.first_row : batch.first_row + len(rows)]
+        if not np.array_equal(rows.lengths, known):
+            raise _changed(source)
         rows_held.take_in(rows, batch.first_row)
         until = int(np.searchsorted(pairs, (batch.first_row + len(rows)) * n_rows))
         if until > done:
@@ -68,7 +71,13 @@ def _one_pass(
         done = until
         if done == len(pairs):
             break
+    if done < len(pairs):
+        raise _changed(source)
     return found
+
+
+def _changed(source: Any) -> DataError:
+    return DataError(f"{source.name}: changed while it was read; begin again.")
 
 
 def _score(
@@ -87,8 +96,8 @@ def _score(
 class _Held:
     """Some rows of a file, taken in as they come by."""
 
-    def __init__(self, numbers: Array, lengths: Array, name: str) -> None:
-        self._numbers, self._name = numbers, name
+    def __init__(self, numbers: Array, lengths: Array) -> None:
+        self._numbers = numbers
         self._indptr = np.concatenate([[0], np.cumsum(lengths[numbers], dtype=np.int64)])
         self._all: Rows | None = None
 
@@ -103,8 +112,6 @@ class _Held:
             data = np.empty(self._indptr[-1], rows.data.dtype)
             self._all = Rows(self._indptr, indices, data, rows.n_columns)
         mine = rows.take(self._numbers[start:stop] - first_row)
-        if not np.array_equal(mine.indptr, self._indptr[start : stop + 1] - begin):
-            raise DataError(f"{self._name}: changed while it was read; begin again.")
         self._all.indices[begin:end] = mine.indices
         self._all.data[begin:end] = mine.data
 

@@ -74,7 +74,7 @@ def index_rows(
     **options
         Parameters of `CoRENeighbors`.
     """
-    require_target(target)
+    require_target(target, source.name)
     start = time.perf_counter()
     X = whole(source)
     if progress is not None:
@@ -120,7 +120,7 @@ def search(
         raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
     if isinstance(target, str | os.PathLike):
         path = os.fspath(target)
-        with atomic_write(require_target(target)) as file:
+        with atomic_write(require_target(target, source.name)) as file:
             writer = _Arrays(file) if path.endswith(".npz") else _Lines(file)
             return _search(index, source, writer, path, wanted, n_checked)
     return _search(index, source, _Lines(target), "-", wanted, n_checked)
@@ -147,7 +147,7 @@ def _search(
     check = None
     if checked:
         check = index.check_recall(sparse.vstack(checked, format="csr"), n_neighbors)
-    return SearchReport(name, n_queries, n_neighbors, seconds, check)
+    return SearchReport(name, n_queries, ids.shape[1], seconds, check)
 
 
 class _Lines:

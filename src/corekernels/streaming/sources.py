@@ -224,9 +224,14 @@ def require_file(path: str | os.PathLike[str], passes_once: bool | None = None) 
         )
 
 
-def require_target(path: str | os.PathLike[str]) -> Path:
-    """Refuse, before any work is done, a file that could not be written after it."""
+def require_target(path: str | os.PathLike[str], *others: str | os.PathLike[str]) -> Path:
+    """Refuse, before any work is done, a file that could not be written after it.
+
+    Or should not: because it is one of `others`, which are read, or written as well.
+    """
     target = Path(path)
+    if os.path.realpath(target) in [os.path.realpath(other) for other in others]:
+        raise FileError(f"{target}: is read or written already; give another name.")
     if target.is_dir():
         raise FileError(f"{target}: is a folder; give the name of a file.")
     if not target.parent.is_dir():

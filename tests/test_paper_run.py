@@ -187,7 +187,7 @@ def test_missing_data_are_named_and_the_rest_is_made(counted, tmp_path):
     found = run(tmp_path)
     assert found.missing == ["one"]
     text = found.report.read_text()
-    assert "one: fetch it from its page." in text
+    assert "Left out: one: fetch it from its page." in text
     assert "made of three" in text
     assert len(calls) == 3
     made["first"].measure.fails.clear()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+from scipy import sparse, stats
 
 import corekernels as ck
 from corekernels import datasets, theory
@@ -27,7 +27,7 @@ PAIRS = {"a-the": ("a", "the"), "hong-kong": ("hong", "kong")}
 DIGITS = "digits"
 KINDS = ("counts", "binarised")
 KERNELS = {"CoRE 1": "core1", "CoRE 2": "core2"}
-BAND = 3  # standard errors
+CONFIDENCE = 0.95  # that all points of the figure lie in their bands
 _SLOTS_AT_ONCE = 50_000
 
 
@@ -73,12 +73,16 @@ def draw(records: Records) -> Section:
     """The curves, and how many points lie in the band."""
     panels, rows = [], []
     found = records.results("figure3")
+    n_points = max(1, len(found) * len(KINDS) * len(KERNELS) * len(HASHES))
+    band = float(stats.norm.isf((1 - CONFIDENCE) / 2 / n_points))
     for pair, results in found.items():
         for kind in KINDS:
             lines = []
             for title in KERNELS:
-                lines += _lines(title, results[f"{kind}, {title}"])
-                rows.append([_title(pair, kind), title, *_summary(results[f"{kind}, {title}"])])
+                lines += _lines(title, results[f"{kind}, {title}"], band)
+                rows.append(
+                    [_title(pair, kind), title, *_summary(results[f"{kind}, {title}"], band)]
+                )
             panels.append(
                 Panel(
                     _title(pair, kind),
@@ -94,7 +98,8 @@ def draw(records: Records) -> Section:
         title="Figure 3: errors of the estimators against Theorems 1 and 2",
         text=(
             "Points are measured mean square errors, lines the variances of the theorems, bands "
-            f"what sampling allows ({BAND} standard errors, from the slots' fourth moment). The "
+            f"what sampling allows: {band:.1f} standard errors, from the slots' fourth moment, "
+            f"which all {n_points} points together keep to in {CONFIDENCE:.0%} of such figures. The "
             "points of one curve are means of the same slots, and so stray together. "
             + _comparison(found),
         ),
@@ -102,7 +107,7 @@ def draw(records: Records) -> Section:
             Table(
                 "Mean square error times k, over all k, and the point furthest from theory.",
                 ["pair", "kernel", "theorem", "measured at k = 1", "at k = 1000",
-                 "furthest point, standard errors", f"points within {BAND}"],
+                 "furthest point, standard errors", "points in the band"],
                 rows,
             ),
         ),
@@ -151,19 +156,19 @@ def _errors(products: Array, X: Any, kernel: str) -> Record:
     return found
 
 
-def _lines(title: str, found: Record) -> list[Line]:
+def _lines(title: str, found: Record, band: float) -> list[Line]:
     theorem, error = np.array(found["variance"]), np.array(found["error"])
-    low, high = theorem - BAND * error, theorem + BAND * error
+    low, high = theorem - band * error, theorem + band * error
     return [
         Line(title, found["k"], found["variance"], low.tolist(), high.tolist(), style="dashed"),
         Line(title, found["k"], found["mse"], style="points"),
     ]
 
 
-def _summary(found: Record) -> list[str]:
+def _summary(found: Record, band: float) -> list[str]:
     z = (np.array(found["mse"]) - found["variance"]) / found["error"]
     k, mse = found["k"], found["mse"]
-    inside = int(np.sum(np.abs(z) <= BAND))
+    inside = int(np.sum(np.abs(z) <= band))
     return [
         f"{found['variance'][0]:.4g}", f"{mse[0]:.4g}", f"{mse[-1] * k[-1]:.4g}",
         f"{np.abs(z).max():.1f}", f"{inside} of {len(z)}",

@@ -96,7 +96,12 @@ class Records(dict[str, dict[str, Record]]):
         reasons: dict[str, list[str]] = {}
         for item, why in self.missing(stage).items():
             reasons.setdefault(why, []).append(item)
-        left_out = [f"Left out: {', '.join(items)}. {why}" for why, items in reasons.items()]
+        left_out = [
+            f"Left out: {why}"
+            if why.startswith(f"{items[0]}:")
+            else f"Left out: {', '.join(items)}. {why}"
+            for why, items in reasons.items()
+        ]
         return [*sources, *left_out]
 
 
@@ -126,7 +131,9 @@ def one_decimal(value: float | None) -> str | None:
 
 def difference(ours: float | None, paper: float | None) -> str | None:
     """Ours less the paper's, with its sign."""
-    return None if ours is None or paper is None else f"{ours - paper:+.1f}".replace("-", "−")
+    if ours is None or paper is None:
+        return None
+    return f"{round(ours - paper, 1) + 0.0:+.1f}".replace("-", "−")  # no negative zero
 
 
 def seeds(seed: int, n: int) -> list[int]:

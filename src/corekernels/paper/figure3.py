@@ -99,8 +99,8 @@ def draw(records: Records) -> Section:
         text=(
             "Points are measured mean square errors, lines the variances of the theorems, bands "
             f"what sampling allows: {band:.1f} standard errors, from the slots' fourth moment, "
-            f"which all {n_points} points together keep to in {CONFIDENCE:.0%} of such figures. The "
-            "points of one curve are means of the same slots, and so stray together. "
+            f"which all {n_points} points together keep to in {CONFIDENCE:.0%} of such figures. "
+            "The points of one curve are means of the same slots, and so stray together. "
             + _comparison(found),
         ),
         tables=(

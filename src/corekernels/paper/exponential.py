@@ -7,7 +7,7 @@ import numpy as np
 
 from .layout import Figure, Line, Panel, Section, Table
 from .published import title_of
-from .stages import Record, Records, Setting, Stage, provenance
+from .stages import Record, Records, Setting, Stage, difference, provenance
 from .tables import EXACT, kernel_accuracies
 
 GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -41,7 +41,7 @@ def draw(records: Records) -> Section:
         for title in EXACT:
             top = int(np.argmax(results[title]))
             plain = results[f"{title}, plain"]
-            gain = f"{results[title][top] - plain:+.1f}".replace("-", "−")
+            gain = difference(results[title][top], plain)
             rows.append([
                 title_of(name), title, f"{plain:.1f}", f"{results[title][top]:.1f}",
                 f"{results['gammas'][top]:g}", gain,

@@ -99,7 +99,7 @@ def speed(data):
             for name, model in models.items()
         }
         predictions, predicting, _ = best_of(
-            5, ours=lambda: ours.predict(T), svc=lambda: svc.predict(X_test)  # noqa: B023
+            15, ours=lambda: ours.predict(T), svc=lambda: svc.predict(X_test)  # noqa: B023
         )  # fmt: skip
         row = {
             "n_hashes": n_hashes,

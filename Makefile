@@ -27,6 +27,7 @@ bench: .venv/bench
 	$(BIN)/python benchmarks/hashing.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/files.py
 
 # Each stamp is an installation: made again only when pyproject.toml has changed.
 .venv/bin/python:

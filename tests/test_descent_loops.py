@@ -251,3 +251,20 @@ def test_planes_are_copied_where_either_holds_something():
     planes[1], out[2] = 5, 7
     blocks.copy_planes(planes, out)
     np.testing.assert_array_equal(out, planes)
+
+
+def test_paired_planes_score_as_two_blocks_do(rows):
+    codes, weights, lengths = rows
+    rng = np.random.default_rng(3)
+    planes, others = rng.normal(size=(2, 6, codes.shape[1], lanes.LANES)).astype(np.float32)
+    planes[5] = others[5] = 0
+    both = np.zeros((6, codes.shape[1], 2 * lanes.LANES), np.float32)
+    blocks.pair_planes(planes, others, both)
+    X = expand(codes, weights, lengths).reshape(len(codes), -1)
+    exact = np.hstack([X @ block.reshape(-1, lanes.LANES) for block in (planes, others)])
+    out = np.empty((len(codes), 2 * lanes.LANES))
+    packed.score_rows(
+        codes, weights, scales_of(codes, weights, lengths), np.arange(len(codes)), both,
+        both.reshape(-1)[lanes.LANES :], lanes.LANES, np.zeros(2 * lanes.LANES), out,
+    )  # fmt: skip
+    np.testing.assert_allclose(out, exact, atol=1e-5)

@@ -376,6 +376,20 @@ def test_c_path_by_folds_does_not_depend_on_threads(digits, S, n_classes):
     np.testing.assert_array_equal(paths[0].best_model.coef_, paths[1].best_model.coef_)
 
 
+def test_streams_are_scored_as_they_are_after_each_batch(digits, S):
+    """Scoring keeps a copy of the planes, which more learning must not leave behind."""
+    y = digits[1]
+    model = HashedLinearClassifier(random_state=0)
+    model.partial_fit(S[:300], y[:300], classes=np.arange(10))
+    before = model.decision_function(S)
+    model.partial_fit(S[300:600], y[300:600])
+    after = model.decision_function(S)
+    fresh = pickle.loads(pickle.dumps(model))
+    assert len(pickle.dumps(fresh)) == len(pickle.dumps(model))
+    np.testing.assert_array_equal(after, fresh.decision_function(S))
+    assert (before != after).any()
+
+
 def test_weights_are_repetitions(digits, S):
     y = digits[1]
     times = np.random.default_rng(0).integers(0, 3, 400)

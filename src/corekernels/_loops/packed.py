@@ -70,9 +70,9 @@ def row_digests(codes, words, lengths, out):
 
 
 @njit(nogil=True, cache=True)
-def place(codes, slot, n_hashes):
+def place(codes, slot, n_hashes, width):
     """Where the lanes of one slot of a row begin."""
-    return np.intp((slot + n_hashes * _U(codes[slot])) * _WIDTH)
+    return np.intp((slot + n_hashes * _U(codes[slot])) * width)
 
 
 @njit(nogil=True, cache=True)
@@ -86,7 +86,8 @@ def score_row(codes, weights, row, planes, out):
 def score_part(codes, weights, row, first, last, planes, others, at, out):
     """Add what slots first to last of a row make of its inner products to `out`, from `at` on.
 
-    `others`, if any, is a second block of planes, whose lanes follow those of the first.
+    `others`, if any, is a second block of planes, whose lanes follow those of the first: in
+    `out`, and in memory, where a slot's lanes of both then share a cache line.
     """
     codes_of = codes[row]
     i = _U(row)
@@ -94,13 +95,14 @@ def score_part(codes, weights, row, first, last, planes, others, at, out):
     whole = first + (last - first) // 4 * 4
     if planes.ndim == 3:
         zero = splat(np.float32(0))
+        width = _U(planes.shape[2])
         a, b, c, d = load(out, at), zero, zero, zero
         if others is not None:
             e, f, g, h = load(out, at + LANES), zero, zero, zero
         for slot in range(first, whole, 4):
             j = _U(slot)
-            p, q = place(codes_of, j, k), place(codes_of, j + _1, k)
-            r, s = place(codes_of, j + _2, k), place(codes_of, j + _3, k)
+            p, q = place(codes_of, j, k, width), place(codes_of, j + _1, k, width)
+            r, s = place(codes_of, j + _2, k, width), place(codes_of, j + _3, k, width)
             if weights is None:
                 a, b = add(a, load(planes, p)), add(b, load(planes, q))
                 c, d = add(c, load(planes, r)), add(d, load(planes, s))
@@ -121,7 +123,7 @@ def score_part(codes, weights, row, first, last, planes, others, at, out):
                     h = multiply_add(w, load(others, s), h)
         for slot in range(whole, last):
             j = _U(slot)
-            p = place(codes_of, j, k)
+            p = place(codes_of, j, k, width)
             t = splat(np.float32(1) if weights is None else weights[i, j])
             a = multiply_add(t, load(planes, p), a)
             if others is not None:
@@ -166,7 +168,7 @@ def add_row(codes, weights, row, following, steps, planes):
             lanes = load(steps, 0)
             for slot in range(first, last):
                 j = _U(slot)
-                p = place(codes_of, j, k)
+                p = place(codes_of, j, k, _WIDTH)
                 if weights is None:
                     store(add(load(planes, p), lanes), p, planes)
                 else:

@@ -75,6 +75,17 @@ def mix_planes(factors, planes, others):
 
 
 @njit(nogil=True, cache=True)
+def pair_planes(planes, others, out):
+    """Copy two blocks into one, the lanes of a slot side by side; codes in use only."""
+    for code in range(planes.shape[0]):
+        if planes[code].any() or others[code].any():
+            for slot in range(planes.shape[1]):
+                for lane in range(LANES):
+                    out[code, slot, lane] = planes[code, slot, lane]
+                    out[code, slot, LANES + lane] = others[code, slot, lane]
+
+
+@njit(nogil=True, cache=True)
 def copy_planes(planes, out):
     """Copy planes; codes that occur in neither are left alone, so that they take no memory."""
     for code in range(planes.shape[0]):

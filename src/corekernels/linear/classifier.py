@@ -1,7 +1,7 @@
 """HashedLinearClassifier: signatures and labels in, labels out."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -233,7 +233,7 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
         learn(lesson, lesson.blocks(loss, C, intercept), batch, self.n_jobs, **options)
         stream.take(as_planes(S.recipe, batch, intercept), len(S))
         self._stream = stream
-        return self._take(known, stream.average, stream.rows)
+        return self._take(known, replace(stream.average), stream.rows)  # scored as it now is
 
     def decision_function(self, S: Signatures) -> npt.NDArray[np.float64]:
         """Scores: (n,) for two classes, positive for the second; else (n, n_classes)."""

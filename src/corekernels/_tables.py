@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from ._loops.mixing import give_signs, look_up, mix_columns
+from ._memory import aligned_zeros
 from ._validation import read_only
 
 Array = npt.NDArray[Any]
@@ -203,11 +204,9 @@ def _circulant_projection(recipe: Hashing) -> tuple[Slices, ...]:
 
 def _at_cache_line(table: Array) -> Array:
     """The same table where a cache line begins."""
-    raw = np.empty(table.nbytes + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    view = raw[start : start + table.nbytes].view(table.dtype)
-    view[:] = table
-    return read_only(view)
+    out = aligned_zeros(table.shape, table.dtype)
+    out[:] = table
+    return read_only(out)
 
 
 def _independent_minwise(recipe: Hashing) -> Slices:

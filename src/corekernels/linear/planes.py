@@ -5,7 +5,6 @@ eight, side by side, as the loops want them; a single plane stands alone.
 """
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from .._loops.lanes import LANES
 from .._loops.packed import row_digests, row_scales, score_rows
 from .._loops.planes import pair_planes
+from .._memory import aligned_zeros
 from .._threads import row_blocks, run_blocks
 from .._validation import read_only
 from ..errors import DataError, ParameterError, RecipeMismatch
@@ -27,7 +27,6 @@ Array = npt.NDArray[Any]
 Pairs = list[tuple[Array, Array | None]]
 
 _ROWS_PER_TASK = 1024
-_LINE = 16  # float32 values in a cache line
 
 
 @dataclass(frozen=True)
@@ -109,10 +108,7 @@ def new_planes(n_codes: int, n_hashes: int, n_planes: int) -> npt.NDArray[np.flo
 
 def _side_by_side(block: Array, other: Array) -> Array:
     """Two blocks in one, which begins where a cache line does."""
-    shape = (*block.shape[:2], 2 * LANES)
-    raw = np.zeros(math.prod(shape) + _LINE, np.float32)
-    start = -(raw.ctypes.data // raw.itemsize) % _LINE
-    out = raw[start : start + math.prod(shape)].reshape(shape)
+    out = aligned_zeros((*block.shape[:2], 2 * LANES), np.float32)
     pair_planes(read_only(block), read_only(other), out)
     return read_only(out)
 

@@ -30,6 +30,8 @@ from .stages import Record, Records, Setting, Stage, accuracy, provenance
 
 N_TEST = 10_000
 N_LANDMARKS = 1000
+N_CHOICE = 5000  # training rows to choose a parameter on
+SOFT, HARD = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)  # values of C
 
 
 class Landmarks(TransformerMixin, BaseEstimator):
@@ -81,8 +83,6 @@ def _hashed(n_hashes: int) -> Learner:
     )
 
 
-N_CHOICE = 5000
-SOFT, HARD = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 LEARNERS = {
     "linear": Learner(lambda C, seed: LinearSVC(C=C, random_state=seed), SOFT),
     "hashed CoRE 1, k = 256": _hashed(256),

@@ -64,9 +64,13 @@ class Table:
 
     def headings(self) -> list[str]:
         """One heading a column, with its group's before it: for where there is only one line."""
+        pairs = zip(self.groups_of_columns(), self.columns, strict=True)
+        return [f"{group} {name}".strip() for group, name in pairs]
+
+    def groups_of_columns(self) -> list[str]:
+        """The heading over each column; empty where there is none."""
         groups = [heading for heading, width in self.groups for _ in range(width)]
-        groups += [""] * (len(self.columns) - len(groups))
-        return [f"{group} {name}".strip() for group, name in zip(groups, self.columns, strict=True)]
+        return groups or [""] * len(self.columns)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from .palette import looks
 from .wording import (
     cell_text,
     duration,
-    group_of,
     numeric_columns,
     require_names,
     require_shape,
@@ -97,7 +96,7 @@ def _image(figure: Figure, folder: str) -> str:
 
 def _table(table: Table) -> str:
     require_shape(table)
-    over = group_of(table.groups) or [""] * len(table.columns)
+    over = table.groups_of_columns()
     columns = [f"{o}: {c}" if o else c for o, c in zip(over, table.columns, strict=True)]
     return _grid(columns, table.rows, numeric_columns(table))
 

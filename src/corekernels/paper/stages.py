@@ -66,7 +66,7 @@ class Stage:
     items: Callable[[Setting], Sequence[str]]
     measure: Callable[[str, Setting], Record]
     section: Callable[["Records"], Section]
-    revision: int = 1  # raised when what is measured changes: older records are then left alone
+    revision: int = 1  # raised when what is measured changes: older records are then made anew
 
 
 class Records(dict[str, dict[str, Record]]):

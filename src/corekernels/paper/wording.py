@@ -1,7 +1,7 @@
 """Small things that the page and its Markdown twin say alike."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..errors import ParameterError
 from .layout import Report, Table
@@ -105,8 +105,3 @@ def require_shape(table: Table) -> None:
     wide = sum(width for _, width in table.groups)
     if table.groups and wide != n:
         raise ParameterError(f"table {table.caption!r}: groups span {wide} of {n} columns.")
-
-
-def group_of(groups: Sequence[tuple[str, int]]) -> list[str]:
-    """The heading over each column."""
-    return [heading for heading, width in groups for _ in range(width)]

@@ -73,6 +73,18 @@ def index_rows(
         Is told what is being done.
     **options
         Parameters of `CoRENeighbors`.
+
+    Examples
+    --------
+    >>> import corekernels as ck, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows, index = os.path.join(folder, "rows.npy"), os.path.join(folder, "rows.index")
+    ...     ck.io.write_rows(rows, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    ...     report = ck.streaming.index_rows(ck.streaming.open_source(rows), index, n_neighbors=1)
+    ...     ck.CoRENeighbors.load(index).kneighbors([[0.0, 0, 1]])[1].tolist()
+    [[1]]
+    >>> report.rows, report.method
+    (3, 'exact')
     """
     require_target(target, source.name)
     start = time.perf_counter()
@@ -112,6 +124,18 @@ def search(
         Rows for each query; the index's own number if None.
     n_checked : int
         Look up this many of the first queries by exact search as well, and report the recall.
+
+    Examples
+    --------
+    >>> import corekernels as ck, io, os, tempfile
+    >>> index = ck.CoRENeighbors(n_neighbors=1).fit([[1.0, 2, 0], [0, 0, 3]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "queries.npy")
+    ...     ck.io.write_rows(path, [[0.0, 0, 1]])
+    ...     found = io.BytesIO()
+    ...     report = ck.streaming.search(index, ck.streaming.open_source(path), found)
+    >>> found.getvalue().decode().split()
+    ['query', 'id', 'similarity', '0', '1', '1.000000']
     """
     require_rows(source)
     n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors

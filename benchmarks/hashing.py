@@ -23,10 +23,9 @@ from scipy import sparse
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 import corekernels as ck
-from corekernels._loops.minwise import table_codes
-from corekernels._loops.projection import table_projections
-from corekernels._tables import minwise_slices
-from corekernels._validation import read_only
+from corekernels import _sketch, _tables
+from corekernels._loops import minwise, projection
+from corekernels._validation import clean_rows, read_only
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"
@@ -85,7 +84,6 @@ def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict
     }
     times = measure.interleaved(ours | peers, repeats)
     best = {name: entry["best"] for name, entry in times.items()}
-    slices = minwise_slices(ck.Recipe("resemblance", k, seed=SEED, n_columns=n_columns))
     updates = X.nnz * k
     all_rows = n_rows / few.shape[0]
     singly = all_rows * best["datasketch, few rows, one by one"]
@@ -117,60 +115,52 @@ def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict
                 10 * best["SparseRandomProjection, a tenth"] / best["core1"], 1
             ),
         },
-        "limit": limit(best, updates, threads, slices[0].long <= length),
+        "limit": limit(best, updates, threads, X[:500], k),
     }
 
 
-def limit(best: dict[str, float], updates: int, threads: int, in_bytes: bool) -> dict[str, object]:
+def limit(
+    best: dict[str, float], updates: int, threads: int, X: sparse.csr_array, k: int
+) -> dict[str, object]:
     """How far from the vector units' limit the loops run.
 
-    An update is one 8- or 16-bit load and minimum, or one 32-bit load and multiply-add. The
+    An update is one 16-bit load and minimum, or half a 32-bit load and a multiply-add. The
     limit is what the same loops do on slices that all start at the same aligned place, in the
     first-level cache: full vectors, no load across two cache lines, nothing to wait for. Random
     starts cost a second line for nearly every vector; the projections' table (256 KB) also has
-    to come from the second-level cache.
+    to come from the second-level cache. Rows of at least the root of the number of columns go
+    through the sieve, which needs fewer operations than updates: their share may be above 1.
     """
-    n_rows, length, width = 500, 150, 1024
-    indptr = read_only(np.arange(0, n_rows * length + 1, length))
-    starts = read_only(np.zeros(n_rows * length, np.int32))
-    weights = read_only(np.ones(n_rows * length, np.float32))
-    bytes_, places, numbers = (
-        read_only(aligned(dtype)) for dtype in (np.uint8, np.uint16, np.float32)
+    recipe = ck.Recipe("core1", k, seed=SEED, n_columns=X.shape[1])
+    rows = clean_rows(X)
+    values = read_only(rows.data, np.float32)
+    minima, directions = (
+        banks._replace(by_column=read_only(np.zeros_like(banks.by_column)), long=2**62)
+        for banks in (_tables.minwise_banks(recipe), _tables.projection_banks(recipe))
     )
-    codes, sums = np.empty((n_rows, width), np.uint8), np.zeros((n_rows, width), np.float32)
-    scratch = np.empty(2048, np.uint8), np.empty(2048, np.uint16)
-    mask = np.uint16(255)
+    scratch = _sketch._scratch(rows, minima)
+    tile = scratch[0], np.empty(projection.TILE, np.float32)
+    codes, sums = np.empty((X.shape[0], k), np.uint8), np.empty((X.shape[0], k), np.float32)
     times = measure.interleaved(
         {
-            "minima": lambda: table_codes(
-                indptr, starts, places, bytes_, 0 if in_bytes else length + 1, mask, 0, width,
-                *scratch, codes,
+            "minima": lambda: minwise.table_codes(
+                rows.indptr, rows.indices, minima, np.uint16(255), scratch, codes
             ),
-            "projections": lambda: table_projections(
-                indptr, starts, weights, numbers, 0, width, sums
+            "projections": lambda: projection.table_projections(
+                rows.indptr, rows.indices, values, directions, tile, sums
             ),
         },
         20,
-    )  # fmt: skip
-    slots = n_rows * length * width / 1e9
+    )
+    slots = X.nnz * k / 1e9
     peak = {name: slots / entry["best"] for name, entry in times.items()}
-    minima = updates / best["resemblance"] / 1e9 / threads
-    projections = updates / (best["core1"] - best["resemblance"]) / 1e9 / threads
+    minima_rate = updates / best["resemblance"] / 1e9 / threads
+    projection_rate = updates / (best["core1"] - best["resemblance"]) / 1e9 / threads
     return {
-        "minima_in_bytes": in_bytes,
         "one_thread_limit_billion_updates_per_second": {k: round(v, 1) for k, v in peak.items()},
-        "minima_share_of_limit": round(minima / peak["minima"], 2),
-        "projections_share_of_limit": round(projections / peak["projections"], 2),
+        "minima_share_of_limit": round(minima_rate / peak["minima"], 2),
+        "projections_share_of_limit": round(projection_rate / peak["projections"], 2),
     }
-
-
-def aligned(dtype: type) -> np.ndarray:
-    """4,096 ones that begin at a cache line."""
-    raw = np.ones(4096 * np.dtype(dtype).itemsize + 64, np.uint8)
-    start = -raw.ctypes.data % 64
-    array = raw[start : start + 4096 * np.dtype(dtype).itemsize].view(dtype)
-    array[:] = 1
-    return array
 
 
 def on_long_rows(repeats: int, threads: int) -> dict[str, object]:

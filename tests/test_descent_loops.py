@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corekernels._loops import descent, lanes, losses, packed
+from corekernels._loops import descent, losses, packed, vectors
 from corekernels._loops import planes as blocks
 from corekernels.linear import descent as training
 from corekernels.linear import planes as packing
@@ -43,9 +43,9 @@ def scales_of(codes, weights, lengths):
 def test_lanes():
     x, y, z = (np.arange(8, dtype=np.float32) + shift for shift in (0, 1, 2))
     out = np.zeros((3, 8), np.float32)
-    lanes.store(lanes.multiply_add(x, y, z), 8, out)
+    vectors.store(vectors.multiply_add(x, y, z), 8, out)
     np.testing.assert_array_equal(out, [np.zeros(8), x * y + z, np.zeros(8)])
-    np.testing.assert_array_equal(lanes.load(out, 8), lanes.add(lanes.splat(0), out[1]))
+    np.testing.assert_array_equal(vectors.load(out, 8), vectors.add(vectors.splat(0), out[1]))
 
 
 @pytest.mark.parametrize("n_planes", [1, 3])
@@ -246,7 +246,7 @@ def test_foreseen_start_is_consistent_and_better(rows, loss, n_lanes):
 
 
 def test_planes_are_copied_where_either_holds_something():
-    planes = np.zeros((4, 3, lanes.LANES), np.float32)
+    planes = np.zeros((4, 3, vectors.LANES), np.float32)
     out = np.zeros_like(planes)
     planes[1], out[2] = 5, 7
     blocks.copy_planes(planes, out)
@@ -256,15 +256,15 @@ def test_planes_are_copied_where_either_holds_something():
 def test_paired_planes_score_as_two_blocks_do(rows):
     codes, weights, lengths = rows
     rng = np.random.default_rng(3)
-    planes, others = rng.normal(size=(2, 6, codes.shape[1], lanes.LANES)).astype(np.float32)
+    planes, others = rng.normal(size=(2, 6, codes.shape[1], vectors.LANES)).astype(np.float32)
     planes[5] = others[5] = 0
-    both = np.zeros((6, codes.shape[1], 2 * lanes.LANES), np.float32)
+    both = np.zeros((6, codes.shape[1], 2 * vectors.LANES), np.float32)
     blocks.pair_planes(planes, others, both)
     X = expand(codes, weights, lengths).reshape(len(codes), -1)
-    exact = np.hstack([X @ block.reshape(-1, lanes.LANES) for block in (planes, others)])
-    out = np.empty((len(codes), 2 * lanes.LANES))
+    exact = np.hstack([X @ block.reshape(-1, vectors.LANES) for block in (planes, others)])
+    out = np.empty((len(codes), 2 * vectors.LANES))
     packed.score_rows(
         codes, weights, scales_of(codes, weights, lengths), np.arange(len(codes)), both,
-        both.reshape(-1)[lanes.LANES :], lanes.LANES, np.zeros(2 * lanes.LANES), out,
+        both.reshape(-1)[vectors.LANES :], vectors.LANES, np.zeros(2 * vectors.LANES), out,
     )  # fmt: skip
     np.testing.assert_allclose(out, exact, atol=1e-5)

@@ -7,7 +7,7 @@ from scipy import sparse
 import corekernels as ck
 import oracles
 from corekernels import _gram, _sketch, _tables, theory
-from corekernels._loops import gram, minwise, rows
+from corekernels._loops import gram, minwise, rows, sieve
 from corekernels._loops.bits import popcount
 
 
@@ -95,11 +95,33 @@ def test_hashing_gives_the_kernel(X, kernel, scheme, n_columns, monkeypatch):
     np.testing.assert_allclose(S.estimate()[i, j], estimate, atol=1e-5)
 
 
-def test_long_rows_are_hashed_in_passes_of_eight():
-    table = np.random.default_rng(0).permutation(300).astype(np.uint16)
-    for length in (1, 2, 8, 9, 10, 17, 30):
-        starts = np.arange(length, dtype=np.int32) * 5
-        out = np.empty(20, np.uint16)
-        minwise.slice_minima(starts, table, out)
-        expected = np.min([table[s : s + 20] for s in starts], axis=0)
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
+def test_minima_of_slices_and_where_they_come_from(dtype):
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 50, 900).astype(dtype)  # with equals
+    for length in (1, 2, 9, 30):
+        starts = rng.integers(0, 300, length).astype(np.int32)
+        slices = np.array([table[s + 64 : s + 64 + 512] for s in starts])
+        out, winners = np.empty((2, 512), dtype)
+        minwise.slice_minima(starts, table, 64, out)
+        np.testing.assert_array_equal(out, slices.min(axis=0))
+        minwise.slice_winners(starts, table, 64, out, winners)
+        np.testing.assert_array_equal(out, slices.min(axis=0))
+        np.testing.assert_array_equal(winners, length - 1 - slices[::-1].argmin(axis=0))
+
+
+@pytest.mark.parametrize("n_positions", [64, 100, 128, 700])
+@pytest.mark.parametrize("length", [1, 3, 60])
+def test_sieve_gives_the_minima_of_slices(n_positions, length):
+    rng = np.random.default_rng(length)
+    recipe = ck.Recipe("resemblance", n_positions, None, n_columns=n_positions, seed=length)
+    banks = _tables.minwise_banks(recipe)
+    starts = rng.choice(n_positions, length, replace=False).astype(np.int32)
+    flags = np.empty(-(-n_positions // 64) * 64, np.uint8)
+    bitmap = np.empty(-(-banks.tables.shape[1] // 64) + 1, np.uint64)
+    planes, out = np.empty((10, 8), np.uint64), np.empty(512, np.uint16)
+    sieve.mark_starts(starts, n_positions, flags, bitmap)
+    for shift in range(0, n_positions, 512):
+        sieve.sieve_minima(bitmap, banks.places[0], shift, planes, out)
+        expected = np.min([banks.tables[0, s + shift : s + shift + 512] for s in starts], axis=0)
         np.testing.assert_array_equal(out, expected)

@@ -178,7 +178,13 @@ def test_newer_and_edited_files(saved):
     with pytest.raises(FileError, match="description is damaged"):
         ck.Signatures.load(saved)
     recipe = hashed("core2").recipe.asdict()
-    for change in ({"version": 2}, {"n_hashes": 0}, {"kernel": "rbf"}, {"extra": 1}):
+    for change in (
+        {"version": 1},
+        {"version": 3},
+        {"n_hashes": 0},
+        {"kernel": "rbf"},
+        {"extra": 1},
+    ):
         rewrite(saved, about=json.dumps({"recipe": {**recipe, **change}}))
         with pytest.raises(FileError, match="recipe is damaged or unknown"):
             ck.Signatures.load(saved)

@@ -9,7 +9,10 @@ from scipy import sparse
 
 from . import _tables
 from ._loops import minwise, projection
+from ._loops.banks import Banks
+from ._loops.bit_vectors import SLOTS, WORD
 from ._loops.rows import sum_and_lift, unit_values
+from ._memory import aligned_zeros
 from ._threads import run_blocks
 from ._validation import Rows, clean_rows, read_only
 from .recipe import Recipe
@@ -19,15 +22,15 @@ Array = npt.NDArray[Any]
 
 _BLOCK_NONZEROS = 1 << 18
 _BLOCK_SLOTS = 1 << 20
-_SCRATCH_SLOTS = 2048  # the loops' own tile
+_MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
 
 
 def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None, name: str = "X") -> Signatures:
     """Signatures of all rows of what `as_matrix` gave; no block is ever held twice."""
     signatures = Signatures.empty(recipe, matrix.shape[0])
-    _tables.minwise_slices(recipe)  # made here, once, not by each thread
+    _tables.minwise_banks(recipe)  # made here, once, not by each thread
     if recipe.kernel == "core1":
-        _tables.projection_slices(recipe)
+        _tables.projection_banks(recipe)
 
     def work(block: tuple[int, int]) -> None:
         rows = clean_rows(matrix, name, *block)
@@ -57,23 +60,28 @@ def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
 
 
 def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
-    """Runs of rows of bounded memory: few enough nonzeros and few enough slots."""
+    """Runs of rows of bounded memory: few enough nonzeros and few enough slots.
+
+    Towards the end they get shorter, so that no thread waits long for another's last.
+    """
     n_rows = matrix.shape[0]
     most = max(1, _BLOCK_SLOTS // n_hashes)
     if not sparse.issparse(matrix):
         most = max(1, min(most, _BLOCK_NONZEROS // matrix.shape[1]))
-        return [(start, min(start + most, n_rows)) for start in range(0, n_rows, most)]
     blocks, start = [], 0
     while start < n_rows:
-        full = np.searchsorted(matrix.indptr, matrix.indptr[start] + _BLOCK_NONZEROS, "right") - 1
-        stop = max(start + 1, min(int(full), start + most, n_rows))
+        stop = min(start + max(-(-most // 2), min(most, (n_rows - start) // 8)), n_rows)
+        if sparse.issparse(matrix):
+            end = matrix.indptr[start] + _BLOCK_NONZEROS
+            full = int(np.searchsorted(matrix.indptr[start : stop + 1], end, "right")) - 1
+            stop = start + max(1, full)
         blocks.append((start, stop))
         start = stop
     return blocks
 
 
 def _sketch_rows(rows: Rows, recipe: Recipe, out: Signatures) -> None:
-    """Hash a block of rows into `out`, whose codes and weights are zero on entry."""
+    """Hash a block of rows into `out`."""
     out.lengths[:] = rows.lengths
     values = np.empty(rows.nnz, np.float32)
     if recipe.kernel != "resemblance":
@@ -91,29 +99,37 @@ def _sketch_rows(rows: Rows, recipe: Recipe, out: Signatures) -> None:
 def _minima(rows: Rows, values: Array, recipe: Recipe, codes: Array, weights: Array | None) -> None:
     """Codes of the minima and, where asked for, the values behind them."""
     values = read_only(values)
-    banks = _tables.minwise_slices(recipe)
-    for bank in banks:
-        starts = bank.starts_of(rows.indices)
-        mask = bank.table.dtype.type(recipe.code_mask & np.iinfo(bank.table.dtype).max)
-        scratch = np.empty(_SCRATCH_SLOTS, np.uint8), np.empty(_SCRATCH_SLOTS, bank.table.dtype)
-        span = (mask, bank.first, bank.last)
-        tables = (bank.table, bank.low, bank.long)
-        if weights is None:
-            minwise.table_codes(rows.indptr, starts, *tables, *span, *scratch, codes)
-        elif bank.inverse is None:
-            minwise.searched_values(
-                rows.indptr, starts, values, *tables, *span, *scratch, codes, weights
-            )
-        else:
-            by_position = np.empty(2 * len(bank.inverse), np.float32)
-            minwise.inverted_values(
-                rows.indptr, starts, values, *tables, bank.inverse, *span,
-                *scratch, by_position, codes, weights,
-            )  # fmt: skip
-    if not banks:
+    banks = _tables.minwise_banks(recipe)
+    if banks is None:
         if weights is None:
             weights = np.empty((0, recipe.n_hashes), np.float32)
         _hashed_minima(recipe)(rows, values, codes, weights)
+        return
+    mask = banks.tables.dtype.type(recipe.code_mask & np.iinfo(banks.tables.dtype).max)
+    scratch = _scratch(rows, banks)
+    if weights is None:
+        minwise.table_codes(rows.indptr, rows.indices, banks, mask, scratch, codes)
+    else:
+        by_position = np.empty(2 * banks.inverse.shape[1], np.float32)
+        minwise.table_values(
+            rows.indptr, rows.indices, values, banks, mask, scratch, by_position, codes, weights
+        )
+
+
+def _scratch(rows: Rows, banks: Banks) -> tuple[Array, ...]:
+    """Room for one row: its starts; them as bytes and bits, planes; a tile of locations and
+    of where they come from."""
+    n_positions = banks.inverse.shape[1]
+    n_words = -(-banks.tables.shape[1] // WORD) + 1 if n_positions else 0
+    n_planes = max(3, (banks.n_positions - 1).bit_length())
+    return (
+        np.empty(rows.lengths.max(initial=0), np.int32),
+        aligned_zeros((-(-n_positions // WORD) * WORD,), np.uint8),
+        aligned_zeros((n_words,), np.uint64),
+        aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
+        aligned_zeros((SLOTS,), banks.tables.dtype),
+        aligned_zeros((SLOTS,), banks.tables.dtype),
+    )
 
 
 def _hashed_minima(recipe: Recipe) -> Callable[[Rows, Array, Array, Array], None]:
@@ -124,7 +140,7 @@ def _hashed_minima(recipe: Recipe) -> Callable[[Rows, Array, Array, Array], None
     def binned(rows: Rows, values: Array, codes: Array, weights: Array) -> None:
         bin_key = _tables.key(recipe, _tables.BIN_KEY)
         probe_key = _tables.key(recipe, _tables.PROBE_KEY)
-        scratch = np.empty(_SCRATCH_SLOTS, np.uint64)
+        scratch = np.empty(_MIXED_TOGETHER, np.uint64)
         bins, held = np.empty((2, k), np.uint64)
         filled = np.empty(k, np.int64)
         minwise.binned_values(
@@ -142,15 +158,16 @@ def _hashed_minima(recipe: Recipe) -> Callable[[Rows, Array, Array, Array], None
 
 def _project(rows: Rows, values: Array, recipe: Recipe, out: Array) -> None:
     """Projections of the unit rows onto the random directions."""
-    banks = _tables.projection_slices(recipe)
-    if recipe.scheme != "independent":
-        values = _tables.signed(recipe, rows.indices, values)
-    for bank in banks:
-        starts = bank.starts_of(rows.indices)
-        projection.table_projections(
-            rows.indptr, starts, read_only(values), bank.table, bank.first, bank.last, out
-        )
-    if not banks:
+    banks = _tables.projection_banks(recipe)
+    if banks is None:
         mixed = _tables.mixed(rows.indices, _tables.key(recipe, _tables.ENTRY_KEY))
         numbers = _tables.random_numbers(recipe.projection)
         projection.mixed_projections(rows.indptr, mixed, read_only(values), numbers, out)
+    else:
+        if _tables.shares_directions(recipe):
+            values = _tables.signed(recipe, rows.indices, values)
+        starts = np.empty(rows.lengths.max(initial=0), np.int32)
+        scratch = starts, aligned_zeros((projection.TILE,), np.float32)
+        projection.table_projections(
+            rows.indptr, rows.indices, read_only(values), banks, scratch, out
+        )

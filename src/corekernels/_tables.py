@@ -1,4 +1,4 @@
-"""From a recipe to its hash tables: the hash contract, version 1.
+"""From a recipe to its hash tables: the hash contract, version 2.
 
 Everything random is a function of the recipe alone. Streams are raw 64-bit outputs
 of Philox4x64-10, keyed by (seed, purpose) and started at counter (0, 0, index, 0);
@@ -7,21 +7,25 @@ generators never change, its shuffles and normal variates may. `docs/contract.md
 describes the whole contract; golden vectors in the tests hold it still.
 """
 
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+import math
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from ._loops.mixing import give_signs, look_up, mix_columns
+from ._loops.banks import Banks
+from ._loops.bit_vectors import SLOTS, WORD
+from ._loops.mixing import give_signs, mix_columns
+from ._loops.projection import TILE
+from ._loops.sieve import STEP
 from ._memory import aligned_zeros
 from ._validation import read_only
 
 Array = npt.NDArray[Any]
 
-CONTRACT_VERSION = 1
+CONTRACT_VERSION = 2
 NARROW = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 WIDE_POSITIONS = 1 << 22
 WIDE_LOCATIONS = 1 << 32
@@ -47,41 +51,6 @@ class Hashing(Protocol):
     def seed(self) -> int: ...
     @property
     def n_columns(self) -> int: ...
-
-
-@dataclass(frozen=True)
-class Slices:
-    """Slots `first` to `last`: the slice of column c in `table` starts at `starts_of(c)`."""
-
-    first: int
-    last: int
-    table: Array
-    by_column: Array | None  # start of each column, or None: the columns are mixed
-    mix_key: np.uint64
-    inverse: Array | None = None  # place of each location in the circular table
-
-    @cached_property
-    def low(self) -> Array:
-        """A table of 16-bit locations cut off at 255; empty for wider ones."""
-        wide = self.table.dtype != np.uint16
-        return read_only(np.minimum(self.table[: 0 if wide else None], 255), np.uint8)
-
-    @cached_property
-    def long(self) -> int:
-        """Nonzeros of a row whose minima lie below 255, but for a share of exp(-8) or less."""
-        if len(self.low) == 0:
-            return int(np.iinfo(np.int64).max)
-        return 1 + 8 * (int(self.table.max()) + 1) // 255
-
-    def starts_of(self, indices: Array) -> Array:
-        """Where the slices of these columns start."""
-        if self.by_column is not None:
-            out = np.empty(len(indices), np.int32)
-            look_up(indices, self.by_column, out)
-            return read_only(out)
-        n_positions = len(self.table) - (self.last - self.first)
-        bits = n_positions.bit_length() - 1
-        return read_only((mixed(indices, self.mix_key) >> np.uint64(64 - bits)), np.int32)
 
 
 def stream(seed: int, purpose: int, index: int, size: int) -> npt.NDArray[np.uint64]:
@@ -124,23 +93,28 @@ def has_own_tables(recipe: Hashing) -> bool:
 
 
 @lru_cache(maxsize=4)
-def minwise_slices(recipe: Hashing) -> tuple[Slices, ...]:
-    """Tables whose slices hold the locations; none if the scheme hashes on the fly."""
+def minwise_banks(recipe: Hashing) -> Banks | None:
+    """Tables whose slices hold the locations; None if the scheme hashes on the fly."""
     if recipe.scheme == "circulant":
         return _circulant_minwise(recipe)
     if recipe.scheme == "independent" and has_own_tables(recipe):
-        return (_independent_minwise(recipe),)
-    return ()
+        return _independent_minwise(recipe)
+    return None
 
 
 @lru_cache(maxsize=4)
-def projection_slices(recipe: Hashing) -> tuple[Slices, ...]:
-    """Tables whose slices hold the random directions; none if they are hashed on the fly."""
+def projection_banks(recipe: Hashing) -> Banks | None:
+    """Tables whose slices hold the random directions; None if they are hashed on the fly."""
     if recipe.scheme != "independent":
         return _circulant_projection(recipe)
     if has_own_tables(recipe):
-        return (_independent_projection(recipe),)
-    return ()
+        return _independent_projection(recipe)
+    return None
+
+
+def shares_directions(recipe: Hashing) -> bool:
+    """Whether two columns may have the same slice of the table of directions."""
+    return recipe.scheme != "independent" and recipe.n_columns > NARROW
 
 
 def signed(recipe: Hashing, indices: Array, values: Array) -> Array:
@@ -151,55 +125,70 @@ def signed(recipe: Hashing, indices: Array, values: Array) -> Array:
 
 
 def random_numbers(projection: str | None) -> Array:
-    """The 2^16 equally likely numbers of mean 0 and variance 1 that directions are made of."""
+    """The 2^16 equally likely numbers of mean 0 and variance 1 that directions are made of.
+
+    They are rounded to bfloat16, the upper half of a single precision number.
+    """
     if projection == "rademacher":
         return read_only(np.repeat([-1.0, 1.0], DIRECTIONS // 2), np.float32)
     quantiles = ndtri((np.arange(DIRECTIONS) + 0.5) / DIRECTIONS)
-    return read_only(quantiles / np.sqrt(np.mean(quantiles**2)), np.float32)
+    scaled = quantiles / np.sqrt(np.mean(quantiles**2))
+    bits = scaled.astype(np.float32).view(np.uint32)
+    to_even = np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
+    return read_only(((bits + to_even) & np.uint32(0xFFFF0000)).view(np.float32))
 
 
-def _spans(n_hashes: int, most: int) -> list[tuple[int, int]]:
-    """Even shares of the slots, at most `most` each, whole vectors of them where possible."""
+def in_pairs(first: Array, second: Array) -> Array:
+    """Words whose lower halves are the first numbers and upper halves the second."""
+    low, high = (np.ascontiguousarray(half).view(np.uint32) for half in (first, second))
+    return (low >> np.uint32(16)) | high
+
+
+def _shares(n_hashes: int, most: int) -> tuple[int, int]:
+    """How many banks share the slots, at most `most` each, and how wide: evenly, but in whole
+    vectors where possible."""
     width = -(-n_hashes // -(-n_hashes // most))
     width = min(most, -(-width // 64) * 64)
-    return [(first, min(first + width, n_hashes)) for first in range(0, n_hashes, width)]
+    return -(-n_hashes // width), width
 
 
-def _circulant_minwise(recipe: Hashing) -> tuple[Slices, ...]:
-    wide = recipe.n_columns > NARROW
-    n_positions = WIDE_POSITIONS if wide else recipe.n_columns
-    banks = []
-    for bank, (first, last) in enumerate(_spans(recipe.n_hashes, n_positions)):
-        inverse = by_column = None
-        if wide:
-            halves = stream(recipe.seed, _LOCATION, bank, n_positions // 2)
-            circle = halves.astype("<u8").view("<u4").astype(np.uint32)
-        else:
-            place = permutation(recipe.seed, _LOCATION, bank, n_positions)
-            inverse = read_only(place, np.uint16)
-            circle = np.empty(n_positions, np.uint16)
-            circle[place] = np.arange(n_positions)
-            by_column = read_only(permutation(recipe.seed, _POSITION, bank, n_positions), np.int32)
-        table = read_only(np.concatenate([circle, circle[: last - first]]))
-        mix_key = key(recipe, POSITION_KEY, bank)
-        banks.append(Slices(first, last, table, by_column, mix_key, inverse))
-    return tuple(banks)
+def _whole_tiles(n_slots: int, tile: int) -> int:
+    """The slots that loops go over in whole tiles."""
+    return -(-n_slots // tile) * tile
 
 
-def _circulant_projection(recipe: Hashing) -> tuple[Slices, ...]:
-    numbers = random_numbers(recipe.projection)
-    banks = []
-    for bank, (first, last) in enumerate(_spans(recipe.n_hashes, DIRECTIONS)):
-        circle = numbers[permutation(recipe.seed, _NUMBER, bank, DIRECTIONS)]
-        by_column = None
-        if recipe.n_columns <= NARROW:
-            # as far apart as they can be: slices that start at a cache line load fastest
-            stride = min(16, DIRECTIONS >> (recipe.n_columns - 1).bit_length())
-            spots = permutation(recipe.seed, _DIRECTION, bank, DIRECTIONS // stride)
-            by_column = read_only(spots[: recipe.n_columns] * stride, np.int32)
-        table = _at_cache_line(np.concatenate([circle, circle[: last - first]]))
-        banks.append(Slices(first, last, table, by_column, key(recipe, DIRECTION_KEY, bank)))
-    return tuple(banks)
+def _banks(
+    width: int,
+    n_positions: int,
+    tables: Array,
+    by_column: Array,
+    mix_keys: list[np.uint64],
+    inverse: Array | None = None,
+) -> Banks:
+    """The banks, with what the sieve needs of them.
+
+    With f nonzeros in M positions the sieve goes through about M / f locations where there are
+    f slices. Without an inverse, or with less than a word of positions, there is no sieve.
+    """
+    n_banks = len(tables)
+    places, long = np.empty((n_banks, 0), np.int64), int(np.iinfo(np.int64).max)
+    if inverse is None:
+        inverse = np.empty((n_banks, 0), np.uint16)
+    elif n_positions >= WORD:
+        places = n_positions - 1 - inverse.astype(np.int64)
+        places = np.pad(places, ((0, 0), (0, -n_positions % STEP)), "edge")
+        long = math.isqrt(n_positions - 1) + 1
+    return Banks(
+        width=width,
+        n_positions=n_positions,
+        tables=_at_cache_line(tables),
+        by_column=read_only(by_column, np.int32),
+        mix_keys=read_only(np.array(mix_keys, np.uint64)),
+        mix_shift=np.uint64(65 - n_positions.bit_length()),
+        inverse=read_only(inverse),
+        places=read_only(places),
+        long=long,
+    )
 
 
 def _at_cache_line(table: Array) -> Array:
@@ -209,25 +198,78 @@ def _at_cache_line(table: Array) -> Array:
     return read_only(out)
 
 
-def _independent_minwise(recipe: Hashing) -> Slices:
+def _circulant_minwise(recipe: Hashing) -> Banks:
+    wide = recipe.n_columns > NARROW
+    n_positions = WIDE_POSITIONS if wide else recipe.n_columns
+    n_banks, width = _shares(recipe.n_hashes, n_positions)
+    keys = [key(recipe, POSITION_KEY, bank) for bank in range(n_banks)]
+    length = n_positions + _whole_tiles(min(width, recipe.n_hashes), SLOTS)
+    if wide:
+        halves = [stream(recipe.seed, _LOCATION, b, n_positions // 2) for b in range(n_banks)]
+        circles = np.array(halves).astype("<u8").view("<u4").astype(np.uint32)
+        no_columns = np.empty((n_banks, 0))
+        return _banks(width, n_positions, _round(circles, length), no_columns, keys)
+    places, by_column = (
+        np.array([permutation(recipe.seed, use, bank, n_positions) for bank in range(n_banks)])
+        for use in (_LOCATION, _POSITION)
+    )
+    circles = np.empty(places.shape, np.uint16)
+    np.put_along_axis(circles, places, np.arange(n_positions, dtype=np.uint16)[None], axis=1)
+    inverse = places.astype(np.uint16)
+    return _banks(width, n_positions, _round(circles, length), by_column, keys, inverse)
+
+
+def _round(circles: Array, length: int) -> Array:
+    """Circular tables, gone round until they have the length."""
+    return circles[:, np.arange(length) % circles.shape[1]]
+
+
+def _circulant_projection(recipe: Hashing) -> Banks:
+    numbers = random_numbers(recipe.projection)
+    n_banks, width = _shares(recipe.n_hashes, DIRECTIONS)
+    low, high = (
+        np.array(
+            [
+                numbers[permutation(recipe.seed, _NUMBER, 2 * bank + half, DIRECTIONS)]
+                for bank in range(n_banks)
+            ]
+        )
+        for half in (0, 1)
+    )
+    keys = [key(recipe, DIRECTION_KEY, bank) for bank in range(n_banks)]
+    by_column = np.empty((n_banks, 0), np.int64)
+    if recipe.n_columns <= NARROW:
+        # as far apart as they can be: slices that start at a cache line load fastest
+        stride = min(16, DIRECTIONS >> (recipe.n_columns - 1).bit_length())
+        spots = [
+            permutation(recipe.seed, _DIRECTION, bank, DIRECTIONS // stride)
+            for bank in range(n_banks)
+        ]
+        by_column = np.array(spots)[:, : recipe.n_columns] * stride
+    length = DIRECTIONS + _whole_tiles(min(width, recipe.n_hashes), TILE) // 2
+    return _banks(width, DIRECTIONS, _round(in_pairs(low, high), length), by_column, keys)
+
+
+def _independent_minwise(recipe: Hashing) -> Banks:
     D, k = recipe.n_columns, recipe.n_hashes
-    table = np.empty((D, k), np.uint16)
+    table = np.zeros((D, _whole_tiles(k, SLOTS)), np.uint16)
     for slot in range(k):
         table[:, slot] = permutation(recipe.seed, _PERMUTATION, slot, D)
-    return _own_rows(table)
+    return _own_rows(table, k)
 
 
-def _independent_projection(recipe: Hashing) -> Slices:
+def _independent_projection(recipe: Hashing) -> Banks:
     D, k = recipe.n_columns, recipe.n_hashes
     numbers = random_numbers(recipe.projection)
-    table = np.empty((D, k), np.float32)
+    table = np.zeros((D, _whole_tiles(k, TILE)), np.float32)
     for slot in range(k):
         table[:, slot] = numbers[stream(recipe.seed, _ENTRY, slot, D) >> np.uint64(48)]
-    return _own_rows(table)
+    halves = table.reshape(D, -1, 2, 16)
+    return _own_rows(in_pairs(halves[:, :, 0], halves[:, :, 1]).reshape(D, -1), k)
 
 
-def _own_rows(table: Array) -> Slices:
-    """Each column's slice is a row of its own."""
-    n_columns, n_slots = table.shape
-    starts = read_only(np.arange(n_columns) * n_slots, np.int32)
-    return Slices(0, n_slots, read_only(table.reshape(-1)), starts, np.uint64(0))
+def _own_rows(table: Array, n_slots: int) -> Banks:
+    """One bank, in which each column's slice is a row of its own."""
+    n_columns, width = table.shape
+    starts = np.arange(n_columns)[None] * width
+    return _banks(n_slots, table.size, table.reshape(1, -1), starts, [np.uint64(0)])

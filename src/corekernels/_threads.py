@@ -5,6 +5,7 @@ the work alone, never by the number of threads: results cannot depend on it.
 """
 
 import operator
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -45,10 +46,34 @@ def row_blocks(start: int, stop: int, size: int) -> list[tuple[int, int]]:
 def run_blocks(
     work: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None
 ) -> list[Result]:
-    """Results of `work` for each item, in order, on up to `n_jobs` threads."""
-    items = list(items)
-    workers = min(thread_count(n_jobs), len(items))
-    if workers <= 1:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(workers, thread_name_prefix="corekernels") as pool:
-        return list(pool.map(work, items))
+    """Results of `work` for each item, in order, on up to `n_jobs` threads, this one included.
+
+    After an error no item is begun; of several errors the one of the earliest item is raised.
+    """
+    waiting = deque(enumerate(items))
+    results: dict[int, Result] = {}
+    errors: dict[int, BaseException] = {}
+
+    def work_off() -> None:
+        while waiting:
+            try:
+                turn, item = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            try:
+                results[turn] = work(item)
+            except BaseException as error:
+                errors[turn] = error
+                waiting.clear()
+
+    helpers = min(thread_count(n_jobs), len(waiting)) - 1
+    if helpers < 1:
+        work_off()
+    else:
+        with ThreadPoolExecutor(helpers, thread_name_prefix="corekernels") as pool:
+            for _ in range(helpers):
+                pool.submit(work_off)
+            work_off()
+    if errors:
+        raise errors[min(errors)]
+    return [results[turn] for turn in sorted(results)]

@@ -65,7 +65,7 @@ class Recipe:
         if self.version != CONTRACT_VERSION:
             raise ParameterError(
                 f"version: got {self.version!r}; this corekernels knows hash contract "
-                f"{CONTRACT_VERSION}."
+                f"{CONTRACT_VERSION}: hash the rows again."
             )
 
     def _require_integer(self, name: str, low: int, high: int) -> None:

@@ -59,15 +59,15 @@ class Signatures:
 
     @classmethod
     def empty(cls, recipe: Recipe, n_rows: int) -> "Signatures":
-        """Room for the signatures of n rows, all zero."""
+        """Room for the signatures of n rows, whatever is in it."""
         shape = (n_rows, recipe.n_hashes)
         weighted = recipe.kernel != "resemblance"
         return cls(
             recipe,
-            np.zeros(shape, recipe.code_type),
-            np.zeros(shape, np.float32) if weighted else None,
-            np.zeros(n_rows, np.int64),
-            np.zeros(n_rows, np.float32) if recipe.kernel == "core2" else None,
+            np.empty(shape, recipe.code_type),
+            np.empty(shape, np.float32) if weighted else None,
+            np.empty(n_rows, np.int64),
+            np.empty(n_rows, np.float32) if recipe.kernel == "core2" else None,
         )
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from .bits import popcount
-from .lanes import prefetch
+from .vectors import prefetch
 
 _FOLLOWED = np.int64(1)
 _ROW_BITS = np.int64(2**32 - 1)

@@ -9,9 +9,9 @@ positive target; a row's own factor is in `row_costs`.
 import numpy as np
 from numba import njit
 
-from .lanes import LANES
 from .losses import HINGE, LOG, SQUARED, best_dual, dual_gradient, loss_value, row_gap
 from .packed import add_row, score_row
+from .vectors import LANES
 
 
 @njit(nogil=True, cache=True)

@@ -1,152 +1,145 @@
 """Minwise hashing of CSR rows: k locations a row, cut to their lowest bits.
 
-Rows arrive as `indptr` and, for each of their nonzeros, what the hash needs of its
-column: where the column's slice of a table starts, or a mixed 64-bit number.
-`indptr[0]` stands for position 0 of those arrays. Empty rows are left as they are.
+Rows arrive as `indptr` and the columns, or mixed 64-bit numbers, of their nonzeros;
+`indptr[0]` stands for position 0 of those arrays. Empty rows get zeros.
 """
 
 import numpy as np
 from numba import njit
 
+from .banks import find_starts
+from .bit_vectors import SLOTS
 from .mixing import mix_columns, step
+from .sieve import mark_starts, sieve_minima
+from .vectors import LINE, load_line, lower, splat_line, store, where_not_above
 
-_TILE = 2048  # slots whose running minima stay in the L1 cache beside the table
-_CUT = np.uint8(255)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
 
 
 @njit(nogil=True, cache=True)
-def slice_minima(starts, table, out):
-    """Elementwise minimum of the slices `table[s : s + len(out)]` over all starts s."""
-    width = out.shape[0]
-    first = table[starts[0] : starts[0] + width]
-    for j in range(width):
-        out[j] = first[j]
-    p = 1
-    while p + 8 <= starts.shape[0]:  # eight slices a pass: an eighth of the traffic of `out`
-        t0 = table[starts[p] : starts[p] + width]
-        t1 = table[starts[p + 1] : starts[p + 1] + width]
-        t2 = table[starts[p + 2] : starts[p + 2] + width]
-        t3 = table[starts[p + 3] : starts[p + 3] + width]
-        t4 = table[starts[p + 4] : starts[p + 4] + width]
-        t5 = table[starts[p + 5] : starts[p + 5] + width]
-        t6 = table[starts[p + 6] : starts[p + 6] + width]
-        t7 = table[starts[p + 7] : starts[p + 7] + width]
-        for j in range(width):
-            left = min(min(t0[j], t1[j]), min(t2[j], t3[j]))
-            right = min(min(t4[j], t5[j]), min(t6[j], t7[j]))
-            out[j] = min(out[j], min(left, right))
-        p += 8
-    while p < starts.shape[0]:
-        a = table[starts[p] : starts[p] + width]
-        for j in range(width):
-            out[j] = min(out[j], a[j])
-        p += 1
+def slice_minima(starts, table, shift, out):
+    """Elementwise minimum of the slices of `table`, 512 long, that begin `shift` after the starts.
 
-
-@njit(nogil=True, cache=True)
-def row_minima(starts, table, low, long, shift, scratch, out):
-    """Minima of one row's slices of `table`, the slots being `shift` further on.
-
-    `low` is the table cut off at 255. The minima of rows of at least `long` nonzeros are
-    small: they are found there, twice as fast, and those at the cut looked up in the table.
+    Four lines of minima at a time stay in registers; a row has one start or more.
     """
-    width = out.shape[0]
-    if starts.shape[0] < long:
-        slice_minima(starts, table[shift:], out)
-        return
-    small = scratch[:width]
-    slice_minima(starts, low[shift:], small)
-    cut = 0
-    for j in range(width):
-        out[j] = small[j]
-        cut += small[j] == _CUT
-    if cut:
-        for j in range(width):
-            if small[j] == _CUT:
-                out[j] = table[starts[0] + shift + j]
-                for p in range(1, starts.shape[0]):
-                    out[j] = min(out[j], table[starts[p] + shift + j])
+    line = LINE // table.itemsize
+    for slot in range(shift, shift + SLOTS, 4 * line):
+        start = np.intp(starts[0]) + slot
+        a, b = load_line(table, start), load_line(table, start + line)
+        c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+        for p in range(1, starts.shape[0]):
+            start = np.intp(starts[p]) + slot
+            a = lower(a, load_line(table, start))
+            b = lower(b, load_line(table, start + line))
+            c = lower(c, load_line(table, start + 2 * line))
+            d = lower(d, load_line(table, start + 3 * line))
+        store(a, slot - shift, out)
+        store(b, slot - shift + line, out)
+        store(c, slot - shift + 2 * line, out)
+        store(d, slot - shift + 3 * line, out)
 
 
 @njit(nogil=True, cache=True)
-def table_codes(indptr, starts, table, low, long, mask, first, last, scratch, minima, out):
-    """Codes of slots first to last: column slices of `table` begin at `starts` for slot `first`."""
-    offset = indptr[0]
+def slice_winners(starts, table, shift, out, out_winners):
+    """Minima as `slice_minima` gives them, and which start each comes from, the last of equals."""
+    line = LINE // table.itemsize
+    for slot in range(shift, shift + SLOTS, 4 * line):
+        start = np.intp(starts[0]) + slot
+        a, b = load_line(table, start), load_line(table, start + line)
+        c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+        first = splat_line(table.dtype.type(0))
+        of_a, of_b, of_c, of_d = first, first, first, first
+        for p in range(1, starts.shape[0]):
+            start = np.intp(starts[p]) + slot
+            me = splat_line(table.dtype.type(p))
+            x = load_line(table, start)
+            of_a, a = where_not_above(x, a, me, of_a), lower(a, x)
+            x = load_line(table, start + line)
+            of_b, b = where_not_above(x, b, me, of_b), lower(b, x)
+            x = load_line(table, start + 2 * line)
+            of_c, c = where_not_above(x, c, me, of_c), lower(c, x)
+            x = load_line(table, start + 3 * line)
+            of_d, d = where_not_above(x, d, me, of_d), lower(d, x)
+        store(a, slot - shift, out)
+        store(b, slot - shift + line, out)
+        store(c, slot - shift + 2 * line, out)
+        store(d, slot - shift + 3 * line, out)
+        store(of_a, slot - shift, out_winners)
+        store(of_b, slot - shift + line, out_winners)
+        store(of_c, slot - shift + 2 * line, out_winners)
+        store(of_d, slot - shift + 3 * line, out_winners)
+
+
+@njit(nogil=True, cache=True)
+def table_codes(indptr, indices, banks, mask, scratch, out):
+    """Codes of all slots, from the tables of their banks; long rows go through the sieve."""
+    all_starts, flags, bitmap, planes, locations, _ = scratch
     for row in range(indptr.shape[0] - 1):
-        mine = starts[indptr[row] - offset : indptr[row + 1] - offset]
-        if mine.shape[0] == 0:
+        columns = indices[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
+        if columns.shape[0] == 0:
+            out[row] = 0
             continue
-        for slot in range(first, last, _TILE):
-            width = min(_TILE, last - slot)
-            locations = minima[:width]
-            row_minima(mine, table, low, long, slot - first, scratch, locations)
-            codes = out[row, slot : slot + width]
-            for j in range(width):
-                codes[j] = locations[j] & mask
+        starts = all_starts[: columns.shape[0]]
+        long = columns.shape[0] >= banks.long
+        for bank in range(banks.tables.shape[0]):
+            find_starts(columns, banks, bank, starts)
+            if long:
+                mark_starts(starts, banks.n_positions, flags, bitmap)
+            mine = out[row, bank * banks.width : (bank + 1) * banks.width]
+            for slot in range(0, mine.shape[0], SLOTS):
+                if long:
+                    sieve_minima(bitmap, banks.places[bank], slot, planes, locations)
+                else:
+                    slice_minima(starts, banks.tables[bank], slot, locations)
+                codes = mine[slot : slot + SLOTS]
+                for j in range(codes.shape[0]):
+                    codes[j] = locations[j] & mask
 
 
 @njit(nogil=True, cache=True)
-def inverted_values(
-    indptr, starts, weights, table, low, long, inverse, mask, first, last,
-    scratch, minima, by_position, out, out_values,
-):  # fmt: skip
-    """Codes as `table_codes` gives them, and the weight behind each minimum, table inverted.
+def table_values(indptr, indices, weights, banks, mask, scratch, by_position, out, out_values):
+    """Codes as `table_codes` gives them, and the weight behind each minimum.
 
-    `inverse[location]` is the place of a location in the circular table; it minus the
-    slot is where the column's slice starts, and `by_position` holds the row's weights
-    by start, twice over: the circle is never left (whatever was in it before).
+    In the sieve the table is inverted: the place of a location minus the slot is where the
+    column's slice starts. `by_position` holds the row's weights by start, twice over, so that
+    the circle is never left, whatever was in it before.
     """
-    offset = indptr[0]
-    n_positions = inverse.shape[0]
+    all_starts, flags, bitmap, planes, locations, winners = scratch
     for row in range(indptr.shape[0] - 1):
-        mine = starts[indptr[row] - offset : indptr[row + 1] - offset]
-        held = weights[indptr[row] - offset : indptr[row + 1] - offset]
-        if mine.shape[0] == 0:
+        columns = indices[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
+        held = weights[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
+        if columns.shape[0] == 0:
+            out[row] = 0
+            out_values[row] = 0
             continue
-        for p in range(mine.shape[0]):
-            by_position[mine[p]] = held[p]
-            by_position[mine[p] + n_positions] = held[p]
-        for slot in range(first, last, _TILE):
-            width = min(_TILE, last - slot)
-            locations = minima[:width]
-            row_minima(mine, table, low, long, slot - first, scratch, locations)
-            codes = out[row, slot : slot + width]
-            values = out_values[row, slot : slot + width]
-            for j in range(width):
-                codes[j] = locations[j] & mask
-            origin = np.uint64(n_positions - (slot - first))  # unsigned: no test of the sign
-            for j in range(width):
-                values[j] = by_position[origin + np.uint64(inverse[locations[j]]) - np.uint64(j)]
-
-
-@njit(nogil=True, cache=True)
-def searched_values(
-    indptr, starts, weights, table, low, long, mask, first, last,
-    scratch, minima, out, out_values,
-):  # fmt: skip
-    """Codes as `table_codes` gives them, and the weight behind each minimum, by a second pass."""
-    offset = indptr[0]
-    for row in range(indptr.shape[0] - 1):
-        mine = starts[indptr[row] - offset : indptr[row + 1] - offset]
-        held = weights[indptr[row] - offset : indptr[row + 1] - offset]
-        if mine.shape[0] == 0:
-            continue
-        for slot in range(first, last, _TILE):
-            width = min(_TILE, last - slot)
-            shift = slot - first
-            locations = minima[:width]
-            row_minima(mine, table, low, long, shift, scratch, locations)
-            values = out_values[row, slot : slot + width]
-            for p in range(mine.shape[0]):
-                places = table[mine[p] + shift : mine[p] + shift + width]
-                weight = held[p]
-                for j in range(width):
-                    values[j] = weight if places[j] == locations[j] else values[j]
-            codes = out[row, slot : slot + width]
-            for j in range(width):
-                codes[j] = locations[j] & mask
+        starts = all_starts[: columns.shape[0]]
+        long = columns.shape[0] >= banks.long
+        for bank in range(banks.tables.shape[0]):
+            find_starts(columns, banks, bank, starts)
+            if long:
+                mark_starts(starts, banks.n_positions, flags, bitmap)
+                for p in range(starts.shape[0]):
+                    start = np.uint64(starts[p])
+                    by_position[start] = held[p]
+                    by_position[start + np.uint64(banks.n_positions)] = held[p]
+            mine = out[row, bank * banks.width : (bank + 1) * banks.width]
+            my_values = out_values[row, bank * banks.width : (bank + 1) * banks.width]
+            for slot in range(0, mine.shape[0], SLOTS):
+                codes, values = mine[slot : slot + SLOTS], my_values[slot : slot + SLOTS]
+                if long:
+                    sieve_minima(bitmap, banks.places[bank], slot, planes, locations)
+                    origin = np.uint64(banks.n_positions - slot)
+                    inverse = banks.inverse[bank]
+                    for j in range(values.shape[0]):
+                        place = origin + np.uint64(inverse[locations[j]])
+                        values[j] = by_position[place - np.uint64(j)]
+                else:
+                    slice_winners(starts, banks.tables[bank], slot, locations, winners)
+                    for j in range(values.shape[0]):
+                        values[j] = held[winners[j]]
+                for j in range(codes.shape[0]):
+                    codes[j] = locations[j] & mask
 
 
 @njit(nogil=True, cache=True)
@@ -157,6 +150,8 @@ def mixed_values(indptr, mixed, weights, mask, scratch, out, out_values):
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - offset, indptr[row + 1] - offset
         if begin == end:
+            out[row] = 0
+            out_values[row : row + 1] = 0
             continue
         scratch[:] = _EMPTY
         for p in range(begin, end):
@@ -190,6 +185,8 @@ def binned_values(
         columns = indices[indptr[row] - offset : indptr[row + 1] - offset]
         values = weights[indptr[row] - offset : indptr[row + 1] - offset]
         if columns.shape[0] == 0:
+            out[row] = 0
+            out_values[row : row + 1] = 0
             continue
         bins[:] = _EMPTY
         for first in range(0, columns.shape[0], scratch.shape[0]):

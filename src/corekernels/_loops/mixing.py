@@ -33,13 +33,6 @@ def mix_columns(indices, key, out):
 
 
 @njit(nogil=True, cache=True)
-def look_up(indices, by_column, out):
-    """For each column number its entry."""
-    for p in range(indices.shape[0]):
-        out[p] = by_column[indices[p]]
-
-
-@njit(nogil=True, cache=True)
 def give_signs(indices, values, key, out):
     """Each value with the sign that its column's mix begins with."""
     for p in range(indices.shape[0]):

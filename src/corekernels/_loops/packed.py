@@ -18,7 +18,7 @@ because Numba tests the sign of the others.
 import numpy as np
 from numba import njit
 
-from .lanes import LANES, add, load, multiply_add, prefetch, splat, store
+from .vectors import LANES, add, load, multiply_add, prefetch, splat, store
 
 _U = np.uint64
 _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)

@@ -11,7 +11,7 @@ from numba import njit
 from .bits import popcount
 from .gram import CORE2, RESEMBLANCE
 from .heaps import offer
-from .lanes import prefetch
+from .vectors import prefetch
 
 SLACK = 1.0 - 1e-12  # rounding must not prune a row that the exact value would keep
 AHEAD = 3  # candidates whose memory is on its way

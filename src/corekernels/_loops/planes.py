@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from .lanes import LANES, load, multiply_add, splat, store
+from .vectors import LANES, load, multiply_add, splat, store
 
 _RUN = 64  # slots summed in single precision, which does not pile up over so few
 

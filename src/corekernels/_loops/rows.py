@@ -104,14 +104,15 @@ def unit_values(indptr, data, out):
             units[p] = np.float64(values[p]) * scale * factor
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc"})
 def sum_and_lift(indptr, values, sums):
     """Sums of each row's values, which then are multiplied by the root of their number."""
     for row in range(indptr.shape[0] - 1):
         mine = values[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
         root = np.sqrt(np.float32(mine.shape[0]))
         total = 0.0
-        for p in range(mine.shape[0]):
+        for p in range(mine.shape[0]):  # in any order, so that it vectorises
             total += mine[p]
+        for p in range(mine.shape[0]):
             mine[p] *= root
         sums[row] = total

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._loops.lanes import LANES
 from .._loops.packed import row_digests, row_scales, score_rows
 from .._loops.planes import pair_planes
+from .._loops.vectors import LANES
 from .._memory import aligned_zeros
 from .._threads import row_blocks, run_blocks
 from .._validation import read_only

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._loops.lanes import LANES
 from .._loops.planes import mix_planes, plane_products
+from .._loops.vectors import LANES
 from .descent import Block, State
 
 Array = npt.NDArray[Any]

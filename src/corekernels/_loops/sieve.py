@@ -1,0 +1,87 @@
+"""Minima of long rows, 512 slots at once, without a look at each slot of each nonzero.
+
+A location lies at one place of the circular table. The slots in which a row meets it are
+the row's starts, counted back from that place: 512 of them are 512 consecutive bits of one
+bitmap of the row. Going up from location 0, each slot keeps the first one it meets. A row
+that fills a share d of the positions meets a location in a share d of the slots, so about
+log(512) / d locations do, however many nonzeros that share stands for.
+"""
+
+import numpy as np
+from numba import njit
+
+from .bit_vectors import SLOTS, WORD, any_bit, bits_from, pack_flags, where_bit
+from .vectors import load_line, splat_line, store
+
+_1, _63, _64 = np.uint64(1), np.uint64(63), np.uint64(64)
+STEP = 8  # locations taken at a time
+_WORDS = SLOTS // WORD
+_LOW_PLANES = 3  # that many bits tell the locations of one step apart
+
+
+@njit(nogil=True, cache=True)
+def mark_starts(starts, n_positions, flags, bitmap):
+    """The starts of a row as bits, the last position first; the circle goes on to the end."""
+    flags[:] = 0
+    last = np.uint64(n_positions - 1)
+    for p in range(starts.shape[0]):
+        flags[last - np.uint64(starts[p])] = 1
+    n_whole = flags.shape[0] // WORD
+    for word in range(n_whole):
+        bitmap[word] = pack_flags(flags, word * WORD)
+    beyond = np.uint64(n_positions % WORD)
+    if beyond:  # the last of these words is not full
+        bitmap[n_whole - 1] |= bitmap[0] << beyond
+    shift = (_64 - beyond) & _63
+    for word in range(bitmap.shape[0] - n_whole):
+        low, high = bitmap[word] >> shift, bitmap[word + 1] << _1 << (_63 - shift)
+        bitmap[n_whole + word] = low | high
+
+
+@njit(nogil=True, cache=True)
+def sieve_minima(bitmap, places, shift, planes, out):
+    """Locations of the 512 slots from `shift` on, of the row in the bitmap.
+
+    `places[location]` is where its slots begin in the bitmap. Plane b holds bit b of the
+    slots' locations: the first three are kept in registers, the others tell the steps apart.
+    """
+    none = splat_line(np.uint64(0))
+    for plane in range(planes.shape[0]):
+        store(none, plane * _WORDS, planes)
+    zero, one, two, left = none, none, none, ~none
+    location = 0
+    while any_bit(left):
+        a = bits_from(bitmap, places[location] + shift)
+        b = bits_from(bitmap, places[location + 1] + shift)
+        c = bits_from(bitmap, places[location + 2] + shift)
+        d = bits_from(bitmap, places[location + 3] + shift)
+        e = bits_from(bitmap, places[location + 4] + shift)
+        f = bits_from(bitmap, places[location + 5] + shift)
+        g = bits_from(bitmap, places[location + 6] + shift)
+        h = bits_from(bitmap, places[location + 7] + shift)
+        ab, cd, ef = a | b, c | d, e | f
+        abcd = ab | cd
+        met = (abcd | ef | g | h) & left
+        left = left & ~met
+        first = (ab & ~a) | (~ab & ~c)
+        second = (ef & ~e) | (~ef & ~g)
+        zero = zero | (met & ((abcd & first) | (~abcd & second)))
+        one = one | (met & ~((abcd & ab) | (~abcd & ef)))
+        two = two | (met & ~abcd)
+        plane, step = _LOW_PLANES, location // STEP
+        while step:
+            if step & 1:
+                store(load_line(planes, plane * _WORDS) | met, plane * _WORDS, planes)
+            plane, step = plane + 1, step >> 1
+        location += STEP
+    store(zero, 0, planes)
+    store(one, _WORDS, planes)
+    store(two, 2 * _WORDS, planes)
+    n_planes = _LOW_PLANES
+    while (location - 1) >> n_planes:
+        n_planes += 1
+    for word in range(_WORDS):
+        numbers = where_bit(planes[0, word], out.dtype.type(1))
+        for plane in range(1, n_planes):
+            numbers = numbers | where_bit(planes[plane, word], out.dtype.type(1 << plane))
+        store(numbers, word * WORD, out)

@@ -9,9 +9,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from .vectors import VectorType, call, compiled, element, fill, line_type, read
+from .vectors import VectorType, address, call, compiled, fill, line_type, read
 
 SLOTS = 512
 WORD = 64
@@ -41,110 +40,72 @@ def where_bit(word, value):
     return np.unpackbits(np.atleast_1d(word).view(np.uint8), bitorder="little") * value
 
 
-@intrinsic
-def _bits_from(typingctx, bitmap, bit):
-    def generate(context, builder, signature, args):
-        number = args[1].type
-        address = element(
-            context, builder, bitmap, args[0], builder.lshr(args[1], ir.Constant(number, 6))
-        )
-        low = read(context, builder, _set, address)
-        high = read(context, builder, _set, builder.gep(address, [ir.Constant(number, 1)]))
-        shift = fill(context, builder, _set, builder.and_(args[1], ir.Constant(number, 63)))
-        return call(builder, "fshr", [high, low, shift])
+@compiled(bits_from)
+def _bits_from(bitmap, bit):
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], bit, types.intp)
+        word = builder.lshr(number, ir.Constant(number.type, 6))
+        place = address(context, builder, bitmap, args[0], word)
+        low = read(context, builder, _set, place)
+        high = read(context, builder, _set, builder.gep(place, [ir.Constant(number.type, 1)]))
+        shift = builder.and_(number, ir.Constant(number.type, 63))
+        return call(builder, "fshr", [high, low, fill(context, builder, _set, shift)])
 
-    return _set(bitmap, types.intp), generate
+    return _set, emit
 
 
-@intrinsic
-def _any_bit(typingctx, bits):
-    def generate(context, builder, signature, args):
+@compiled(any_bit)
+def _any_bit(bits):
+    def emit(context, builder, signature, args):
         word = ir.IntType(WORD)
         kind = ir.FunctionType(word, [args[0].type])
         name = "llvm.vector.reduce.or.v8i64"
         function = cgutils.get_or_insert_function(builder.module, kind, name)
         return builder.icmp_unsigned("!=", builder.call(function, args), ir.Constant(word, 0))
 
-    return types.boolean(_set), generate
+    return types.boolean, emit
 
 
-@intrinsic
-def _pack_flags(typingctx, flags, start):
-    def generate(context, builder, signature, args):
-        line = line_type(types.uint8)
-        bytes_ = read(context, builder, line, element(context, builder, flags, *args))
-        found = builder.icmp_unsigned("!=", bytes_, ir.Constant(bytes_.type, [0] * line.count))
+@compiled(pack_flags)
+def _pack_flags(flags, start):
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], start, types.intp)
+        place = address(context, builder, flags, args[0], number)
+        bytes_ = read(context, builder, line_type(types.uint8), place)
+        found = builder.icmp_unsigned("!=", bytes_, ir.Constant(bytes_.type, [0] * WORD))
         return builder.bitcast(found, ir.IntType(WORD))
 
-    return types.uint64(flags, types.intp), generate
+    return types.uint64, emit
 
 
-@intrinsic
-def _where_bit(typingctx, word, value):
+@compiled(where_bit)
+def _where_bit(word, value):
     vector = VectorType(value, WORD)
 
-    def generate(context, builder, signature, args):
+    def emit(context, builder, signature, args):
         chosen = builder.bitcast(args[0], ir.VectorType(ir.IntType(1), WORD))
         values = fill(context, builder, vector, args[1])
         return builder.select(chosen, values, ir.Constant(values.type, [0] * WORD))
 
-    return vector(types.uint64, value), generate
-
-
-@intrinsic
-def _or(typingctx, x, y):
-    def generate(context, builder, signature, args):
-        return builder.or_(*args)
-
-    return x(x, x), generate
-
-
-@intrinsic
-def _and(typingctx, x, y):
-    def generate(context, builder, signature, args):
-        return builder.and_(*args)
-
-    return x(x, x), generate
-
-
-@intrinsic
-def _not(typingctx, x):
-    def generate(context, builder, signature, args):
-        return builder.not_(args[0])
-
-    return x(x), generate
-
-
-@compiled(bits_from)
-def _overload_bits_from(bitmap, bit):
-    return lambda bitmap, bit: _bits_from(bitmap, bit)
-
-
-@compiled(any_bit)
-def _overload_any_bit(bits):
-    return lambda bits: _any_bit(bits)
-
-
-@compiled(pack_flags)
-def _overload_pack_flags(flags, start):
-    return lambda flags, start: _pack_flags(flags, start)
-
-
-@compiled(where_bit)
-def _overload_where_bit(word, value):
-    return lambda word, value: _where_bit(word, value)
+    return vector, emit
 
 
 @compiled(operator.or_)
-def _overload_or(x, y):
-    return (lambda x, y: _or(x, y)) if isinstance(x, VectorType) else None
+def _or(x, y):
+    if isinstance(x, VectorType):
+        return x, lambda context, builder, signature, args: builder.or_(*args)
+    return None
 
 
 @compiled(operator.and_)
-def _overload_and(x, y):
-    return (lambda x, y: _and(x, y)) if isinstance(x, VectorType) else None
+def _and(x, y):
+    if isinstance(x, VectorType):
+        return x, lambda context, builder, signature, args: builder.and_(*args)
+    return None
 
 
 @compiled(operator.invert)
-def _overload_invert(x):
-    return (lambda x: _not(x)) if isinstance(x, VectorType) else None
+def _not(x):
+    if isinstance(x, VectorType):
+        return x, lambda context, builder, signature, args: builder.not_(args[0])
+    return None

@@ -7,19 +7,18 @@ classes at once), and a *line*, as many numbers as a cache line holds.
 Without Numba the same functions work on slices of NumPy arrays.
 """
 
-from functools import partial
+from functools import wraps
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import lower_builtin, models, register_model, type_callable
 
 LANES = 8
 LINE = 64  # bytes
 
 _INDEX = ir.IntType(32)
-compiled = partial(overload, jit_options={"nogil": True}, inline="always")
 
 
 class VectorType(types.Type):
@@ -35,16 +34,40 @@ class VectorModel(models.PrimitiveModel):
     """Numbers side by side are one LLVM vector."""
 
     def __init__(self, manager, kind):
-        element = manager.lookup(kind.dtype).get_value_type()
-        super().__init__(manager, kind, ir.VectorType(element, kind.count))
-
-
-_lanes = VectorType(types.float32, LANES)
+        number = manager.lookup(kind.dtype).get_value_type()
+        super().__init__(manager, kind, ir.VectorType(number, kind.count))
 
 
 def line_type(dtype):
     """The vector that fills a cache line."""
     return VectorType(dtype, LINE * 8 // dtype.bitwidth)
+
+
+def compiled(function):
+    """Teach Numba a function.
+
+    What is decorated takes the types of the arguments and gives the type of the result and
+    what emits the instructions; None if the arguments are none of its business. Numba's
+    `overload` does the same, but compiles each call of it anew.
+    """
+
+    def decorate(describe):
+        @type_callable(function)
+        def type_of_call(context):
+            @wraps(describe)  # Numba looks at the names of the arguments
+            def give_type(*kinds):
+                described = describe(*kinds)
+                return described and described[0]
+
+            return give_type
+
+        @lower_builtin(function, types.VarArg(types.Any))
+        def emit(context, builder, signature, args):
+            return describe(*signature.args)[1](context, builder, signature, args)
+
+        return describe
+
+    return decorate
 
 
 def splat(value):
@@ -106,23 +129,21 @@ def prefetch(array, start):
     """Ask for the cache line of one element of a contiguous array, without waiting for it."""
 
 
-def element(context, builder, kind, array, start):
+def address(context, builder, kind, array, start):
     """The address of one element of an array."""
     data = context.make_array(kind)(context, builder, array).data
     return builder.gep(data, [start])
 
 
-def read(context, builder, vector, address):
+def read(context, builder, vector, place):
     """The vector at an address that only its elements are aligned to."""
-    shape = context.get_value_type(vector)
-    pointer = builder.bitcast(address, shape.as_pointer())
+    pointer = builder.bitcast(place, context.get_value_type(vector).as_pointer())
     return builder.load(pointer, align=vector.dtype.bitwidth // 8)
 
 
 def fill(context, builder, vector, value):
     """A vector of equal numbers."""
-    shape = context.get_value_type(vector)
-    undefined = ir.Constant(shape, ir.Undefined)
+    undefined = ir.Constant(context.get_value_type(vector), ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(_INDEX, 0))
     order = ir.Constant(ir.VectorType(_INDEX, vector.count), [0] * vector.count)
     return builder.shuffle_vector(first, undefined, order)
@@ -131,176 +152,107 @@ def fill(context, builder, vector, value):
 def call(builder, name, values):
     """What one of LLVM's functions on vectors of one type gives."""
     shape = values[0].type
+    is_float = shape.element == ir.FloatType()
+    suffix = f"v{shape.count}{'f32' if is_float else f'i{shape.element.width}'}"
     kind = ir.FunctionType(shape, [shape] * len(values))
-    suffix = f"v{shape.count}{'f' if shape.element == ir.FloatType() else 'i'}"
-    bits = 32 if shape.element == ir.FloatType() else shape.element.width
-    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}{bits}")
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
     return builder.call(function, values)
 
 
-@intrinsic
-def _splat(typingctx, value):
-    def generate(context, builder, signature, args):
-        return fill(context, builder, signature.return_type, args[0])
-
-    return _lanes(types.float32), generate
+def _emit_splat(context, builder, signature, args):
+    number = context.cast(builder, args[0], signature.args[0], signature.return_type.dtype)
+    return fill(context, builder, signature.return_type, number)
 
 
-@intrinsic
-def _splat_line(typingctx, value):
-    def generate(context, builder, signature, args):
-        return fill(context, builder, signature.return_type, args[0])
-
-    return line_type(value)(value), generate
-
-
-def _generate_load(context, builder, signature, args):
-    address = element(context, builder, signature.args[0], *args)
-    return read(context, builder, signature.return_type, address)
-
-
-@intrinsic
-def _load(typingctx, array, start):
-    return _lanes(array, types.intp), _generate_load
-
-
-@intrinsic
-def _load_line(typingctx, array, start):
-    return line_type(array.dtype)(array, types.intp), _generate_load
-
-
-@intrinsic
-def _store(typingctx, vector, start, out):
-    def generate(context, builder, signature, args):
-        address = element(context, builder, signature.args[2], args[2], args[1])
-        pointer = builder.bitcast(address, args[0].type.as_pointer())
-        builder.store(args[0], pointer, align=vector.dtype.bitwidth // 8)
-        return context.get_dummy_value()
-
-    return types.void(vector, types.intp, out), generate
-
-
-@intrinsic
-def _add(typingctx, x, y):
-    def generate(context, builder, signature, args):
-        return builder.fadd(*args)
-
-    return x(x, x), generate
-
-
-@intrinsic
-def _multiply_add(typingctx, x, y, z):
-    def generate(context, builder, signature, args):
-        return call(builder, "fma", args)
-
-    return x(x, x, x), generate
-
-
-@intrinsic
-def _lower(typingctx, x, y):
-    def generate(context, builder, signature, args):
-        return call(builder, "umin", args)
-
-    return x(x, x), generate
-
-
-@intrinsic
-def _where_not_above(typingctx, x, y, yes, no):
-    def generate(context, builder, signature, args):
-        return builder.select(builder.icmp_unsigned("<=", *args[:2]), *args[2:])
-
-    return yes(x, x, yes, yes), generate
-
-
-@intrinsic
-def _low_halves(typingctx, words):
-    def generate(context, builder, signature, args):
-        sixteen = ir.Constant(args[0].type, [16] * words.count)
-        shape = context.get_value_type(signature.return_type)
-        return builder.bitcast(builder.shl(args[0], sixteen), shape)
-
-    return VectorType(types.float32, words.count)(words), generate
-
-
-@intrinsic
-def _high_halves(typingctx, words):
-    def generate(context, builder, signature, args):
-        upper = ir.Constant(args[0].type, [0xFFFF0000] * words.count)
-        shape = context.get_value_type(signature.return_type)
-        return builder.bitcast(builder.and_(args[0], upper), shape)
-
-    return VectorType(types.float32, words.count)(words), generate
-
-
-@intrinsic
-def _prefetch(typingctx, array, start):
-    def generate(context, builder, signature, args):
-        address = ir.IntType(8).as_pointer()
-        pointer = builder.bitcast(element(context, builder, signature.args[0], *args), address)
-        kind = ir.FunctionType(ir.VoidType(), [address, _INDEX, _INDEX, _INDEX])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        flags = [ir.Constant(_INDEX, flag) for flag in (0, 3, 1)]  # read, keep in L1, data
-        builder.call(function, [pointer, *flags])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), generate
+def _emit_load(context, builder, signature, args):
+    start = context.cast(builder, args[1], signature.args[1], types.intp)
+    place = address(context, builder, signature.args[0], args[0], start)
+    return read(context, builder, signature.return_type, place)
 
 
 @compiled(splat)
-def _overload_splat(value):
-    return lambda value: _splat(value)
-
-
-@compiled(load)
-def _overload_load(array, start):
-    return lambda array, start: _load(array, start)
+def _splat(value):
+    return VectorType(types.float32, LANES), _emit_splat
 
 
 @compiled(splat_line)
-def _overload_splat_line(value):
-    return lambda value: _splat_line(value)
+def _splat_line(value):
+    return line_type(value), _emit_splat
+
+
+@compiled(load)
+def _load(array, start):
+    return VectorType(array.dtype, LANES), _emit_load
 
 
 @compiled(load_line)
-def _overload_load_line(array, start):
-    return lambda array, start: _load_line(array, start)
+def _load_line(array, start):
+    return line_type(array.dtype), _emit_load
 
 
 @compiled(store)
-def _overload_store(vector, start, out):
-    return lambda vector, start, out: _store(vector, start, out)
+def _store(vector, start, out):
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], start, types.intp)
+        place = address(context, builder, out, args[2], number)
+        pointer = builder.bitcast(place, args[0].type.as_pointer())
+        builder.store(args[0], pointer, align=vector.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void, emit
 
 
 @compiled(add)
-def _overload_add(x, y):
-    return lambda x, y: _add(x, y)
+def _add(x, y):
+    return x, lambda context, builder, signature, args: builder.fadd(*args)
 
 
 @compiled(multiply_add)
-def _overload_multiply_add(x, y, z):
-    return lambda x, y, z: _multiply_add(x, y, z)
+def _multiply_add(x, y, z):
+    return x, lambda context, builder, signature, args: call(builder, "fma", args)
 
 
 @compiled(lower)
-def _overload_lower(x, y):
-    return lambda x, y: _lower(x, y)
+def _lower(x, y):
+    return x, lambda context, builder, signature, args: call(builder, "umin", args)
 
 
 @compiled(where_not_above)
-def _overload_where_not_above(x, y, yes, no):
-    return lambda x, y, yes, no: _where_not_above(x, y, yes, no)
+def _where_not_above(x, y, yes, no):
+    def emit(context, builder, signature, args):
+        return builder.select(builder.icmp_unsigned("<=", *args[:2]), *args[2:])
+
+    return yes, emit
 
 
 @compiled(low_halves)
-def _overload_low_halves(words):
-    return lambda words: _low_halves(words)
+def _low_halves(words):
+    def emit(context, builder, signature, args):
+        moved = builder.shl(args[0], ir.Constant(args[0].type, [16] * words.count))
+        return builder.bitcast(moved, context.get_value_type(signature.return_type))
+
+    return VectorType(types.float32, words.count), emit
 
 
 @compiled(high_halves)
-def _overload_high_halves(words):
-    return lambda words: _high_halves(words)
+def _high_halves(words):
+    def emit(context, builder, signature, args):
+        kept = builder.and_(args[0], ir.Constant(args[0].type, [0xFFFF0000] * words.count))
+        return builder.bitcast(kept, context.get_value_type(signature.return_type))
+
+    return VectorType(types.float32, words.count), emit
 
 
 @compiled(prefetch)
-def _overload_prefetch(array, start):
-    return lambda array, start: _prefetch(array, start)
+def _prefetch(array, start):
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], start, types.intp)
+        pointer = ir.IntType(8).as_pointer()
+        place = builder.bitcast(address(context, builder, array, args[0], number), pointer)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, _INDEX, _INDEX, _INDEX])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        flags = [ir.Constant(_INDEX, flag) for flag in (0, 3, 1)]  # read, keep in L1, data
+        builder.call(function, [place, *flags])
+        return context.get_dummy_value()
+
+    return types.void, emit

@@ -215,7 +215,7 @@ def at_start() -> dict[str, object]:
 
             subprocess.run([sys.executable, "-c", "import corekernels"], env=env, check=True)
             result[f"{kernel}_first_ever"] = round(seconds(*absent)[1], 2)
-            best = min(seconds(*absent) for _ in range(3))
+            best = min(seconds(*absent) for _ in range(5))
             result["imports"] = round(best[0], 2)
             result[f"{kernel}_second_process"] = round(best[1], 2)
             result[f"{kernel}_with_pandas"] = round(min(seconds() for _ in range(3))[1], 2)
@@ -226,7 +226,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
     os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # rensa's pool

@@ -103,9 +103,9 @@ def test_minima_of_slices_and_where_they_come_from(dtype):
         starts = rng.integers(0, 300, length).astype(np.int32)
         slices = np.array([table[s + 64 : s + 64 + 512] for s in starts])
         out, winners = np.empty((2, 512), dtype)
-        minwise.slice_minima(starts, table, 64, out)
+        minwise.slice_minima(starts, table, 64, 512, out)
         np.testing.assert_array_equal(out, slices.min(axis=0))
-        minwise.slice_winners(starts, table, 64, out, winners)
+        minwise.slice_winners(starts, table, 64, 512, out, winners)
         np.testing.assert_array_equal(out, slices.min(axis=0))
         np.testing.assert_array_equal(winners, length - 1 - slices[::-1].argmin(axis=0))
 
@@ -120,7 +120,8 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
     flags = np.empty(-(-n_positions // 64) * 64, np.uint8)
     bitmap = np.empty(-(-banks.tables.shape[1] // 64) + 1, np.uint64)
     planes, out = np.empty((10, 8), np.uint64), np.empty(512, np.uint16)
-    sieve.mark_starts(starts, n_positions, flags, bitmap)
+    in_place = np.arange(n_positions, dtype=np.int32)
+    sieve.mark_starts(starts, in_place, n_positions, flags, bitmap, None, None)
     for shift in range(0, n_positions, 512):
         sieve.sieve_minima(bitmap, banks.places[0], shift, planes, out)
         expected = np.min([banks.tables[0, s + shift : s + shift + 512] for s in starts], axis=0)

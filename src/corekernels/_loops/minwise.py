@@ -18,13 +18,13 @@ _PROBES = 32  # tries of optimal densification before the filled bins are ranked
 
 
 @njit(nogil=True, cache=True)
-def slice_minima(starts, table, shift, out):
-    """Elementwise minimum of the slices of `table`, 512 long, that begin `shift` after the starts.
+def slice_minima(starts, table, shift, n_slots, out):
+    """Elementwise minimum of the slices of `table` that begin `shift` after the starts.
 
-    Four lines of minima at a time stay in registers; a row has one start or more.
+    Four lines of minima at a time stay in registers, also if that is more than `n_slots`.
     """
     line = LINE // table.itemsize
-    for slot in range(shift, shift + SLOTS, 4 * line):
+    for slot in range(shift, shift + n_slots, 4 * line):
         start = np.intp(starts[0]) + slot
         a, b = load_line(table, start), load_line(table, start + line)
         c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
@@ -41,10 +41,10 @@ def slice_minima(starts, table, shift, out):
 
 
 @njit(nogil=True, cache=True)
-def slice_winners(starts, table, shift, out, out_winners):
+def slice_winners(starts, table, shift, n_slots, out, out_winners):
     """Minima as `slice_minima` gives them, and which start each comes from, the last of equals."""
     line = LINE // table.itemsize
-    for slot in range(shift, shift + SLOTS, 4 * line):
+    for slot in range(shift, shift + n_slots, 4 * line):
         start = np.intp(starts[0]) + slot
         a, b = load_line(table, start), load_line(table, start + line)
         c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
@@ -83,16 +83,18 @@ def table_codes(indptr, indices, banks, mask, scratch, out):
         starts = all_starts[: columns.shape[0]]
         long = columns.shape[0] >= banks.long
         for bank in range(banks.tables.shape[0]):
-            find_starts(columns, banks, bank, starts)
             if long:
-                mark_starts(starts, banks.n_positions, flags, bitmap)
+                by_column = banks.by_column[bank]
+                mark_starts(columns, by_column, banks.n_positions, flags, bitmap, None, None)
+            else:
+                find_starts(columns, banks, bank, starts)
             mine = out[row, bank * banks.width : (bank + 1) * banks.width]
             for slot in range(0, mine.shape[0], SLOTS):
+                codes = mine[slot : slot + SLOTS]
                 if long:
                     sieve_minima(bitmap, banks.places[bank], slot, planes, locations)
                 else:
-                    slice_minima(starts, banks.tables[bank], slot, locations)
-                codes = mine[slot : slot + SLOTS]
+                    slice_minima(starts, banks.tables[bank], slot, codes.shape[0], locations)
                 for j in range(codes.shape[0]):
                     codes[j] = locations[j] & mask
 
@@ -116,13 +118,11 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
         starts = all_starts[: columns.shape[0]]
         long = columns.shape[0] >= banks.long
         for bank in range(banks.tables.shape[0]):
-            find_starts(columns, banks, bank, starts)
             if long:
-                mark_starts(starts, banks.n_positions, flags, bitmap)
-                for p in range(starts.shape[0]):
-                    start = np.uint64(starts[p])
-                    by_position[start] = held[p]
-                    by_position[start + np.uint64(banks.n_positions)] = held[p]
+                by_column = banks.by_column[bank]
+                mark_starts(columns, by_column, banks.n_positions, flags, bitmap, held, by_position)
+            else:
+                find_starts(columns, banks, bank, starts)
             mine = out[row, bank * banks.width : (bank + 1) * banks.width]
             my_values = out_values[row, bank * banks.width : (bank + 1) * banks.width]
             for slot in range(0, mine.shape[0], SLOTS):
@@ -135,7 +135,8 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
                         place = origin + np.uint64(inverse[locations[j]])
                         values[j] = by_position[place - np.uint64(j)]
                 else:
-                    slice_winners(starts, banks.tables[bank], slot, locations, winners)
+                    table = banks.tables[bank]
+                    slice_winners(starts, table, slot, values.shape[0], locations, winners)
                     for j in range(values.shape[0]):
                         values[j] = held[winners[j]]
                 for j in range(codes.shape[0]):

@@ -20,12 +20,19 @@ _LOW_PLANES = 3  # that many bits tell the locations of one step apart
 
 
 @njit(nogil=True, cache=True)
-def mark_starts(starts, n_positions, flags, bitmap):
-    """The starts of a row as bits, the last position first; the circle goes on to the end."""
+def mark_starts(columns, by_column, n_positions, flags, bitmap, weights, by_position):
+    """The starts of a row as bits, the last position first; the circle goes on to the end.
+
+    The weights are laid down by start, twice over, unless they are None.
+    """
     flags[:] = 0
-    last = np.uint64(n_positions - 1)
-    for p in range(starts.shape[0]):
-        flags[last - np.uint64(starts[p])] = 1
+    n, last = np.uint64(n_positions), np.uint64(n_positions - 1)
+    for p in range(columns.shape[0]):
+        start = np.uint64(by_column[np.uint64(columns[p])])
+        flags[last - start] = 1
+        if weights is not None:
+            by_position[start] = weights[p]
+            by_position[start + n] = weights[p]
     n_whole = flags.shape[0] // WORD
     for word in range(n_whole):
         bitmap[word] = pack_flags(flags, word * WORD)

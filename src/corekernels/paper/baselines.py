@@ -26,7 +26,7 @@ import corekernels as ck
 from ..errors import CoREError
 from .layout import Figure, Line, Panel, Section, Table
 from .published import title_of
-from .stages import Record, Records, Setting, Stage, accuracy, provenance
+from .stages import HASHED, Record, Records, Setting, Stage, accuracy, provenance
 
 N_TEST = 10_000
 N_LANDMARKS = 1000
@@ -205,7 +205,7 @@ def _status(name: str) -> float:
     return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith(name))
 
 
-STAGE = Stage("baselines", _items, measure, draw)
+STAGE = Stage("baselines", _items, measure, draw, HASHED)
 
 if __name__ == "__main__":
     print(json.dumps(run_alone(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))))

@@ -18,7 +18,7 @@ from corekernels import datasets, theory
 
 from ..errors import FileError
 from .layout import Figure, Line, Panel, Section, Table
-from .stages import Record, Records, Setting, Stage, binarised, seeds
+from .stages import HASHED, Record, Records, Setting, Stage, binarised, seeds
 
 Array = npt.NDArray[Any]
 
@@ -191,4 +191,4 @@ def _comparison(found: dict[str, Record]) -> str:
     return f"CoRE 2's variance over CoRE 1's, by the theorems: {'; '.join(said)}."
 
 
-STAGE = Stage("figure3", _items, measure, draw)
+STAGE = Stage("figure3", _items, measure, draw, HASHED)

@@ -9,7 +9,7 @@ import corekernels as ck
 
 from .layout import Figure, Line, Mark, Panel, Section, Table
 from .published import title_of
-from .stages import Record, Records, Setting, Stage, percent, provenance
+from .stages import HASHED, Record, Records, Setting, Stage, percent, provenance
 from .tables import EXACT, best
 
 HASHES = (64, 128, 256, 512, 1024, 2048, 4096)
@@ -144,4 +144,4 @@ def _figure(
     )
 
 
-STAGE = Stage("figure4", _items, measure, draw)
+STAGE = Stage("figure4", _items, measure, draw, HASHED)

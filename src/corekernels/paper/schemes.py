@@ -16,7 +16,7 @@ import corekernels as ck
 from .figure3 import variance
 from .layout import Section, Table
 from .published import title_of
-from .stages import Record, Records, Setting, Stage, percent, provenance, seeds
+from .stages import HASHED, Record, Records, Setting, Stage, percent, provenance, seeds
 
 Array = npt.NDArray[Any]
 
@@ -146,4 +146,4 @@ def _learned(data: Any, options: Any, setting: Setting) -> tuple[float, float]:
     return percent(model.score(hasher.sketch(data.X_test), data.y_test)), seconds
 
 
-STAGE = Stage("schemes", _items, measure, draw)
+STAGE = Stage("schemes", _items, measure, draw, HASHED)

@@ -10,7 +10,7 @@ import corekernels as ck
 
 from .layout import Figure, Line, Panel, Section, Table
 from .published import title_of
-from .stages import Record, Records, Setting, Stage, percent, provenance
+from .stages import HASHED, Record, Records, Setting, Stage, percent, provenance
 
 RECALLS = (0.8, 0.9, 0.95, 0.99)
 N_NEIGHBORS = 10
@@ -96,4 +96,4 @@ def _answers(X: Any, queries: Any, options: Any, setting: Setting) -> tuple[Any,
     return found, (time.perf_counter() - start) / queries.shape[0] * 1e6, index
 
 
-STAGE = Stage("search", _items, measure, draw)
+STAGE = Stage("search", _items, measure, draw, HASHED)

@@ -13,11 +13,14 @@ from scipy import sparse
 from .. import datasets
 from .._threads import run_blocks
 from ..errors import FileError
+from ..recipe import Recipe
 from .layout import Section
 from .published import title_of
 
 Record = dict[str, Any]
 T = TypeVar("T")
+
+HASHED = Recipe().version  # revision of what depends on hashes: another with each contract
 
 _FULL_CS = tuple(float(f"{C:.3g}") for C in np.logspace(-2, 3, 11))
 _QUICK_CS = (0.1, 1.0, 10.0, 100.0)

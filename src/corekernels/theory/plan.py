@@ -12,9 +12,10 @@ KERNELS = ("resemblance", "core1", "core2")
 
 # Slot updates (nonzeros x hashes) a second and thread, as `benchmarks/hashing.py` measured
 # them on a server core with 512-bit vectors; machines differ by a factor of three or so.
-_MINIMA_RATE = 40e9
-_PROJECTION_RATE = 18e9
-_SLOT_SECONDS = 2e-9  # what each slot of a row costs whatever the row's length
+_MINIMA_RATE = 50e9
+_PROJECTION_RATE = 40e9
+_SLOT_SECONDS = 1e-9  # what each slot of a row costs whatever the row's length
+_SIEVE_SECONDS = 1.4e-11  # the same in the sieve of long rows, for each location looked at
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,9 @@ def plan(
             raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
         n_hashes = max(1, math.ceil(needed))
     per_row = bytes_per_row(kernel, n_hashes, n_bits)
-    rate = 1 / _MINIMA_RATE + (1 / _PROJECTION_RATE if kernel == "core1" else 0)
-    seconds = n_hashes * (length * rate + _SLOT_SECONDS) / threads
+    minima = min(length / _MINIMA_RATE, n_locations / length * _SIEVE_SECONDS)
+    projections = length / _PROJECTION_RATE if kernel == "core1" else 0
+    seconds = n_hashes * (minima + projections + _SLOT_SECONDS) / threads
     return Plan(
         kernel=kernel,
         n_hashes=n_hashes,

@@ -8,8 +8,10 @@ rows reuses bins).
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.stats import chi2
 
 import corekernels as ck
+import oracles
 from corekernels import theory
 
 N_BITS = (1, 2, 4, 8, 16, None)
@@ -159,3 +161,22 @@ def test_empty_rows_are_known_exactly():
         estimate, error = S.estimate_pairs([0, 0], [0, 1])
         np.testing.assert_array_equal(estimate, 0)
         np.testing.assert_array_equal(error, 0)
+
+
+@pytest.mark.parametrize("n_columns", [784, 4096, 65_536])
+@pytest.mark.parametrize("scheme", ["circulant", "one-permutation"])
+def test_projections_of_full_rows_of_one_sign(n_columns, scheme):
+    """Such rows show any number that slots repeat and any sum that a table has."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.ones(n_columns), rng.uniform(0.5, 1.5, n_columns)])
+    rho = oracles.correlation(X, X)[0, 1]
+    k, n_seeds = 512, 12
+    products = np.empty((n_seeds, 3))
+    for seed in range(n_seeds):
+        w = ck.CoREHasher("core1", k, scheme=scheme, random_state=seed).fit(X).sketch(X).weights
+        w = w.astype(float)
+        products[seed] = (w[0] @ w[0] / k, w[1] @ w[1] / k, w[0] @ w[1] / k)
+    error = np.sqrt(np.array([2, 2, 1 + rho**2]) / (k * n_seeds))
+    assert (np.abs(products.mean(axis=0) - [1, 1, rho]) <= 5 * error).all()
+    spread = products.var(axis=0, ddof=1) / (n_seeds * error**2)
+    assert (spread <= chi2.ppf(1 - 1e-6, n_seeds - 1) / (n_seeds - 1)).all()

@@ -164,7 +164,7 @@ def _project(rows: Rows, values: Array, recipe: Recipe, out: Array) -> None:
         numbers = _tables.random_numbers(recipe.projection)
         projection.mixed_projections(rows.indptr, mixed, read_only(values), numbers, out)
     else:
-        if _tables.shares_directions(recipe):
+        if recipe.scheme != "independent":
             values = _tables.signed(recipe, rows.indices, values)
         starts = np.empty(rows.lengths.max(initial=0), np.int32)
         scratch = starts, aligned_zeros((projection.TILE,), np.float32)

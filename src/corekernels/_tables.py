@@ -111,13 +111,12 @@ def projection_banks(recipe: Hashing) -> Banks | None:
     return None
 
 
-def shares_directions(recipe: Hashing) -> bool:
-    """Whether two columns may have the same slice of the table of directions."""
-    return recipe.scheme != "independent" and recipe.n_columns > NARROW
-
-
 def signed(recipe: Hashing, indices: Array, values: Array) -> Array:
-    """Values times a random sign of their columns, so that columns may share a direction."""
+    """Values times a random sign of their columns.
+
+    Slots repeat each other's numbers at other columns, and the numbers of a table sum to 0:
+    without signs both would show on rows of many values of one sign.
+    """
     out = np.empty_like(values)
     give_signs(indices, values, key(recipe, SIGN_KEY), out)
     return out

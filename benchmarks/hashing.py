@@ -157,7 +157,9 @@ def limit(
     minima_rate = updates / best["resemblance"] / 1e9 / threads
     projection_rate = updates / (best["core1"] - best["resemblance"]) / 1e9 / threads
     return {
-        "one_thread_limit_billion_updates_per_second": {k: round(v, 1) for k, v in peak.items()},
+        "one_thread_limit_billion_updates_per_second": {
+            name: round(rate, 1) for name, rate in peak.items()
+        },
         "minima_share_of_limit": round(minima_rate / peak["minima"], 2),
         "projections_share_of_limit": round(projection_rate / peak["projections"], 2),
     }

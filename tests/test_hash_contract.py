@@ -126,23 +126,28 @@ def starts_in(banks, bank, n_columns):
     return starts
 
 
-@pytest.mark.parametrize("scheme", ["circulant", "independent"])
-def test_projections_are_the_table_s(scheme):
+@pytest.mark.parametrize(
+    ("scheme", "n_hashes"), [("circulant", 300), ("independent", 300), ("circulant", 66_000)]
+)
+def test_projections_are_the_table_s(scheme, n_hashes):
     """core1 weights, restated densely from the tables: 16 lower halves, then 16 upper ones."""
     X = np.random.default_rng(0).normal(size=(4, 30))
-    recipe = ck.Recipe(n_hashes=300, scheme=scheme, seed=3, n_columns=30)
+    recipe = ck.Recipe(n_hashes=n_hashes, scheme=scheme, seed=3, n_columns=30)
     banks = _tables.projection_banks(recipe)
-    R = []
-    for start in starts_in(banks, 0, 30):
-        words = banks.tables[0, start : start + 160]
+    assert len(banks.tables) == (2 if n_hashes > 2**16 else 1)
+    R = np.empty((30, 0))
+    for bank, table in enumerate(banks.tables):
+        starts = starts_in(banks, bank, 30)[:, None]
+        words = table[starts + np.arange(-(-banks.width // 32) * 16)]
         halves = np.stack([words << np.uint32(16), words & np.uint32(0xFFFF0000)])
-        numbers = halves.view(np.float32).reshape(2, -1, 16).transpose(1, 0, 2)
-        R.append(numbers.ravel()[:300])
+        numbers = halves.view(np.float32).reshape(2, 30, -1, 16).transpose(1, 2, 0, 3)
+        R = np.hstack([R, numbers.reshape(30, -1)[:, : banks.width]])
+    R = R[:, :n_hashes]
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     if scheme == "circulant":
         unit *= _tables.signed(recipe, np.arange(30, dtype=np.int32), np.ones(30, np.float32))
-    S = hash_rows(X, n_hashes=300, scheme=scheme, seed=3)
-    np.testing.assert_allclose(S.weights, unit @ np.array(R), atol=1e-5)
+    S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3)
+    np.testing.assert_allclose(S.weights, unit @ R, atol=1e-5)
 
 
 def test_directions_are_numbers_of_the_list():
@@ -252,3 +257,30 @@ def test_golden_vectors(recipe, expected):
     assert (codes, checksum) == expected[:2]
     if total is not None:
         assert total == pytest.approx(expected[2], rel=1e-5)
+
+
+GOLDEN_LONG_ROW = ([0, 4, 3, 5, 0, 0, 0, 1, 2, 1], 2614494100)
+GOLDEN_WEIGHT = 861.109
+
+
+def test_golden_long_row():
+    """A row that goes through the sieve, in two banks."""
+    X = sparse.csr_array(np.where(np.arange(784) % 4, 0.0, np.arange(784) + 1.0)[None])
+    recipe = ck.Recipe("core2", 1000, 8, seed=42, n_columns=784)
+    banks = _tables.minwise_banks(recipe)
+    assert X.nnz >= banks.long
+    assert len(banks.tables) == 2
+    S = _sketch.sketch(as_matrix(X), recipe, 1)
+    found = S.codes[0, ::100].tolist(), zlib.crc32(S.codes.tobytes())
+    assert found == GOLDEN_LONG_ROW
+    assert np.abs(S.weights).sum() == pytest.approx(GOLDEN_WEIGHT, rel=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 7, 100, 5000])
+@pytest.mark.parametrize("n_hashes", [1, 300, 2**21])
+def test_blocks_cover_each_row_once(n_rows, n_hashes):
+    dense = np.ones((n_rows, 3))
+    for matrix in (dense, sparse.csr_array(dense), sparse.csr_array((n_rows, 3))):
+        blocks = _sketch._blocks(matrix, n_hashes)
+        rows = [row for start, stop in blocks for row in range(start, stop)]
+        assert rows == list(range(n_rows))

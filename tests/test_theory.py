@@ -131,3 +131,21 @@ def test_a_plan_keeps_its_error():
 def test_plan_refuses(arguments, message):
     with pytest.raises(ParameterError, match=message):
         theory.plan(**arguments)
+
+
+@pytest.mark.parametrize("n_locations", [784, 2**16, 2**32])
+def test_forecast_of_seconds(n_locations):
+    """Longer rows take longer, but for those that the sieve makes short work of."""
+    lengths = [10, 30, 100, 300, 784]
+    seconds = [
+        theory.plan(n_hashes=100, length=length, n_locations=n_locations, n_rows=1).seconds
+        for length in lengths
+    ]
+    assert seconds == sorted(seconds)
+    alone = [
+        theory.plan(
+            n_hashes=100, kernel="resemblance", length=length, n_locations=n_locations, n_rows=1
+        ).seconds
+        for length in lengths
+    ]
+    assert (alone == sorted(alone)) == (n_locations > 2**16)

@@ -72,7 +72,7 @@ def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
     while start < n_rows:
         stop = min(start + max(-(-most // 2), min(most, (n_rows - start) // 8)), n_rows)
         if sparse.issparse(matrix):
-            end = matrix.indptr[start] + _BLOCK_NONZEROS
+            end = int(matrix.indptr[start]) + _BLOCK_NONZEROS
             full = int(np.searchsorted(matrix.indptr[start : stop + 1], end, "right")) - 1
             stop = start + max(1, full)
         blocks.append((start, stop))
@@ -117,10 +117,10 @@ def _minima(rows: Rows, values: Array, recipe: Recipe, codes: Array, weights: Ar
 
 
 def _scratch(rows: Rows, banks: Banks) -> tuple[Array, ...]:
-    """Room for one row: its starts; them as bytes and bits, planes; a tile of locations and
-    of where they come from."""
+    """Room for one row: starts, flags, bitmap, planes, and a tile of locations and winners."""
     n_positions = banks.inverse.shape[1]
-    n_words = -(-banks.tables.shape[1] // WORD) + 1 if n_positions else 0
+    n_bits = n_positions + -(-banks.width // SLOTS) * SLOTS
+    n_words = -(-n_bits // WORD) + 1 if n_positions else 0
     n_planes = max(3, (banks.n_positions - 1).bit_length())
     return (
         np.empty(rows.lengths.max(initial=0), np.int32),

@@ -7,6 +7,7 @@ generators never change, its shuffles and normal variates may. `docs/contract.md
 describes the whole contract; golden vectors in the tests hold it still.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -16,6 +17,7 @@ from scipy.special import ndtri
 
 from ._loops.banks import Banks
 from ._loops.bit_vectors import SLOTS, WORD
+from ._loops.minwise import GROUP
 from ._loops.mixing import give_signs, mix_columns
 from ._loops.projection import TILE
 from ._loops.sieve import STEP
@@ -143,15 +145,17 @@ def in_pairs(first: Array, second: Array) -> Array:
 
 
 def _shares(n_hashes: int, most: int) -> tuple[int, int]:
-    """How many banks share the slots, at most `most` each, and how wide: evenly, but in whole
-    vectors where possible."""
+    """How many banks share the slots, at most `most` each, and their width.
+
+    They are equal but for the last, and whole words wide where that fits.
+    """
     width = -(-n_hashes // -(-n_hashes // most))
     width = min(most, -(-width // 64) * 64)
     return -(-n_hashes // width), width
 
 
-def _whole_tiles(n_slots: int, tile: int) -> int:
-    """The slots that loops go over in whole tiles."""
+def _whole(n_slots: int, tile: int) -> int:
+    """The slots that loops read in whole tiles."""
     return -(-n_slots // tile) * tile
 
 
@@ -159,14 +163,19 @@ def _banks(
     width: int,
     n_positions: int,
     tables: Array,
-    by_column: Array,
-    mix_keys: list[np.uint64],
+    by_column: Array | None = None,
+    mix_keys: Sequence[np.uint64] = (),
     inverse: Array | None = None,
 ) -> Banks:
-    """The banks, with what the sieve needs of them; without an inverse there is no sieve, and
-    with less than a word of positions it would not know where the circle ends."""
+    """The banks, with what the sieve needs of them.
+
+    Without an inverse there is no sieve, nor with less than a word of positions: a circle is
+    continued by whole words.
+    """
     n_banks = len(tables)
     places, long = np.empty((n_banks, 0), np.int64), int(np.iinfo(np.int64).max)
+    if by_column is None:
+        by_column = np.empty((n_banks, 0), np.int32)
     if inverse is None:
         inverse = np.empty((n_banks, 0), np.uint16)
     elif n_positions >= WORD:
@@ -211,13 +220,12 @@ def _circulant_minwise(recipe: Hashing) -> Banks:
     wide = recipe.n_columns > NARROW
     n_positions = WIDE_POSITIONS if wide else recipe.n_columns
     n_banks, width = _shares(recipe.n_hashes, n_positions)
-    keys = [key(recipe, POSITION_KEY, bank) for bank in range(n_banks)]
-    length = n_positions + _whole_tiles(min(width, recipe.n_hashes), SLOTS)
+    length = n_positions + _whole(width, GROUP)
     if wide:
+        keys = [key(recipe, POSITION_KEY, bank) for bank in range(n_banks)]
         halves = [stream(recipe.seed, _LOCATION, b, n_positions // 2) for b in range(n_banks)]
         circles = np.array(halves).astype("<u8").view("<u4").astype(np.uint32)
-        no_columns = np.empty((n_banks, 0))
-        return _banks(width, n_positions, _round(circles, length), no_columns, keys)
+        return _banks(width, n_positions, _round(circles, length), mix_keys=keys)
     places, by_column = (
         np.array([permutation(recipe.seed, use, bank, n_positions) for bank in range(n_banks)])
         for use in (_LOCATION, _POSITION)
@@ -225,12 +233,12 @@ def _circulant_minwise(recipe: Hashing) -> Banks:
     circles = np.empty(places.shape, np.uint16)
     np.put_along_axis(circles, places, np.arange(n_positions, dtype=np.uint16)[None], axis=1)
     inverse = places.astype(np.uint16)
-    return _banks(width, n_positions, _round(circles, length), by_column, keys, inverse)
+    return _banks(width, n_positions, _round(circles, length), by_column, inverse=inverse)
 
 
 def _round(circles: Array, length: int) -> Array:
     """Circular tables, gone round until they have the length."""
-    return circles[:, np.arange(length) % circles.shape[1]]
+    return np.pad(circles, ((0, 0), (0, length - circles.shape[1])), "wrap")
 
 
 def _circulant_projection(recipe: Hashing) -> Banks:
@@ -245,8 +253,8 @@ def _circulant_projection(recipe: Hashing) -> Banks:
         )
         for half in (0, 1)
     )
-    keys = [key(recipe, DIRECTION_KEY, bank) for bank in range(n_banks)]
-    by_column = np.empty((n_banks, 0), np.int64)
+    length = DIRECTIONS + _whole(width, TILE) // 2
+    tables = _round(in_pairs(low, high), length)
     if recipe.n_columns <= NARROW:
         # as far apart as they can be: slices that start at a cache line load fastest
         stride = min(16, DIRECTIONS >> (recipe.n_columns - 1).bit_length())
@@ -254,14 +262,14 @@ def _circulant_projection(recipe: Hashing) -> Banks:
             permutation(recipe.seed, _DIRECTION, bank, DIRECTIONS // stride)
             for bank in range(n_banks)
         ]
-        by_column = np.array(spots)[:, : recipe.n_columns] * stride
-    length = DIRECTIONS + _whole_tiles(min(width, recipe.n_hashes), TILE) // 2
-    return _banks(width, DIRECTIONS, _round(in_pairs(low, high), length), by_column, keys)
+        return _banks(width, DIRECTIONS, tables, np.array(spots)[:, : recipe.n_columns] * stride)
+    keys = [key(recipe, DIRECTION_KEY, bank) for bank in range(n_banks)]
+    return _banks(width, DIRECTIONS, tables, mix_keys=keys)
 
 
 def _independent_minwise(recipe: Hashing) -> Banks:
     D, k = recipe.n_columns, recipe.n_hashes
-    table = np.zeros((D, _whole_tiles(k, SLOTS)), np.uint16)
+    table = np.zeros((D, _whole(k, GROUP)), np.uint16)
     for slot in range(k):
         table[:, slot] = permutation(recipe.seed, _PERMUTATION, slot, D)
     return _own_rows(table, k)
@@ -270,7 +278,7 @@ def _independent_minwise(recipe: Hashing) -> Banks:
 def _independent_projection(recipe: Hashing) -> Banks:
     D, k = recipe.n_columns, recipe.n_hashes
     numbers = random_numbers(recipe.projection)
-    table = np.zeros((D, _whole_tiles(k, TILE)), np.float32)
+    table = np.zeros((D, _whole(k, TILE)), np.float32)
     for slot in range(k):
         table[:, slot] = numbers[stream(recipe.seed, _ENTRY, slot, D) >> np.uint64(48)]
     halves = table.reshape(D, -1, 2, 16)
@@ -281,4 +289,4 @@ def _own_rows(table: Array, n_slots: int) -> Banks:
     """One bank, in which each column's slice is a row of its own."""
     n_columns, width = table.shape
     starts = np.arange(n_columns)[None] * width
-    return _banks(n_slots, table.size, table.reshape(1, -1), starts, [np.uint64(0)])
+    return _banks(n_slots, table.size, table.reshape(1, -1), starts)

@@ -51,6 +51,7 @@ def run_blocks(
     After an error no item is begun; of several errors the one of the earliest item is raised.
     """
     waiting = deque(enumerate(items))
+    n_items = len(waiting)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
 
@@ -66,14 +67,17 @@ def run_blocks(
                 errors[turn] = error
                 waiting.clear()
 
-    helpers = min(thread_count(n_jobs), len(waiting)) - 1
+    helpers = min(thread_count(n_jobs), n_items) - 1
     if helpers < 1:
         work_off()
     else:
         with ThreadPoolExecutor(helpers, thread_name_prefix="corekernels") as pool:
-            for _ in range(helpers):
-                pool.submit(work_off)
-            work_off()
+            try:
+                for _ in range(helpers):
+                    pool.submit(work_off)
+                work_off()
+            finally:  # interrupted: nobody begins another item
+                waiting.clear()
     if errors:
         raise errors[min(errors)]
-    return [results[turn] for turn in sorted(results)]
+    return [results[turn] for turn in range(n_items)]

@@ -15,11 +15,11 @@ from .vectors import VectorType, address, call, compiled, fill, line_type, read
 SLOTS = 512
 WORD = 64
 
-_set = line_type(types.uint64)
+_SET = line_type(types.uint64)
 
 
 def bits_from(bitmap, bit):
-    """512 bits of a bitmap of 64-bit words, from the given bit on; it ends a word or more later."""
+    """512 bits of a bitmap of 64-bit words, from the given bit on; nine words are read."""
     word, shift = bit // WORD, np.uint64(bit % WORD)
     low, high = bitmap[word : word + 8], bitmap[word + 1 : word + 9]
     return (low >> shift) | (high << np.uint64(1) << (np.uint64(63) - shift))
@@ -46,12 +46,12 @@ def _bits_from(bitmap, bit):
         number = context.cast(builder, args[1], bit, types.intp)
         word = builder.lshr(number, ir.Constant(number.type, 6))
         place = address(context, builder, bitmap, args[0], word)
-        low = read(context, builder, _set, place)
-        high = read(context, builder, _set, builder.gep(place, [ir.Constant(number.type, 1)]))
+        low = read(context, builder, _SET, place)
+        high = read(context, builder, _SET, builder.gep(place, [ir.Constant(number.type, 1)]))
         shift = builder.and_(number, ir.Constant(number.type, 63))
-        return call(builder, "fshr", [high, low, fill(context, builder, _set, shift)])
+        return call(builder, "fshr", [high, low, fill(context, builder, _SET, shift)])
 
-    return _set, emit
+    return _SET, emit
 
 
 @compiled(any_bit)

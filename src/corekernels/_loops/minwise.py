@@ -13,6 +13,7 @@ from .mixing import mix_columns, step
 from .sieve import mark_starts, sieve_minima
 from .vectors import LINE, load_line, lower, splat_line, store, where_not_above
 
+GROUP = 128  # slots of a table that are read together, at most
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
 

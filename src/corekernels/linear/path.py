@@ -123,7 +123,7 @@ def c_path(
     >>> model = ck.linear.HashedLinearClassifier(random_state=0)
     >>> path = ck.linear.c_path(S[:1000], y[:1000], [0.01, 0.1, 1], model=model, cv=3)
     >>> path.scores.shape, round(path.best_model.score(S[1000:], y[1000:]), 2)
-    ((3, 3), 0.93)
+    ((3, 3), 0.94)
     """
     model = clone(HashedLinearClassifier() if model is None else model)
     values = np.array([require_positive("Cs", C) for C in np.ravel(Cs).tolist()])

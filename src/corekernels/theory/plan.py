@@ -15,7 +15,8 @@ KERNELS = ("resemblance", "core1", "core2")
 _MINIMA_RATE = 50e9
 _PROJECTION_RATE = 40e9
 _SLOT_SECONDS = 1e-9  # what each slot of a row costs whatever the row's length
-_SIEVE_SECONDS = 1.4e-11  # the same in the sieve of long rows, for each location looked at
+_SIEVE_SECONDS = 1.4e-11  # times columns over nonzeros: a slot in the sieve of long rows
+_MOST_IN_SIEVE = 2**16
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,9 @@ def plan(
             raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
         n_hashes = max(1, math.ceil(needed))
     per_row = bytes_per_row(kernel, n_hashes, n_bits)
-    minima = min(length / _MINIMA_RATE, n_locations / length * _SIEVE_SECONDS)
+    minima = length / _MINIMA_RATE
+    if n_locations <= _MOST_IN_SIEVE:
+        minima = min(minima, n_locations / length * _SIEVE_SECONDS)
     projections = length / _PROJECTION_RATE if kernel == "core1" else 0
     seconds = n_hashes * (minima + projections + _SLOT_SECONDS) / threads
     return Plan(

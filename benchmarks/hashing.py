@@ -143,8 +143,8 @@ def limit(
     codes, sums = np.empty((X.shape[0], k), np.uint8), np.empty((X.shape[0], k), np.float32)
     times = measure.interleaved(
         {
-            "minima": lambda: minwise.table_codes(
-                rows.indptr, rows.indices, minima, np.uint16(255), scratch, codes
+            "minima": lambda: minwise.table_values(
+                rows.indptr, rows.indices, None, minima, np.uint16(255), scratch, None, codes, None
             ),
             "projections": lambda: projection.table_projections(
                 rows.indptr, rows.indices, values, directions, tile, sums

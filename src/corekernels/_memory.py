@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_LINE = 64  # bytes
+from ._loops.vectors import LINE
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -16,6 +16,6 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[A
     0
     """
     n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    raw = np.zeros(n_bytes + _LINE, np.uint8)
-    start = -raw.ctypes.data % _LINE
+    raw = np.zeros(n_bytes + LINE, np.uint8)
+    start = -raw.ctypes.data % LINE
     return raw[start : start + n_bytes].view(dtype).reshape(shape)

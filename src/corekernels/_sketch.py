@@ -107,13 +107,12 @@ def _minima(rows: Rows, values: Array, recipe: Recipe, codes: Array, weights: Ar
         return
     mask = banks.tables.dtype.type(recipe.code_mask & np.iinfo(banks.tables.dtype).max)
     scratch = _scratch(rows, banks)
-    if weights is None:
-        minwise.table_codes(rows.indptr, rows.indices, banks, mask, scratch, codes)
-    else:
-        by_position = np.empty(2 * banks.inverse.shape[1], np.float32)
-        minwise.table_values(
-            rows.indptr, rows.indices, values, banks, mask, scratch, by_position, codes, weights
-        )
+    held = by_position = None
+    if weights is not None:
+        held, by_position = values, np.empty(2 * banks.inverse.shape[1], np.float32)
+    minwise.table_values(
+        rows.indptr, rows.indices, held, banks, mask, scratch, by_position, codes, weights
+    )
 
 
 def _scratch(rows: Rows, banks: Banks) -> tuple[Array, ...]:

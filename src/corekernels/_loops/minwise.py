@@ -73,75 +73,54 @@ def slice_winners(starts, table, shift, n_slots, out, out_winners):
 
 
 @njit(nogil=True, cache=True)
-def table_codes(indptr, indices, banks, mask, scratch, out):
-    """Codes of all slots, from the tables of their banks; long rows go through the sieve."""
-    all_starts, flags, bitmap, planes, locations, _ = scratch
-    for row in range(indptr.shape[0] - 1):
-        columns = indices[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
-        if columns.shape[0] == 0:
-            out[row] = 0
-            continue
-        starts = all_starts[: columns.shape[0]]
-        long = columns.shape[0] >= banks.long
-        for bank in range(banks.tables.shape[0]):
-            if long:
-                by_column = banks.by_column[bank]
-                mark_starts(columns, by_column, banks.n_positions, flags, bitmap, None, None)
-            else:
-                find_starts(columns, banks, bank, starts)
-            mine = out[row, bank * banks.width : (bank + 1) * banks.width]
-            for slot in range(0, mine.shape[0], SLOTS):
-                codes = mine[slot : slot + SLOTS]
-                if long:
-                    sieve_minima(bitmap, banks.places[bank], slot, planes, locations)
-                else:
-                    slice_minima(starts, banks.tables[bank], slot, codes.shape[0], locations)
-                for j in range(codes.shape[0]):
-                    codes[j] = locations[j] & mask
-
-
-@njit(nogil=True, cache=True)
 def table_values(indptr, indices, weights, banks, mask, scratch, by_position, out, out_values):
-    """Codes as `table_codes` gives them, and the weight behind each minimum.
+    """Codes of all slots, from the tables of their banks, and the weight behind each minimum.
 
-    In the sieve the table is inverted: the place of a location minus the slot is where the
-    column's slice starts. `by_position` holds the row's weights by start, twice over, so that
-    the circle is never left, whatever was in it before.
+    Only codes if `weights`, and what would hold them, are None. Long rows go through the
+    sieve, where the table is inverted: the place of a location minus the slot is where the
+    column's slice starts. `by_position` holds the row's weights by start, twice over, so
+    that the circle is never left, whatever was in it before.
     """
     all_starts, flags, bitmap, planes, locations, winners = scratch
     for row in range(indptr.shape[0] - 1):
-        columns = indices[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
-        held = weights[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
-        if columns.shape[0] == 0:
+        begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+        held = weights if weights is None else weights[begin:end]
+        if begin == end:
             out[row] = 0
-            out_values[row] = 0
+            if weights is not None:
+                out_values[row] = 0
             continue
-        starts = all_starts[: columns.shape[0]]
+        columns, starts = indices[begin:end], all_starts[: end - begin]
         long = columns.shape[0] >= banks.long
         for bank in range(banks.tables.shape[0]):
+            table, inverse = banks.tables[bank], banks.inverse[bank]
             if long:
                 by_column = banks.by_column[bank]
                 mark_starts(columns, by_column, banks.n_positions, flags, bitmap, held, by_position)
             else:
                 find_starts(columns, banks, bank, starts)
-            mine = out[row, bank * banks.width : (bank + 1) * banks.width]
-            my_values = out_values[row, bank * banks.width : (bank + 1) * banks.width]
-            for slot in range(0, mine.shape[0], SLOTS):
-                codes, values = mine[slot : slot + SLOTS], my_values[slot : slot + SLOTS]
+            first, last = bank * banks.width, min((bank + 1) * banks.width, out.shape[1])
+            for slot in range(0, last - first, SLOTS):
+                n_slots = min(SLOTS, last - first - slot)
                 if long:
                     sieve_minima(bitmap, banks.places[bank], slot, planes, locations)
-                    origin = np.uint64(banks.n_positions - slot)
-                    inverse = banks.inverse[bank]
-                    for j in range(values.shape[0]):
-                        place = origin + np.uint64(inverse[locations[j]])
-                        values[j] = by_position[place - np.uint64(j)]
+                elif weights is None:
+                    slice_minima(starts, table, slot, n_slots, locations)
                 else:
-                    table = banks.tables[bank]
-                    slice_winners(starts, table, slot, values.shape[0], locations, winners)
-                    for j in range(values.shape[0]):
-                        values[j] = held[winners[j]]
-                for j in range(codes.shape[0]):
+                    slice_winners(starts, table, slot, n_slots, locations, winners)
+                codes = out[row, first + slot : first + slot + n_slots]
+                for j in range(n_slots):
                     codes[j] = locations[j] & mask
+                if weights is not None:
+                    values = out_values[row, first + slot : first + slot + n_slots]
+                    if long:
+                        origin = np.uint64(banks.n_positions - slot)
+                        for j in range(n_slots):
+                            place = origin + np.uint64(inverse[locations[j]])
+                            values[j] = by_position[place - np.uint64(j)]
+                    else:
+                        for j in range(n_slots):
+                            values[j] = held[winners[j]]
 
 
 @njit(nogil=True, cache=True)

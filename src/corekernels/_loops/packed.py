@@ -18,11 +18,10 @@ because Numba tests the sign of the others.
 import numpy as np
 from numba import njit
 
-from .vectors import LANES, add, load, multiply_add, prefetch, splat, store
+from .vectors import LANES, LINE, add, load, multiply_add, prefetch, splat, store
 
 _U = np.uint64
 _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)
-_LINE = 64  # bytes that come together
 _STRIDE = 64  # slots between two calls for the row to come
 _TOGETHER = 64  # rows scored together
 _RUN = 512
@@ -184,10 +183,10 @@ def add_row(codes, weights, row, following, steps, planes):
 def fetch_part(codes, weights, row, first):
     """Call _STRIDE slots of one row towards the caches."""
     p = row * codes.shape[1] + first
-    for j in range(0, _STRIDE, _LINE // codes.itemsize):
+    for j in range(0, _STRIDE, LINE // codes.itemsize):
         prefetch(codes, p + j)
     if weights is not None:
-        for j in range(0, _STRIDE, _LINE // 4):
+        for j in range(0, _STRIDE, LINE // 4):
             prefetch(weights, p + j)
 
 

@@ -84,7 +84,9 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
     all_starts, flags, bitmap, planes, locations, winners = scratch
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-        held = weights if weights is None else weights[begin:end]
+        held = weights
+        if weights is not None:
+            held = weights[begin:end]
         if begin == end:
             out[row] = 0
             if weights is not None:

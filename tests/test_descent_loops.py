@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corekernels._loops import descent, losses, packed, vectors
+from corekernels._loops import descent, halves, losses, packed, vectors
 from corekernels._loops import planes as blocks
 from corekernels.linear import descent as training
 from corekernels.linear import planes as packing
@@ -14,11 +14,11 @@ LOSSES = [losses.SQUARED_HINGE, losses.HINGE, losses.LOG, losses.SQUARED]
 
 @pytest.fixture(params=[(7, np.uint8, True), (8, np.uint16, True), (5, np.uint8, False)])
 def rows(request):
-    """Codes, weights, lengths of 9 rows over 6 codes; row 4 is empty."""
+    """Codes, weights (bits of halves), lengths of 9 rows over 6 codes; row 4 is empty."""
     k, dtype, weighted = request.param
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 6, (9, k)).astype(dtype)
-    weights = rng.normal(size=(9, k)).astype(np.float32)
+    weights = rng.normal(size=(9, k)).astype(np.float16).view(np.uint16)
     lengths = rng.integers(1, 5, 9)
     codes[4], weights[4], lengths[4] = 0, 0, 0
     return codes, (weights if weighted else None), lengths
@@ -28,10 +28,14 @@ def expand(codes, weights, lengths, n_codes=6):
     """The design matrix, densely: (row, code, slot)."""
     X = np.zeros((len(codes), n_codes, codes.shape[1]))
     for i, row in enumerate(codes):
-        values = np.ones(len(row)) if weights is None else weights[i].astype(float)
+        values = np.ones(len(row)) if weights is None else weights[i].view(np.float16).astype(float)
         X[i, row, np.arange(len(row))] = values * (lengths[i] > 0)
         X[i] /= np.sqrt((X[i] ** 2).sum()) or 1
     return X
+
+
+def room_for(weights):
+    return None if weights is None else np.empty(weights.shape[1], np.float32)
 
 
 def scales_of(codes, weights, lengths):
@@ -48,6 +52,24 @@ def test_lanes():
     np.testing.assert_array_equal(vectors.load(out, 8), vectors.add(vectors.splat(0), out[1]))
 
 
+def test_halves():
+    """All of them there and back, and numbers between two of them, as NumPy has it."""
+    every = np.arange(2**16, dtype=np.uint16)
+    exact, found = every.view(np.float16).astype(np.float32), np.empty(2**16, np.float32)
+    halves.read_halves(every, found)
+    finite = np.isfinite(exact)
+    np.testing.assert_array_equal(found[finite], exact[finite])
+    assert not np.isfinite(found[~finite]).any()
+    above = exact[: np.argmin(finite)]
+    middle = (above[1:] + above[:-1]) / 2
+    least = np.array([1e-9, 2.0**-25, 65519.0], np.float32)
+    some = [np.nextafter(middle, np.float32(0)), middle, np.nextafter(middle, np.float32(1e6))]
+    numbers = np.concatenate([above, -above, *some, *(-x for x in some), least])
+    out = np.empty(len(numbers), np.uint16)
+    halves.write_halves(numbers, out)
+    np.testing.assert_array_equal(out, numbers.astype(np.float16).view(np.uint16))
+
+
 @pytest.mark.parametrize("n_planes", [1, 3])
 def test_scores_and_additions(rows, n_planes):
     codes, weights, _ = rows
@@ -59,32 +81,34 @@ def test_scores_and_additions(rows, n_planes):
     intercepts = rng.normal(size=n_planes)
     which = np.array([8, 4, 0])
     out = np.empty((3, n_planes))
-    packed.score_rows(codes, weights, scales, which, planes, None, n_planes, intercepts, out)
+    data = codes, weights, scales, which, room_for(weights)
+    packed.score_rows(*data, planes, None, n_planes, intercepts, out)
     expected = np.einsum("ncj,cjp->np", X[which], dense) + intercepts
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
     steps = np.zeros(8, np.float32)
     steps[:n_planes] = rng.normal(size=n_planes)
-    packed.add_row(codes, weights, 2, 5, steps * scales[2], planes)
+    numbers = None if weights is None else weights[2].view(np.float16).astype(np.float32)
+    packed.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)
 
 
 def test_scales_of_long_rows():
-    weights = np.random.default_rng(0).lognormal(sigma=3, size=(3, 1203)).astype(np.float32)
-    scales = scales_of(weights, weights, np.ones(3, int))
+    weights = np.random.default_rng(0).lognormal(sigma=2, size=(3, 1203)).astype(np.float16)
+    scales = scales_of(weights, weights.view(np.uint16), np.ones(3, int))
     expected = 1 / np.sqrt((weights.astype(float) ** 2).sum(axis=1))
     np.testing.assert_allclose(scales, expected, rtol=1e-6)
 
 
 def test_digests_tell_rows_apart(rows):
     codes, weights, lengths = rows
-    words = None if weights is None else weights.view(np.uint32)
     out = np.empty(len(codes), np.uint64)
+    some = None if weights is None else weights[3:5]
     with np.errstate(over="ignore"):
-        packed.row_digests(codes, words, lengths, out)
+        packed.row_digests(codes, weights, lengths, out)
         again = np.empty(2, np.uint64)
-        packed.row_digests(codes[3:5], None if words is None else words[3:5], lengths[3:5], again)
+        packed.row_digests(codes[3:5], some, lengths[3:5], again)
     assert len(np.unique(out)) == len(out)
     np.testing.assert_array_equal(again, out[3:5])
 
@@ -172,7 +196,7 @@ def test_rows_at_rest_are_woken_before_the_end():
     codes = np.zeros((3, 4), np.uint8)
     planes, biases, duals = np.zeros((2, 4), np.float32), np.zeros(1), np.zeros((3, 1))
     arguments = (
-        losses.HINGE, codes, None, np.full(3, 0.5, np.float32), np.arange(3),
+        losses.HINGE, codes, None, None, np.full(3, 0.5, np.float32), np.arange(3),
         np.array([[1], [1], [-1]], np.int8), np.ones(3), np.ones((2, 1)), 0.0,
         np.ones(1, np.bool_), np.array([[-np.inf], [np.inf]]),
     )  # fmt: skip
@@ -264,7 +288,7 @@ def test_paired_planes_score_as_two_blocks_do(rows):
     exact = np.hstack([X @ block.reshape(-1, vectors.LANES) for block in (planes, others)])
     out = np.empty((len(codes), 2 * vectors.LANES))
     packed.score_rows(
-        codes, weights, scales_of(codes, weights, lengths), np.arange(len(codes)), both,
-        both.reshape(-1)[vectors.LANES :], vectors.LANES, np.zeros(2 * vectors.LANES), out,
+        codes, weights, scales_of(codes, weights, lengths), np.arange(len(codes)),
+        room_for(weights), both, both.reshape(-1)[vectors.LANES :], vectors.LANES, np.zeros(2 * vectors.LANES), out,
     )  # fmt: skip
     np.testing.assert_allclose(out, exact, atol=1e-5)

@@ -117,7 +117,7 @@ def test_core2_values_come_from_the_row():
             for row in range(5):
                 stored = X[[row]].data
                 unit = stored / np.linalg.norm(stored) * np.sqrt(len(stored))
-                assert np.isin(S.weights[row].round(4), unit.astype(np.float32).round(4)).all()
+                assert np.isin(S.weights[row], unit.astype(np.float32).astype(np.float16)).all()
 
 
 def starts_in(banks, bank, n_columns):
@@ -147,7 +147,7 @@ def test_projections_are_the_table_s(scheme, n_hashes):
     if scheme == "circulant":
         unit *= _tables.signed(recipe, np.arange(30, dtype=np.int32), np.ones(30, np.float32))
     S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3)
-    np.testing.assert_allclose(S.weights, unit @ R, atol=1e-5)
+    np.testing.assert_allclose(S.weights, unit @ R, rtol=2**-11, atol=1e-5)
 
 
 def test_directions_are_numbers_of_the_list():
@@ -207,19 +207,19 @@ def test_random_numbers_are_standard():
 # three rows over few columns, and the same over columns beyond 2^31: first codes of the second
 # row, a checksum of all codes, and the sum of the magnitudes of all weights
 GOLDEN_VALUES = [
-    ([8, 18, 28, 16], 1912333454, 145.271),
-    ([8, 18, 28, 16], 1912333454, 172.658),
+    ([8, 18, 28, 16], 1912333454, 145.272),
+    ([8, 18, 28, 16], 1912333454, 172.65),
     ([30, 32, 7, 17], 438594993, 147.235),
-    ([30, 32, 7, 17], 438594993, 169.013),
-    ([254, 239, 134, 188], 3017381109, 145.271),
-    ([254, 239, 134, 188], 3017381109, 163.981),
-    ([8, 252, 73, 206], 2016027594, 186.808),
-    ([8, 252, 73, 206], 2016027594, 152.265),
-    ([77, 234, 255, 76], 4037201404, 171.997),
-    ([77, 234, 255, 76], 4037201404, 170.706),
-    ([254, 210, 70, 188], 1959708574, 186.808),
-    ([254, 210, 70, 188], 1959708574, 169.188),
-    ([8, 18, 28, 16], 1912333454, 175.031),
+    ([30, 32, 7, 17], 438594993, 169.005),
+    ([254, 239, 134, 188], 3017381109, 145.272),
+    ([254, 239, 134, 188], 3017381109, 163.974),
+    ([8, 252, 73, 206], 2016027594, 186.807),
+    ([8, 252, 73, 206], 2016027594, 152.258),
+    ([77, 234, 255, 76], 4037201404, 171.988),
+    ([77, 234, 255, 76], 4037201404, 170.698),
+    ([254, 210, 70, 188], 1959708574, 186.807),
+    ([254, 210, 70, 188], 1959708574, 169.18),
+    ([8, 18, 28, 16], 1912333454, 175.046),
     ([582812936, 460898556, 127197257, 1436958670], 1812023706, None),
     ([15752, 11973, 25722, 4533], 2915756064, None),
 ]
@@ -244,7 +244,7 @@ def golden_cases():
 
 def fingerprint(recipe):
     S = _sketch.sketch(as_matrix(golden_rows(recipe.n_columns)), recipe, 1)
-    total = None if S.weights is None else round(float(np.abs(S.weights).sum()), 3)
+    total = None if S.weights is None else round(float(np.abs(S.weights).sum(dtype=float)), 3)
     codes = S.codes.astype(f"<u{S.codes.itemsize}")
     return S.codes[1, :4].tolist(), zlib.crc32(codes.tobytes()), total
 
@@ -273,7 +273,7 @@ def test_golden_long_row():
     S = _sketch.sketch(as_matrix(X), recipe, 1)
     found = S.codes[0, ::100].tolist(), zlib.crc32(S.codes.tobytes())
     assert found == GOLDEN_LONG_ROW
-    assert np.abs(S.weights).sum() == pytest.approx(GOLDEN_WEIGHT, rel=1e-5)
+    assert np.abs(S.weights).sum(dtype=float) == pytest.approx(GOLDEN_WEIGHT, rel=1e-5)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 100, 5000])

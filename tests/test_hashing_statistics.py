@@ -134,7 +134,7 @@ def test_locations_and_projections_are_independent(scheme):
     gaps = []
     for S in sketches(pair, "core1", scheme, "gaussian", 80):
         equal = S.codes[0] == S.codes[1]
-        products = S.weights[0] * S.weights[1]
+        products = np.multiply(*S.weights.astype(float))
         gaps.append(products[equal].mean() - products[~equal].mean())
     assert abs(np.mean(gaps)) <= 5 * np.std(gaps, ddof=1) / np.sqrt(80)
 

@@ -201,7 +201,7 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     """Files with holes are as long as they say: rows and planes lie beyond 2^31 elements."""
     n, k, far = 2**20 + 3, 2051, 2**20 + 1
     codes = np.memmap(tmp_path / "codes", np.uint8, "w+", shape=(n, k))
-    weights = np.memmap(tmp_path / "weights", np.float32, "w+", shape=(n, k))
+    weights = np.memmap(tmp_path / "weights", np.float16, "w+", shape=(n, k))
     rng = np.random.default_rng(0)
     codes[far], weights[far] = rng.integers(0, 256, k), rng.normal(size=k)
     assert far * k > 2**31
@@ -211,24 +211,26 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     scales = np.ones(n, np.float32)
     targets = np.ones((n, 2), np.int8)
     outputs = np.empty((2, 2)), np.empty(2), np.empty(2)
+    halves, numbers = weights.view(np.uint16), np.empty(k, np.float32)
     duals, biases = np.zeros((n, 2)), np.zeros(2)
     assert descent.sweep(
-        losses.SQUARED_HINGE, codes, weights, scales, np.array([far]), targets, np.ones(n),
+        losses.SQUARED_HINGE, codes, halves, numbers, scales, np.array([far]), targets, np.ones(n),
         np.ones((2, 2)), 0.0, np.ones(2, np.bool_), np.array([[-np.inf] * 2, [np.inf] * 2]),
         np.zeros(n, np.uint8), duals, near, biases, *outputs,
     )  # fmt: skip
     expected = weights[far] * np.float32(duals[far, 0])
     np.testing.assert_allclose(near[codes[far], np.arange(k), 0], expected, rtol=1e-5)
     out = np.empty((1, 2))
-    packed.score_rows(codes, weights, scales, np.array([far]), near, None, 2, np.zeros(2), out)
-    assert out[0, 0] == pytest.approx(float(weights[far] @ expected), rel=1e-4)
+    data = codes, halves, scales, np.array([far]), numbers
+    packed.score_rows(*data, near, None, 2, np.zeros(2), out)
+    assert out[0, 0] == pytest.approx(float(weights[far].astype(float) @ expected), rel=1e-4)
 
     last = np.full((1, 4100), 2**16 - 1, np.uint16)
     steps = np.arange(8, dtype=np.float32)
-    packed.add_row(last, None, 0, 0, steps, planes)
+    packed.add_row(last, None, 0, None, 0, steps, planes)
     np.testing.assert_array_equal(planes[-1], np.tile(steps, (4100, 1)))
     out, one = np.empty((1, 8)), np.ones(1, np.float32)
-    packed.score_rows(last, None, one, np.array([0]), planes, None, 8, np.zeros(8), out)
+    packed.score_rows(last, None, one, np.array([0]), None, planes, None, 8, np.zeros(8), out)
     np.testing.assert_array_equal(out[0], 4100 * steps)
 
 

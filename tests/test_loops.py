@@ -96,18 +96,23 @@ def test_hashing_gives_the_kernel(X, kernel, scheme, n_columns, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
-def test_minima_of_slices_and_where_they_come_from(dtype):
+@pytest.mark.parametrize("code_type", [np.uint8, np.uint16, np.uint32])
+def test_minima_of_slices_and_what_is_held_for_them(dtype, code_type):
     rng = np.random.default_rng(0)
     table = rng.integers(0, 50, 900).astype(dtype)  # with equals
+    mask = dtype(31)
     for length in (1, 2, 9, 30):
         starts = rng.integers(0, 300, length).astype(np.int32)
+        held = rng.integers(0, 2**16, length).astype(np.uint16)
         slices = np.array([table[s + 64 : s + 64 + 512] for s in starts])
-        out, winners = np.empty((2, 512), dtype)
-        minwise.slice_minima(starts, table, 64, 512, out)
-        np.testing.assert_array_equal(out, slices.min(axis=0))
-        minwise.slice_winners(starts, table, 64, 512, out, winners)
-        np.testing.assert_array_equal(out, slices.min(axis=0))
-        np.testing.assert_array_equal(winners, length - 1 - slices[::-1].argmin(axis=0))
+        last = length - 1 - slices[::-1].argmin(axis=0)
+        for weights in (None, held):
+            out, values = np.zeros((3, 512), code_type), np.zeros((3, 512), np.uint16)
+            minwise.slice_minima(starts, weights, table, 64, 512, mask, 512, out, values)
+            np.testing.assert_array_equal(out[1], slices.min(axis=0) & 31)
+            np.testing.assert_array_equal(values[1], 0 if weights is None else held[last])
+            assert not out[::2].any()
+            assert not values[::2].any()
 
 
 @pytest.mark.parametrize("n_positions", [64, 100, 128, 700])

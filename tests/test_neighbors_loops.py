@@ -74,7 +74,7 @@ def test_graph_links_and_walks():
     assert beam.distance(sketches[0], ~sketches[0]) == 512
     words = np.zeros((1, 8), np.uint64)
     beam.pack_bits(np.array([[1, 2, 3]], np.uint8), 62, words)
-    beam.pack_signs(np.array([[0.5, -0.5]], np.float32), 128, words)
+    beam.pack_signs(np.array([[0.5, -0.5]], np.float16).view(np.uint16), 128, words)
     assert words[0, :3].tolist() == [1 << 62, 1, 1]
 
 

@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import corekernels as ck
+from corekernels._tables import CONTRACT_VERSION
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
 
 KERNELS = ("resemblance", "core1", "core2")
@@ -179,8 +180,8 @@ def test_newer_and_edited_files(saved):
         ck.Signatures.load(saved)
     recipe = hashed("core2").recipe.asdict()
     for change in (
-        {"version": 1},
-        {"version": 3},
+        {"version": CONTRACT_VERSION - 1},
+        {"version": CONTRACT_VERSION + 1},
         {"n_hashes": 0},
         {"kernel": "rbf"},
         {"extra": 1},
@@ -198,7 +199,7 @@ def test_edited_arrays(saved):
     rewrite(saved, {"weights": np.ones((40, 24))})
     with pytest.raises(FileError, match="array 'weights' does not fit"):
         ck.Signatures.load(saved)
-    rewrite(saved, {"weights": np.ones((40, 24), np.float32), "lengths": np.full(40, -1)})
+    rewrite(saved, {"weights": np.ones((40, 24), np.float16), "lengths": np.full(40, -1)})
     with pytest.raises(FileError, match="array 'lengths' is out of range"):
         ck.Signatures.load(saved)
 
@@ -219,7 +220,7 @@ def test_a_failed_save_leaves_the_old_file(saved):
 
 
 def test_repr_says_what_it_is():
-    assert repr(hashed()).startswith("Signatures(40 rows, 5,120 bytes, Recipe(kernel='core1'")
+    assert repr(hashed()).startswith("Signatures(40 rows, 3,200 bytes, Recipe(kernel='core1'")
 
 
 @pytest.mark.parametrize("kernel", ["core1", "core2"])

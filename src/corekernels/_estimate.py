@@ -65,7 +65,9 @@ def matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
             value = c.flat * (matches / k) + c.constant
         else:
             sums = np.empty((4, len(mine["codes"]), m), np.float32)
-            sum_matches(mine["codes"], mine["weights"], others["codes"], others["weights"], sums)
+            weights = read_only(mine["weights"], np.float32)
+            halves, row = others["weights"].view(np.uint16), np.empty(k, np.float32)
+            sum_matches(mine["codes"], weights, others["codes"], halves, row, sums)
             value = (c.both * sums[0] + c.every * sums[3]) / k
             if recipe.kernel == "core2" and recipe.n_bits is not None:
                 matches = np.empty((len(mine["codes"]), m), np.int64)
@@ -75,7 +77,8 @@ def matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
         present = (mine["lengths"] > 0)[:, None] & (others["lengths"] > 0)[None, :]
         out[slice(*block)] = np.where(present, value, 0)
 
-    run_blocks(work, row_blocks(0, n, max(1, _BLOCK_PAIRS // max(1, m))), n_jobs)
+    n_together = min(_BLOCK_PAIRS // max(1, m), _BLOCK_SLOTS // k)
+    run_blocks(work, row_blocks(0, n, max(1, n_together)), n_jobs)
     _require_finite(out)
     return out
 

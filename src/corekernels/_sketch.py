@@ -11,6 +11,8 @@ from . import _tables
 from ._loops import minwise, projection
 from ._loops.banks import Banks
 from ._loops.bit_vectors import SLOTS, WORD
+from ._loops.halves import write_halves
+from ._loops.minwise import GROUP
 from ._loops.rows import sum_and_lift, unit_values
 from ._memory import aligned_zeros
 from ._threads import run_blocks
@@ -21,7 +23,7 @@ from .signatures import Signatures
 Array = npt.NDArray[Any]
 
 _BLOCK_NONZEROS = 1 << 18
-_BLOCK_SLOTS = 1 << 20
+_BLOCK_SLOTS = 1 << 22
 _MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
 
 
@@ -70,7 +72,7 @@ def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
         most = max(1, min(most, _BLOCK_NONZEROS // matrix.shape[1]))
     blocks, start = [], 0
     while start < n_rows:
-        stop = min(start + max(-(-most // 2), min(most, (n_rows - start) // 8)), n_rows)
+        stop = min(start + max(-(-most // 16), min(most, (n_rows - start) // 8)), n_rows)
         if sparse.issparse(matrix):
             end = int(matrix.indptr[start]) + _BLOCK_NONZEROS
             full = int(np.searchsorted(matrix.indptr[start : stop + 1], end, "right")) - 1
@@ -83,40 +85,43 @@ def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
 def _sketch_rows(rows: Rows, recipe: Recipe, out: Signatures) -> None:
     """Hash a block of rows into `out`."""
     out.lengths[:] = rows.lengths
+    if out.weights is None:
+        _minima(rows, None, recipe, out.codes, None)
+        return
+    weights = out.weights.view(np.uint16)
     values = np.empty(rows.nnz, np.float32)
-    if recipe.kernel != "resemblance":
-        unit_values(rows.indptr, rows.data, values)
-    if recipe.kernel == "core1" and out.weights is not None:
-        _project(rows, values, recipe, out.weights)
-        _minima(rows, values, recipe, out.codes, None)
-    elif recipe.kernel == "core2" and out.sums is not None:
-        sum_and_lift(rows.indptr, values, out.sums)
-        _minima(rows, values, recipe, out.codes, out.weights)
+    unit_values(rows.indptr, rows.data, values)
+    if out.sums is None:
+        _project(rows, values, recipe, weights)
+        _minima(rows, None, recipe, out.codes, None)
     else:
-        _minima(rows, values, recipe, out.codes, None)
+        sum_and_lift(rows.indptr, values, out.sums)
+        halves = np.empty(rows.nnz, np.uint16)
+        write_halves(read_only(values), halves)
+        _minima(rows, read_only(halves), recipe, out.codes, weights)
 
 
-def _minima(rows: Rows, values: Array, recipe: Recipe, codes: Array, weights: Array | None) -> None:
+def _minima(
+    rows: Rows, values: Array | None, recipe: Recipe, codes: Array, weights: Array | None
+) -> None:
     """Codes of the minima and, where asked for, the values behind them."""
-    values = read_only(values)
     banks = _tables.minwise_banks(recipe)
     if banks is None:
-        if weights is None:
-            weights = np.empty((0, recipe.n_hashes), np.float32)
+        if values is None or weights is None:
+            values = read_only(np.empty(rows.nnz, np.uint16))
+            weights = np.empty((0, recipe.n_hashes), np.uint16)
         _hashed_minima(recipe)(rows, values, codes, weights)
         return
     mask = banks.tables.dtype.type(recipe.code_mask & np.iinfo(banks.tables.dtype).max)
     scratch = _scratch(rows, banks)
-    held = by_position = None
-    if weights is not None:
-        held, by_position = values, np.empty(2 * banks.inverse.shape[1], np.float32)
+    by_position = None if weights is None else np.empty(2 * banks.inverse.shape[1], np.uint16)
     minwise.table_values(
-        rows.indptr, rows.indices, held, banks, mask, scratch, by_position, codes, weights
+        rows.indptr, rows.indices, values, banks, mask, scratch, by_position, codes, weights
     )
 
 
 def _scratch(rows: Rows, banks: Banks) -> tuple[Array, ...]:
-    """Room for one row: starts, flags, bitmap, planes, and a tile of locations and winners."""
+    """Room for one row: starts, flags, bitmap, planes, and locations and values of some slots."""
     n_positions = banks.inverse.shape[1]
     n_bits = n_positions + -(-banks.width // SLOTS) * SLOTS
     n_words = -(-n_bits // WORD) + 1 if n_positions else 0
@@ -127,7 +132,7 @@ def _scratch(rows: Rows, banks: Banks) -> tuple[Array, ...]:
         aligned_zeros((n_words,), np.uint64),
         aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
         aligned_zeros((SLOTS,), banks.tables.dtype),
-        aligned_zeros((SLOTS,), banks.tables.dtype),
+        aligned_zeros((GROUP,), np.uint16),
     )
 
 
@@ -161,7 +166,8 @@ def _project(rows: Rows, values: Array, recipe: Recipe, out: Array) -> None:
     if banks is None:
         mixed = _tables.mixed(rows.indices, _tables.key(recipe, _tables.ENTRY_KEY))
         numbers = _tables.random_numbers(recipe.projection)
-        projection.mixed_projections(rows.indptr, mixed, read_only(values), numbers, out)
+        sums = np.empty(recipe.n_hashes, np.float32)
+        projection.mixed_projections(rows.indptr, mixed, read_only(values), numbers, sums, out)
     else:
         if recipe.scheme != "independent":
             values = _tables.signed(recipe, rows.indices, values)

@@ -1,4 +1,4 @@
-"""From a recipe to its hash tables: the hash contract, version 2.
+"""From a recipe to its hash tables: the hash contract, version 3.
 
 Everything random is a function of the recipe alone. Streams are raw 64-bit outputs
 of Philox4x64-10, keyed by (seed, purpose) and started at counter (0, 0, index, 0);
@@ -26,7 +26,7 @@ from ._validation import read_only
 
 Array = npt.NDArray[Any]
 
-CONTRACT_VERSION = 2
+CONTRACT_VERSION = 3
 NARROW = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 WIDE_POSITIONS = 1 << 22
 WIDE_LOCATIONS = 1 << 32

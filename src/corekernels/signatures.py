@@ -29,9 +29,10 @@ class Signatures:
         How the rows were hashed.
     codes : ndarray of shape (n, k), unsigned integers
         The lowest `n_bits` bits of each location.
-    weights : ndarray of shape (n, k), float32, or None
+    weights : ndarray of shape (n, k), float16, or None
         Projections (core1), values times the root of the row's length (core2), or None
-        (resemblance: every weight is 1).
+        (resemblance: every weight is 1). Rounding to half precision changes them by 0.05 %
+        at most, where one slot's share in an estimate scatters by 100 %.
     lengths : ndarray of shape (n,), int64
         Nonzeros of each row; the codes and weights of an empty row are 0.
     sums : ndarray of shape (n,), float32, or None
@@ -44,7 +45,7 @@ class Signatures:
     >>> X = load_digits().data
     >>> S = ck.CoREHasher(kernel="core1", n_hashes=4096, random_state=0).fit(X).sketch(X)
     >>> len(S), S.codes.dtype, S.nbytes // len(S)
-    (1797, dtype('uint8'), 20488)
+    (1797, dtype('uint8'), 12296)
     >>> estimate, error = S.estimate_pairs([0, 0], [1, 10])
     >>> exact = [ck.core1(X[0], X[1]), ck.core1(X[0], X[10])]
     >>> bool((abs(estimate - exact) < 3 * error).all())
@@ -65,7 +66,7 @@ class Signatures:
         return cls(
             recipe,
             np.empty(shape, recipe.code_type),
-            np.empty(shape, np.float32) if weighted else None,
+            np.empty(shape, np.float16) if weighted else None,
             np.empty(n_rows, np.int64),
             np.empty(n_rows, np.float32) if recipe.kernel == "core2" else None,
         )
@@ -131,7 +132,7 @@ class Signatures:
         if self.weights is None:
             data: Array = np.full(indices.shape, 1 / np.sqrt(k), np.float32)
         else:
-            data = self.weights[present] / np.float32(np.sqrt(k))
+            data = self.weights[present].astype(np.float32) / np.float32(np.sqrt(k))
             if normalize:
                 norms = np.sqrt(np.einsum("ij,ij->i", data, data, dtype=np.float64))
                 data /= np.where(norms > 0, norms, 1).astype(np.float32)[:, None]

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from .bits import popcount
+from .halves import from_half
 from .vectors import prefetch
 
 _FOLLOWED = np.int64(1)
@@ -38,10 +39,10 @@ def pack_bits(codes, first, out):
 
 @njit(nogil=True, cache=True)
 def pack_signs(weights, first, out):
-    """Signs of a row's projections as 64-bit words, from bit `first` on."""
+    """Signs of a row's projections, which are halves, as 64-bit words, from bit `first` on."""
     for row in range(weights.shape[0]):
         for j in range(weights.shape[1]):
-            bit = np.uint64(weights[row, j] > 0)
+            bit = np.uint64(from_half(weights[row, j]) > 0)
             out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
 
 

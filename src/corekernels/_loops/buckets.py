@@ -7,12 +7,13 @@ different keys may share a bucket: collisions in several tables are what counts.
 import numpy as np
 from numba import njit
 
+from .halves import from_half
 from .mixing import step
 
 
 @njit(nogil=True, cache=True)
 def bucket_numbers(codes, signs, m, shift, out):
-    """For each row and table the bucket of slots t m to (t + 1) m, signs beside the codes.
+    """For each row and table the bucket of slots t m to (t + 1) m, signs of halves beside the codes.
 
     Without rows in `signs` the codes stand alone.
     """
@@ -22,7 +23,7 @@ def bucket_numbers(codes, signs, m, shift, out):
             for j in range(t * m, (t + 1) * m):
                 part = np.uint64(codes[row, j]) << np.uint64(1)
                 if signs.shape[0] > 0:
-                    part |= np.uint64(signs[row, j] > 0)
+                    part |= np.uint64(from_half(signs[row, j]) > 0)
                 key = step(key ^ part, j)
             out[row, t] = key >> np.uint64(shift)
 

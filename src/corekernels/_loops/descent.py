@@ -29,7 +29,7 @@ def share_in_objective(loss, target, m, cost, a):
 
 @njit(nogil=True, cache=True)
 def sweep(
-    loss, codes, weights, scales, order, targets, row_costs, costs, intercept,
+    loss, codes, weights, numbers, scales, order, targets, row_costs, costs, intercept,
     live, limits, resting, duals, planes, biases, out_limits, out_objectives, out_gaps,
 ):  # fmt: skip
     """Visit the rows in `order` once; False if no plane has changed.
@@ -51,7 +51,7 @@ def sweep(
         i = order[t]
         if resting[i]:
             continue
-        score_row(codes, weights, i, planes, scores)
+        score_row(codes, weights, i, numbers, planes, scores)
         scale = np.float64(scales[i])
         square = (1.0 if scale > 0 else 0.0) + intercept * intercept
         changed, rests = False, loss < LOG
@@ -87,7 +87,7 @@ def sweep(
             moved = True
             if scale > 0:
                 following = order[min(t + 1, order.shape[0] - 1)]
-                add_row(codes, weights, i, following, steps, planes)
+                add_row(codes, weights, i, numbers, following, steps, planes)
         elif rests:
             resting[i] = 1
     return moved
@@ -95,7 +95,7 @@ def sweep(
 
 @njit(nogil=True, cache=True)
 def gaps(
-    loss, codes, weights, scales, rows, targets, row_costs, costs, intercept,
+    loss, codes, weights, numbers, scales, rows, targets, row_costs, costs, intercept,
     duals, planes, biases, out_objectives, out_gaps,
 ):  # fmt: skip
     """Each lane's objective and its duality gap, all planes standing still.
@@ -108,7 +108,7 @@ def gaps(
     out_gaps[:] = 0
     for t in range(rows.shape[0]):
         i = rows[t]
-        score_row(codes, weights, i, planes, scores)
+        score_row(codes, weights, i, numbers, planes, scores)
         for lane in range(out_gaps.shape[0]):
             target = np.float64(targets[i, lane])
             cost = row_costs[i] * costs[1 if target > 0 else 0, lane]

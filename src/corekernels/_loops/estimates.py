@@ -1,6 +1,9 @@
 """Sums over the slots of pairs of signatures, for the estimators."""
 
+import numpy as np
 from numba import njit
+
+from .halves import read_halves
 
 # Sums over slots may be taken in any order: without leave to reorder, LLVM adds one by one.
 _ANY_ORDER = {"reassoc", "nsz", "contract"}
@@ -20,20 +23,24 @@ def count_matches(codes, others, out):
 
 
 @njit(nogil=True, cache=True, fastmath=_ANY_ORDER)
-def sum_matches(codes, weights, others, other_weights, out):
+def sum_matches(codes, weights, others, other_weights, numbers, out):
     """Over equal codes: the sums of both weights' product, of the first, of the second; and
-    over all slots the sum of the product."""
-    zero = weights.dtype.type(0)
-    for i in range(codes.shape[0]):
-        mine, u = codes[i], weights[i]
-        for j in range(others.shape[0]):
-            theirs, v = others[j], other_weights[j]
+    over all slots the sum of the product.
+
+    The others' weights are halves; `numbers` is room for a row of them.
+    """
+    zero = np.float32(0)
+    for j in range(others.shape[0]):
+        theirs = others[j]
+        read_halves(other_weights[j], numbers)
+        for i in range(codes.shape[0]):
+            mine, u = codes[i], weights[i]
             both, first, second, every = zero, zero, zero, zero
             for s in range(mine.shape[0]):
-                product = u[s] * v[s]
+                product = u[s] * numbers[s]
                 equal = mine[s] == theirs[s]
                 both += product if equal else zero
                 first += u[s] if equal else zero
-                second += v[s] if equal else zero
+                second += numbers[s] if equal else zero
                 every += product
             out[0, i, j], out[1, i, j], out[2, i, j], out[3, i, j] = both, first, second, every

@@ -1,7 +1,7 @@
 """Minwise hashing of CSR rows: k locations a row, cut to their lowest bits.
 
 Rows arrive as `indptr` and the columns, or mixed 64-bit numbers, of their nonzeros;
-`indptr[0]` stands for position 0 of those arrays. Empty rows get zeros.
+`indptr[0]` stands for position 0 of those arrays. Empty rows get zeros. Weights are halves.
 """
 
 import numpy as np
@@ -19,69 +19,55 @@ _PROBES = 32  # tries of optimal densification before the filled bins are ranked
 
 
 @njit(nogil=True, cache=True)
-def slice_minima(starts, table, shift, n_slots, out):
-    """Elementwise minimum of the slices of `table` that begin `shift` after the starts.
+def slice_minima(starts, held, table, shift, n_slots, mask, at, out, out_values):
+    """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes.
 
-    Four lines of minima at a time stay in registers, also if that is more than `n_slots`.
+    And what is held for the start each comes from, the last of equals, unless `held` is
+    None; values travel in lanes as wide as the table's. Four lines of minima at a time stay
+    in registers, and are written from `at` on, also if that is more than `n_slots`.
     """
     line = LINE // table.itemsize
+    cut = splat_line(mask)
     for slot in range(shift, shift + n_slots, 4 * line):
         start = np.intp(starts[0]) + slot
         a, b = load_line(table, start), load_line(table, start + line)
         c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+        if held is not None:
+            mine = splat_line(table.dtype.type(held[0]))
+            of_a, of_b, of_c, of_d = mine, mine, mine, mine
         for p in range(1, starts.shape[0]):
             start = np.intp(starts[p]) + slot
-            a = lower(a, load_line(table, start))
-            b = lower(b, load_line(table, start + line))
-            c = lower(c, load_line(table, start + 2 * line))
-            d = lower(d, load_line(table, start + 3 * line))
-        store(a, slot - shift, out)
-        store(b, slot - shift + line, out)
-        store(c, slot - shift + 2 * line, out)
-        store(d, slot - shift + 3 * line, out)
-
-
-@njit(nogil=True, cache=True)
-def slice_winners(starts, table, shift, n_slots, out, out_winners):
-    """Minima as `slice_minima` gives them, and which start each comes from, the last of equals."""
-    line = LINE // table.itemsize
-    for slot in range(shift, shift + n_slots, 4 * line):
-        start = np.intp(starts[0]) + slot
-        a, b = load_line(table, start), load_line(table, start + line)
-        c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-        first = splat_line(table.dtype.type(0))
-        of_a, of_b, of_c, of_d = first, first, first, first
-        for p in range(1, starts.shape[0]):
-            start = np.intp(starts[p]) + slot
-            me = splat_line(table.dtype.type(p))
-            x = load_line(table, start)
-            of_a, a = where_not_above(x, a, me, of_a), lower(a, x)
-            x = load_line(table, start + line)
-            of_b, b = where_not_above(x, b, me, of_b), lower(b, x)
-            x = load_line(table, start + 2 * line)
-            of_c, c = where_not_above(x, c, me, of_c), lower(c, x)
-            x = load_line(table, start + 3 * line)
-            of_d, d = where_not_above(x, d, me, of_d), lower(d, x)
-        store(a, slot - shift, out)
-        store(b, slot - shift + line, out)
-        store(c, slot - shift + 2 * line, out)
-        store(d, slot - shift + 3 * line, out)
-        store(of_a, slot - shift, out_winners)
-        store(of_b, slot - shift + line, out_winners)
-        store(of_c, slot - shift + 2 * line, out_winners)
-        store(of_d, slot - shift + 3 * line, out_winners)
+            w, x = load_line(table, start), load_line(table, start + line)
+            y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+            if held is not None:
+                mine = splat_line(table.dtype.type(held[p]))
+                of_a, of_b = where_not_above(w, a, mine, of_a), where_not_above(x, b, mine, of_b)
+                of_c, of_d = where_not_above(y, c, mine, of_c), where_not_above(z, d, mine, of_d)
+            a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
+        place = at + slot - shift
+        store(a & cut, place, out)
+        store(b & cut, place + line, out)
+        store(c & cut, place + 2 * line, out)
+        store(d & cut, place + 3 * line, out)
+        if held is not None:
+            store(of_a, place, out_values)
+            store(of_b, place + line, out_values)
+            store(of_c, place + 2 * line, out_values)
+            store(of_d, place + 3 * line, out_values)
 
 
 @njit(nogil=True, cache=True)
 def table_values(indptr, indices, weights, banks, mask, scratch, by_position, out, out_values):
     """Codes of all slots, from the tables of their banks, and the weight behind each minimum.
 
-    Only codes if `weights`, and what would hold them, are None. Long rows go through the
-    sieve, where the table is inverted: the place of a location minus the slot is where the
-    column's slice starts. `by_position` holds the row's weights by start, twice over, so
-    that the circle is never left, whatever was in it before.
+    Only codes if `weights`, and what would hold them, are None. Slices go straight to their
+    slots, but for the last few. Long rows go through the sieve, where the table is inverted:
+    the place of a location minus the slot is where the column's slice starts. `by_position`
+    holds the row's weights by start, twice over, so that the circle is never left, whatever
+    was in it before.
     """
-    all_starts, flags, bitmap, planes, locations, winners = scratch
+    all_starts, flags, bitmap, planes, locations, carried = scratch
+    n_hashes = out.shape[1]
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
         held = weights
@@ -96,20 +82,22 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
         long = columns.shape[0] >= banks.long
         for bank in range(banks.tables.shape[0]):
             table, inverse = banks.tables[bank], banks.inverse[bank]
+            first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
+            done = 0
             if long:
                 by_column = banks.by_column[bank]
                 mark_starts(columns, by_column, banks.n_positions, flags, bitmap, held, by_position)
             else:
                 find_starts(columns, banks, bank, starts)
-            first, last = bank * banks.width, min((bank + 1) * banks.width, out.shape[1])
-            for slot in range(0, last - first, SLOTS):
+                done = (last - first) // GROUP * GROUP
+                at = row * n_hashes + first
+                slice_minima(starts, held, table, 0, done, mask, at, out, out_values)
+            for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
                 if long:
                     sieve_minima(bitmap, banks.places[bank], slot, planes, locations)
-                elif weights is None:
-                    slice_minima(starts, table, slot, n_slots, locations)
                 else:
-                    slice_winners(starts, table, slot, n_slots, locations, winners)
+                    slice_minima(starts, held, table, slot, n_slots, mask, 0, locations, carried)
                 codes = out[row, first + slot : first + slot + n_slots]
                 for j in range(n_slots):
                     codes[j] = locations[j] & mask
@@ -122,7 +110,7 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
                             values[j] = by_position[place - np.uint64(j)]
                     else:
                         for j in range(n_slots):
-                            values[j] = held[winners[j]]
+                            values[j] = carried[j]
 
 
 @njit(nogil=True, cache=True)

@@ -11,13 +11,15 @@ so most rows carry codes 0 to 10 in all their slots; code by code those planes a
 a few contiguous stripes that fit the L2 cache, while slot by slot they lie at
 multiples of the stride and fight for the same few cache sets (three times slower).
 
-`weights` is None where every weight is 1 (resemblance). Indices are unsigned
-because Numba tests the sign of the others.
+`weights` are halves, or None where every weight is 1 (resemblance); `numbers` is room for
+those of one row in single precision, or None as well. Indices are unsigned because Numba
+tests the sign of the others.
 """
 
 import numpy as np
 from numba import njit
 
+from .halves import from_half
 from .vectors import LANES, LINE, add, load, multiply_add, prefetch, splat, store
 
 _U = np.uint64
@@ -29,25 +31,36 @@ _MIX = _U(0x9E3779B97F4A7C15)
 
 
 @njit(nogil=True, cache=True)
+def row_numbers(weights, row, first, last, out):
+    """Weights of slots first to last of a row, in single precision."""
+    i = _U(row)
+    for slot in range(first, last):
+        out[slot - first] = from_half(weights[i, _U(slot)])
+
+
+@njit(nogil=True, cache=True)
 def row_scales(weights, lengths, n_hashes, out):
     """What makes each row's weights unit length; 0 for an empty row."""
+    numbers = np.empty(_RUN, np.float32)
     partial = np.empty(LANES, np.float32)
     for i in range(out.shape[0]):
         squares = 0.0
         if weights is None:
             squares = float(n_hashes)
         else:
-            whole = n_hashes // LANES * LANES
-            for first in range(0, whole, _RUN):  # short runs: single precision does not pile up
+            for first in range(0, n_hashes, _RUN):  # short runs: single precision does not pile up
+                n_slots = min(_RUN, n_hashes - first)
+                row_numbers(weights, i, first, first + n_slots, numbers)
+                whole = n_slots // LANES * LANES
                 lanes = splat(np.float32(0))
-                for j in range(first, min(first + _RUN, whole), LANES):
-                    x = load(weights, i * n_hashes + j)
+                for j in range(0, whole, LANES):
+                    x = load(numbers, j)
                     lanes = multiply_add(x, x, lanes)
                 store(lanes, 0, partial)
                 for lane in range(LANES):
                     squares += partial[lane]
-            for j in range(whole, n_hashes):
-                squares += np.float64(weights[i, j]) * np.float64(weights[i, j])
+                for j in range(whole, n_slots):
+                    squares += np.float64(numbers[j]) * np.float64(numbers[j])
         if not squares < np.inf:
             out[i] = np.nan  # the caller says which row
         else:
@@ -75,22 +88,23 @@ def place(codes, slot, n_hashes, width):
 
 
 @njit(nogil=True, cache=True)
-def score_row(codes, weights, row, planes, out):
-    """Inner products of one row, not scaled, with each lane's plane."""
+def score_row(codes, weights, row, numbers, planes, out):
+    """Inner products of one row, not scaled, with each lane's plane; its weights to `numbers`."""
     out[:] = 0
-    score_part(codes, weights, row, 0, codes.shape[1], planes, None, 0, out)
+    if weights is not None:
+        row_numbers(weights, row, 0, codes.shape[1], numbers)
+    score_part(codes, numbers, row, 0, codes.shape[1], planes, None, 0, out)
 
 
 @njit(nogil=True, cache=True)
-def score_part(codes, weights, row, first, last, planes, others, at, out):
+def score_part(codes, numbers, row, first, last, planes, others, at, out):
     """Add what slots first to last of a row make of its inner products to `out`, from `at` on.
 
-    `others`, if any, is a second block of planes, whose lanes follow those of the first: in
-    `out`, and in memory, where a slot's lanes of both then share a cache line.
+    `numbers` are their weights.     `others`, if any, is a second block of planes, whose lanes follow those
+    of the first: in `out`, and in memory, where a slot's lanes of both then share a cache line.
     """
     codes_of = codes[row]
-    i = _U(row)
-    k = _U(codes.shape[1])
+    k, origin = _U(codes.shape[1]), _U(first)
     whole = first + (last - first) // 4 * 4
     if planes.ndim == 3:
         zero = splat(np.float32(0))
@@ -102,15 +116,16 @@ def score_part(codes, weights, row, first, last, planes, others, at, out):
             j = _U(slot)
             p, q = place(codes_of, j, k, width), place(codes_of, j + _1, k, width)
             r, s = place(codes_of, j + _2, k, width), place(codes_of, j + _3, k, width)
-            if weights is None:
+            if numbers is None:
                 a, b = add(a, load(planes, p)), add(b, load(planes, q))
                 c, d = add(c, load(planes, r)), add(d, load(planes, s))
                 if others is not None:
                     e, f = add(e, load(others, p)), add(f, load(others, q))
                     g, h = add(g, load(others, r)), add(h, load(others, s))
             else:
-                t, u = splat(weights[i, j]), splat(weights[i, j + _1])
-                v, w = splat(weights[i, j + _2]), splat(weights[i, j + _3])
+                n = j - origin
+                t, u = splat(numbers[n]), splat(numbers[n + _1])
+                v, w = splat(numbers[n + _2]), splat(numbers[n + _3])
                 a = multiply_add(t, load(planes, p), a)
                 b = multiply_add(u, load(planes, q), b)
                 c = multiply_add(v, load(planes, r), c)
@@ -123,7 +138,7 @@ def score_part(codes, weights, row, first, last, planes, others, at, out):
         for slot in range(whole, last):
             j = _U(slot)
             p = place(codes_of, j, k, width)
-            t = splat(np.float32(1) if weights is None else weights[i, j])
+            t = splat(np.float32(1) if numbers is None else numbers[j - origin])
             a = multiply_add(t, load(planes, p), a)
             if others is not None:
                 e = multiply_add(t, load(others, p), e)
@@ -134,30 +149,32 @@ def score_part(codes, weights, row, first, last, planes, others, at, out):
         w, x, y, z = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
         for slot in range(first, whole, 4):
             j = _U(slot)
-            if weights is None:
+            if numbers is None:
                 w += planes[codes_of[j], j]
                 x += planes[codes_of[j + _1], j + _1]
                 y += planes[codes_of[j + _2], j + _2]
                 z += planes[codes_of[j + _3], j + _3]
             else:
-                w += weights[i, j] * planes[codes_of[j], j]
-                x += weights[i, j + _1] * planes[codes_of[j + _1], j + _1]
-                y += weights[i, j + _2] * planes[codes_of[j + _2], j + _2]
-                z += weights[i, j + _3] * planes[codes_of[j + _3], j + _3]
+                n = j - origin
+                w += numbers[n] * planes[codes_of[j], j]
+                x += numbers[n + _1] * planes[codes_of[j + _1], j + _1]
+                y += numbers[n + _2] * planes[codes_of[j + _2], j + _2]
+                z += numbers[n + _3] * planes[codes_of[j + _3], j + _3]
         for slot in range(whole, last):
             j = _U(slot)
-            w += (np.float32(1) if weights is None else weights[i, j]) * planes[codes_of[j], j]
+            t = np.float32(1) if numbers is None else numbers[j - origin]
+            w += t * planes[codes_of[j], j]
         out[at] += (w + x) + (y + z)
 
 
 @njit(nogil=True, cache=True)
-def add_row(codes, weights, row, following, steps, planes):
+def add_row(codes, weights, row, numbers, following, steps, planes):
     """Add one row, times each lane's step, to each lane's plane; call the following row meanwhile.
 
+    `numbers` are the row's weights, as `score_row` left them.
     Rows are visited in random order, which no machine guesses.
     """
     codes_of = codes[row]
-    i = _U(row)
     n_hashes = codes.shape[1]
     for first in range(0, n_hashes, _STRIDE):
         fetch_part(codes, weights, following, first)
@@ -168,15 +185,15 @@ def add_row(codes, weights, row, following, steps, planes):
             for slot in range(first, last):
                 j = _U(slot)
                 p = place(codes_of, j, k, _WIDTH)
-                if weights is None:
+                if numbers is None:
                     store(add(load(planes, p), lanes), p, planes)
                 else:
-                    store(multiply_add(splat(weights[i, j]), lanes, load(planes, p)), p, planes)
+                    store(multiply_add(splat(numbers[j]), lanes, load(planes, p)), p, planes)
         else:
             step = steps[0]
             for slot in range(first, last):
                 j = _U(slot)
-                planes[codes_of[j], j] += step if weights is None else step * weights[i, j]
+                planes[codes_of[j], j] += step if numbers is None else step * numbers[j]
 
 
 @njit(nogil=True, cache=True)
@@ -186,12 +203,12 @@ def fetch_part(codes, weights, row, first):
     for j in range(0, _STRIDE, LINE // codes.itemsize):
         prefetch(codes, p + j)
     if weights is not None:
-        for j in range(0, _STRIDE, LINE // 4):
+        for j in range(0, _STRIDE, LINE // weights.itemsize):
             prefetch(weights, p + j)
 
 
 @njit(nogil=True, cache=True)
-def score_rows(codes, weights, scales, rows, planes, others, n_first, intercepts, out):
+def score_rows(codes, weights, scales, rows, numbers, planes, others, n_first, intercepts, out):
     """Scores of some rows for one block of planes, of which `n_first` count, or for two.
 
     `others` is the second block or None. Some slots of some rows are scored at a time, so
@@ -209,8 +226,10 @@ def score_rows(codes, weights, scales, rows, planes, others, n_first, intercepts
             for t in range(start, stop):
                 if planes.ndim == 3:
                     fetch_part(codes, weights, rows[min(t + _TOGETHER, n_rows - 1)], first)
+                if weights is not None:
+                    row_numbers(weights, rows[t], first, last, numbers)
                 at = (t - start) * 2 * LANES
-                score_part(codes, weights, rows[t], first, last, planes, others, at, flat)
+                score_part(codes, numbers, rows[t], first, last, planes, others, at, flat)
         for t in range(start, stop):
             scale = np.float64(scales[rows[t]])
             for c in range(out.shape[1]):

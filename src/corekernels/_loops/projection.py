@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from .banks import find_starts
+from .halves import write_halves
 from .mixing import step
 from .vectors import (
     high_halves,
@@ -26,7 +27,7 @@ _AHEAD = 8  # slices between the one that is read and the one that is called for
 
 @njit(nogil=True, cache=True)
 def table_projections(indptr, indices, weights, banks, scratch, out):
-    """All slots of each row: its weighted sum of slices of tables of random numbers."""
+    """All slots of each row: its weighted sum of slices of tables of random numbers, as halves."""
     all_starts, tile = scratch
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
@@ -37,8 +38,7 @@ def table_projections(indptr, indices, weights, banks, scratch, out):
             for slot in range(0, mine.shape[0], TILE):
                 _sum_tile(starts, weights[begin:end], banks.tables[bank, slot // 2 :], tile)
                 sums = mine[slot : slot + TILE]
-                for j in range(sums.shape[0]):
-                    sums[j] = tile[j]
+                write_halves(tile[: sums.shape[0]], sums)
 
 
 @njit(nogil=True, cache=True)
@@ -74,12 +74,15 @@ def _sum_tile(starts, weights, table, out):
 
 
 @njit(nogil=True, cache=True)
-def mixed_projections(indptr, mixed, weights, values, out):
-    """All slots of each row, each random number one of the 2^16 `values`, hashed on the fly."""
+def mixed_projections(indptr, mixed, weights, values, sums, out):
+    """All slots of each row, each random number one of the 2^16 `values`, hashed on the fly.
+
+    `sums` is room for one row.
+    """
     offset = indptr[0]
     for row in range(indptr.shape[0] - 1):
-        sums = out[row]
         sums[:] = 0
         for p in range(indptr[row] - offset, indptr[row + 1] - offset):
             for j in range(sums.shape[0]):
                 sums[j] += weights[p] * values[np.int64(step(mixed[p], j) >> np.uint64(48))]
+        write_halves(sums, out[row])

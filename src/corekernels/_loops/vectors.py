@@ -91,7 +91,7 @@ def load_line(array, start):
 
 
 def store(vector, start, out):
-    """Write a vector to consecutive places of a contiguous array."""
+    """Write a vector to consecutive places of a contiguous array, unsigned numbers of any width."""
     out.reshape(-1)[start : start + len(vector)] = vector
 
 
@@ -195,8 +195,12 @@ def _store(vector, start, out):
     def emit(context, builder, signature, args):
         number = context.cast(builder, args[1], start, types.intp)
         place = address(context, builder, out, args[2], number)
-        pointer = builder.bitcast(place, args[0].type.as_pointer())
-        builder.store(args[0], pointer, align=vector.dtype.bitwidth // 8)
+        kept = args[0]
+        if out.dtype != vector.dtype:
+            resize = builder.trunc if out.dtype.bitwidth < vector.dtype.bitwidth else builder.zext
+            kept = resize(kept, context.get_value_type(VectorType(out.dtype, vector.count)))
+        pointer = builder.bitcast(place, kept.type.as_pointer())
+        builder.store(kept, pointer, align=out.dtype.bitwidth // 8)
         return context.get_dummy_value()
 
     return types.void, emit

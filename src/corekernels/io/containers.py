@@ -21,7 +21,8 @@ Array = npt.NDArray[Any]
 
 _NAMES = {
     "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
-    "I32": np.int32, "U64": np.uint64, "I64": np.int64, "F32": np.float32, "F64": np.float64,
+    "I32": np.int32, "U64": np.uint64, "I64": np.int64, "F16": np.float16, "F32": np.float32,
+    "F64": np.float64,
 }  # fmt: skip
 _CODES = {np.dtype(dtype): name for name, dtype in _NAMES.items()}
 _WRITE_BYTES = 16 << 20

@@ -98,7 +98,7 @@ def descend(
     moving, the others go on with no row at rest.
     """
     loss = LOSSES[block.loss]
-    data = (packed.codes, packed.weights, packed.scales)
+    data = (packed.codes, packed.weights, packed.room(), packed.scales)
     problem = (block.targets, block.row_costs, read_only(block.costs), block.intercept)
     solution = (state.duals, state.planes, state.biases)
     n_lanes = block.n_lanes

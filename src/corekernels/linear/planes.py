@@ -31,7 +31,10 @@ _ROWS_PER_TASK = 1024
 
 @dataclass(frozen=True)
 class Packed:
-    """Signatures as the loops want them: codes, weights (None: all 1), what scales rows to 1."""
+    """Signatures as the loops want them: codes, weights (None: all 1), what scales rows to 1.
+
+    Weights are the bits of halves.
+    """
 
     codes: Array
     weights: Array | None
@@ -42,14 +45,17 @@ class Packed:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def room(self) -> npt.NDArray[np.float32] | None:
+        """Where a loop keeps the weights of the row it is at."""
+        return None if self.weights is None else np.empty(self.codes.shape[1], np.float32)
+
     def digests(self, n_jobs: int | None) -> npt.NDArray[np.uint64]:
         """A number for each row that equal rows share."""
         out = np.empty(len(self), np.uint64)
-        words = None if self.weights is None else self.weights.view(np.uint32)
 
         def work(part: tuple[int, int]) -> None:
             rows = slice(*part)
-            some = None if words is None else words[rows]
+            some = None if self.weights is None else self.weights[rows]
             row_digests(self.codes[rows], some, self.lengths[rows], out[rows])
 
         run_blocks(work, row_blocks(0, len(self), _ROWS_PER_TASK), n_jobs)
@@ -70,7 +76,7 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
         )
     codes = read_only(S.codes)
     _require_codes(codes, S.recipe.n_bits)
-    weights = None if S.weights is None else read_only(S.weights, np.float32)
+    weights = None if S.weights is None else read_only(S.weights, np.float16).view(np.uint16)
     lengths = read_only(S.lengths, np.int64)
     scales = np.empty(len(codes), np.float32)
 
@@ -152,7 +158,7 @@ class Planes:
 
     def _score(self, pairs: Pairs, packed: Packed, rows: npt.NDArray[np.int64], out: Array) -> None:
         """Write the values of some rows."""
-        data = (packed.codes, packed.weights, packed.scales, read_only(rows))
+        data = (packed.codes, packed.weights, packed.scales, read_only(rows), packed.room())
         lanes = lane_blocks(len(self.intercepts))
         for pair, first in zip(pairs, range(0, len(lanes), 2), strict=True):
             last = lanes[min(first + 1, len(lanes) - 1)]

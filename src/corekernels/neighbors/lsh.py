@@ -137,7 +137,7 @@ def write_keys(
 
     def work(block: tuple[int, int]) -> None:
         S = sketch_rows(rows.block(*block), recipe)
-        signs = np.empty((0, 0), np.float32) if S.weights is None else S.weights
+        signs = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)
         buckets.bucket_numbers(
             read_only(S.codes), read_only(signs), n_slots, shift, out[slice(*block)]
         )

@@ -37,10 +37,10 @@ def bytes_per_row(kernel: str, n_hashes: int, n_bits: int | None) -> int:
     """Bytes of one row's signature: codes, weights (none for resemblance), length and sum.
 
     >>> bytes_per_row("core1", 1024, 8), bytes_per_row("resemblance", 1024, 8)
-    (5128, 1032)
+    (3080, 1032)
     """
     code = 4 if n_bits is None else (1 if n_bits <= 8 else 2)
-    weight = 0 if kernel == "resemblance" else 4
+    weight = 0 if kernel == "resemblance" else 2
     return n_hashes * (code + weight) + 8 + (4 if kernel == "core2" else 0)
 
 

@@ -1,0 +1,88 @@
+"""Numbers of half precision, as the 16 bits they are stored in.
+
+Numba has no arrays of them, and processors that convert them in one instruction are not all
+processors: here it is integer arithmetic that LLVM makes vectors of.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+
+from .vectors import compiled
+
+_WORD, _HALF, _SINGLE = ir.IntType(32), ir.IntType(16), ir.FloatType()
+_SIGN = 0x8000
+_INFINITE = 0x7C00
+_NORMAL = 0x0400  # the least half with all its digits, 2^-14
+_BIAS = (127 - 15) << 23  # between the exponents of both kinds, in single precision
+_UNIT = 2.0**-24  # what halves below 2^-14 are multiples of
+
+
+def to_half(number):
+    """The half next to a single precision number, the even one of two."""
+    return np.float32(number).astype(np.float16).view(np.uint16)
+
+
+def from_half(half):
+    """The single precision number that equals a half."""
+    return np.uint16(half).view(np.float16).astype(np.float32)
+
+
+@njit(nogil=True, cache=True)
+def write_halves(numbers, out):
+    """Numbers of single precision, rounded to halves."""
+    for p in range(numbers.shape[0]):
+        out[p] = to_half(numbers[p])
+
+
+@njit(nogil=True, cache=True)
+def read_halves(halves, out):
+    """Halves as numbers of single precision."""
+    for p in range(halves.shape[0]):
+        out[p] = from_half(halves[p])
+
+
+def _word(value):
+    return ir.Constant(_WORD, value)
+
+
+@compiled(to_half)
+def _to_half(number):
+    def emit(context, builder, signature, args):
+        bits = builder.bitcast(args[0], _WORD)
+        size = builder.and_(bits, _word(0x7FFFFFFF))
+        # a half has 13 digits less; half of its last one is added before they are cut off
+        odd = builder.and_(builder.lshr(size, _word(13)), _word(1))
+        rounded = builder.add(builder.sub(size, _word(_BIAS - 0xFFF)), odd)
+        normal = builder.lshr(rounded, _word(13))
+        normal = builder.select(
+            builder.icmp_unsigned("<", normal, _word(_INFINITE)), normal, _word(_INFINITE)
+        )
+        # the last digit of numbers from 0.5 to 1 is the unit of the least halves
+        shifted = builder.fadd(builder.bitcast(size, _SINGLE), ir.Constant(_SINGLE, 0.5))
+        small = builder.sub(builder.bitcast(shifted, _WORD), _word(126 << 23))
+        is_small = builder.icmp_unsigned("<", size, _word((127 - 14) << 23))
+        sign = builder.and_(builder.lshr(bits, _word(16)), _word(_SIGN))
+        half = builder.or_(sign, builder.select(is_small, small, normal))
+        return builder.trunc(half, _HALF)
+
+    return (types.uint16, emit) if number == types.float32 else None
+
+
+@compiled(from_half)
+def _from_half(half):
+    def emit(context, builder, signature, args):
+        word = builder.zext(args[0], _WORD)
+        size = builder.and_(word, _word(0x7FFF))
+        normal = builder.bitcast(
+            builder.add(builder.shl(size, _word(13)), _word(_BIAS)), _SINGLE
+        )
+        small = builder.fmul(builder.sitofp(size, _SINGLE), ir.Constant(_SINGLE, _UNIT))
+        is_small = builder.icmp_unsigned("<", size, _word(_NORMAL))
+        number = builder.select(is_small, small, normal)
+        finite = builder.icmp_unsigned("<", size, _word(_INFINITE))
+        number = builder.select(finite, number, ir.Constant(_SINGLE, float("nan")))
+        sign = builder.shl(builder.and_(word, _word(_SIGN)), _word(16))
+        return builder.bitcast(builder.or_(builder.bitcast(number, _WORD), sign), _SINGLE)
+
+    return (types.float32, emit) if half == types.uint16 else None

@@ -1,5 +1,10 @@
 """The learning loops on small inputs: also run with NUMBA_DISABLE_JIT=1, as plain Python."""
 
+import os
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -68,6 +73,19 @@ def test_halves():
     out = np.empty(len(numbers), np.uint16)
     halves.write_halves(numbers, out)
     np.testing.assert_array_equal(out, numbers.astype(np.float16).view(np.uint16))
+
+
+def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
+    plain = {
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    code = "import test_descent_loops; test_descent_loops.test_halves()"
+    folder = pathlib.Path(__file__).parent
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **plain}, check=True
+    )
 
 
 @pytest.mark.parametrize("n_planes", [1, 3])
@@ -289,6 +307,7 @@ def test_paired_planes_score_as_two_blocks_do(rows):
     out = np.empty((len(codes), 2 * vectors.LANES))
     packed.score_rows(
         codes, weights, scales_of(codes, weights, lengths), np.arange(len(codes)),
-        room_for(weights), both, both.reshape(-1)[vectors.LANES :], vectors.LANES, np.zeros(2 * vectors.LANES), out,
+        room_for(weights), both, both.reshape(-1)[vectors.LANES :], vectors.LANES,
+        np.zeros(2 * vectors.LANES), out,
     )  # fmt: skip
     np.testing.assert_allclose(out, exact, atol=1e-5)

@@ -82,9 +82,9 @@ def test_tables():
     codes = np.repeat(np.arange(10, dtype=np.uint16), 2)[:, None] * np.ones((1, 6), np.uint16)
     numbers = np.empty((20, 3), np.uint32)
     with np.errstate(over="ignore"):
-        buckets.bucket_numbers(codes, np.empty((0, 0), np.float32), 2, 60, numbers)
+        buckets.bucket_numbers(codes, np.empty((0, 0), np.uint16), 2, 60, numbers)
         signed = np.empty((20, 3), np.uint32)
-        buckets.bucket_numbers(codes, np.ones((20, 6), np.float32), 2, 60, signed)
+        buckets.bucket_numbers(codes, np.ones((20, 6), np.float16).view(np.uint16), 2, 60, signed)
     assert (numbers != signed).any()
     heads, rows = np.zeros((3, 17), np.int32), np.empty((3, 20), np.int32)
     buckets.fill_tables(numbers, heads, rows)

@@ -13,9 +13,9 @@ from .mixing import step
 
 @njit(nogil=True, cache=True)
 def bucket_numbers(codes, signs, m, shift, out):
-    """For each row and table the bucket of slots t m to (t + 1) m, signs of halves beside the codes.
+    """For each row and table the bucket of slots t m to (t + 1) m, signs beside the codes.
 
-    Without rows in `signs` the codes stand alone.
+    `signs` are those of halves; without rows in it the codes stand alone.
     """
     for row in range(codes.shape[0]):
         for t in range(out.shape[1]):

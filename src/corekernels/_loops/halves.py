@@ -1,7 +1,7 @@
-"""Numbers of half precision, as the 16 bits they are stored in.
+"""Numbers of half precision, as the 16 bits they are stored in: Numba has no arrays of them.
 
-Numba has no arrays of them, and processors that convert them in one instruction are not all
-processors: here it is integer arithmetic that LLVM makes vectors of.
+Most processors convert them in one instruction. For the others LLVM would call a function
+that is not there; they do it in integer arithmetic, which becomes vectors as well.
 """
 
 import numpy as np
@@ -15,6 +15,7 @@ _SIGN = 0x8000
 _INFINITE = 0x7C00
 _NORMAL = 0x0400  # the least half with all its digits, 2^-14
 _BIAS = (127 - 15) << 23  # between the exponents of both kinds, in single precision
+_NOT_A_NUMBER = 0x7FC00000  # in single precision
 _UNIT = 2.0**-24  # what halves below 2^-14 are multiples of
 
 
@@ -42,6 +43,12 @@ def read_halves(halves, out):
         out[p] = from_half(halves[p])
 
 
+def _converts(context):
+    """Whether the processor that code is made for has the instructions."""
+    machine, _, features = context.codegen().magic_tuple()
+    return "+f16c" in features or machine.startswith(("aarch64", "arm64"))
+
+
 def _word(value):
     return ir.Constant(_WORD, value)
 
@@ -49,15 +56,16 @@ def _word(value):
 @compiled(to_half)
 def _to_half(number):
     def emit(context, builder, signature, args):
+        if _converts(context):
+            return builder.bitcast(builder.fptrunc(args[0], ir.HalfType()), _HALF)
         bits = builder.bitcast(args[0], _WORD)
         size = builder.and_(bits, _word(0x7FFFFFFF))
         # a half has 13 digits less; half of its last one is added before they are cut off
         odd = builder.and_(builder.lshr(size, _word(13)), _word(1))
         rounded = builder.add(builder.sub(size, _word(_BIAS - 0xFFF)), odd)
         normal = builder.lshr(rounded, _word(13))
-        normal = builder.select(
-            builder.icmp_unsigned("<", normal, _word(_INFINITE)), normal, _word(_INFINITE)
-        )
+        is_finite = builder.icmp_unsigned("<", normal, _word(_INFINITE))
+        normal = builder.select(is_finite, normal, _word(_INFINITE))
         # the last digit of numbers from 0.5 to 1 is the unit of the least halves
         shifted = builder.fadd(builder.bitcast(size, _SINGLE), ir.Constant(_SINGLE, 0.5))
         small = builder.sub(builder.bitcast(shifted, _WORD), _word(126 << 23))
@@ -72,17 +80,17 @@ def _to_half(number):
 @compiled(from_half)
 def _from_half(half):
     def emit(context, builder, signature, args):
+        if _converts(context):
+            return builder.fpext(builder.bitcast(args[0], ir.HalfType()), _SINGLE)
         word = builder.zext(args[0], _WORD)
         size = builder.and_(word, _word(0x7FFF))
-        normal = builder.bitcast(
-            builder.add(builder.shl(size, _word(13)), _word(_BIAS)), _SINGLE
-        )
+        normal = builder.add(builder.shl(size, _word(13)), _word(_BIAS))
         small = builder.fmul(builder.sitofp(size, _SINGLE), ir.Constant(_SINGLE, _UNIT))
         is_small = builder.icmp_unsigned("<", size, _word(_NORMAL))
-        number = builder.select(is_small, small, normal)
-        finite = builder.icmp_unsigned("<", size, _word(_INFINITE))
-        number = builder.select(finite, number, ir.Constant(_SINGLE, float("nan")))
+        number = builder.select(is_small, builder.bitcast(small, _WORD), normal)
+        is_finite = builder.icmp_unsigned("<", size, _word(_INFINITE))
+        number = builder.select(is_finite, number, _word(_NOT_A_NUMBER))
         sign = builder.shl(builder.and_(word, _word(_SIGN)), _word(16))
-        return builder.bitcast(builder.or_(builder.bitcast(number, _WORD), sign), _SINGLE)
+        return builder.bitcast(builder.or_(number, sign), _SINGLE)
 
     return (types.float32, emit) if half == types.uint16 else None

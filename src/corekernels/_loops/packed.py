@@ -100,8 +100,9 @@ def score_row(codes, weights, row, numbers, planes, out):
 def score_part(codes, numbers, row, first, last, planes, others, at, out):
     """Add what slots first to last of a row make of its inner products to `out`, from `at` on.
 
-    `numbers` are their weights.     `others`, if any, is a second block of planes, whose lanes follow those
-    of the first: in `out`, and in memory, where a slot's lanes of both then share a cache line.
+    `numbers` are their weights. `others`, if any, is a second block of planes, whose lanes
+    follow those of the first: in `out`, and in memory, where a slot's lanes of both then share
+    a cache line.
     """
     codes_of = codes[row]
     k, origin = _U(codes.shape[1]), _U(first)

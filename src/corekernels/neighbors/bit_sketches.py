@@ -36,7 +36,8 @@ def bit_sketches(rows: Rows, n_signs: int, seed: int, n_jobs: int | None) -> Arr
             beam.pack_bits(S.codes, 0, target)
         if n_signs:
             S = sketch_rows(mine, _recipe("core1", n_signs, seed, rows.n_columns))
-            beam.pack_signs(S.weights.view(np.uint16), n_minima, target)
+            signs = np.asarray(S.weights).view(np.uint16)
+            beam.pack_signs(signs, n_minima, target)
 
     run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
     return out

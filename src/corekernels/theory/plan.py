@@ -96,7 +96,7 @@ def plan(
     385
     >>> wanted = theory.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
     >>> wanted.n_hashes, wanted.n_bytes
-    (664, 3328000000)
+    (664, 2000000000)
     >>> round(theory.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
     """

@@ -126,9 +126,17 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
     bitmap = np.empty(-(-(n_positions + 1024) // 64) + 1, np.uint64)
     planes, out = np.empty((10, 8), np.uint64), np.empty(512, np.uint16)
     in_place = np.arange(n_positions, dtype=np.int32)
-    sieve.mark_starts(starts, in_place, n_positions, flags, bitmap, None, None)
+    held, by_position = (
+        rng.integers(0, 2**16, n).astype(np.uint16) for n in (length, 2 * n_positions)
+    )
+    sieve.mark_starts(starts, in_place, n_positions, flags, bitmap, held, by_position)
     for shift in range(0, n_positions, 512):
         sieve.sieve_minima(bitmap, banks.places[0], shift, planes, out)
         circle = np.arange(shift, shift + 512)
-        expected = banks.tables[0, (starts[:, None] + circle) % n_positions].min(axis=0)
-        np.testing.assert_array_equal(out, expected)
+        slices = banks.tables[0, (starts[:, None] + circle) % n_positions]
+        np.testing.assert_array_equal(out, slices.min(axis=0))
+        for n_slots in (min(512, n_positions - shift), min(509, n_positions - shift)):
+            values = np.empty(n_slots, np.uint16)
+            origin = np.uint64(n_positions - shift)
+            sieve.values_behind(out.view(np.uint64), banks.inverse[0], by_position, origin, values)
+            np.testing.assert_array_equal(values, held[slices.argmin(axis=0)][:n_slots])

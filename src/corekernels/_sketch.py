@@ -126,12 +126,14 @@ def _scratch(rows: Rows, banks: Banks) -> tuple[Array, ...]:
     n_bits = n_positions + -(-banks.width // SLOTS) * SLOTS
     n_words = -(-n_bits // WORD) + 1 if n_positions else 0
     n_planes = max(3, (banks.n_positions - 1).bit_length())
+    locations = aligned_zeros((SLOTS,), banks.tables.dtype)
     return (
         np.empty(rows.lengths.max(initial=0), np.int32),
         aligned_zeros((-(-n_positions // WORD) * WORD,), np.uint8),
         aligned_zeros((n_words,), np.uint64),
         aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
-        aligned_zeros((SLOTS,), banks.tables.dtype),
+        locations,
+        locations.view(np.uint64),
         aligned_zeros((GROUP,), np.uint16),
     )
 

@@ -10,7 +10,7 @@ from numba import njit
 from .banks import find_starts
 from .bit_vectors import SLOTS
 from .mixing import mix_columns, step
-from .sieve import mark_starts, sieve_minima
+from .sieve import mark_starts, sieve_minima, values_behind
 from .vectors import LINE, load_line, lower, splat_line, store, where_not_above
 
 GROUP = 128  # slots of a table that are read together, at most
@@ -61,12 +61,10 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
     """Codes of all slots, from the tables of their banks, and the weight behind each minimum.
 
     Only codes if `weights`, and what would hold them, are None. Slices go straight to their
-    slots, but for the last few. Long rows go through the sieve, where the table is inverted:
-    the place of a location minus the slot is where the column's slice starts. `by_position`
-    holds the row's weights by start, twice over, so that the circle is never left, whatever
-    was in it before.
+    slots, but for the last few. Long rows go through the sieve, with their weights by start
+    in `by_position`. `words` are the locations, as many as fit to a word.
     """
-    all_starts, flags, bitmap, planes, locations, carried = scratch
+    all_starts, flags, bitmap, planes, locations, words, carried = scratch
     n_hashes = out.shape[1]
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
@@ -105,9 +103,7 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
                     values = out_values[row, first + slot : first + slot + n_slots]
                     if long:
                         origin = np.uint64(banks.n_positions - slot)
-                        for j in range(n_slots):
-                            place = origin + np.uint64(inverse[locations[j]])
-                            values[j] = by_position[place - np.uint64(j)]
+                        values_behind(words, inverse, by_position, origin, values)
                     else:
                         for j in range(n_slots):
                             values[j] = carried[j]

@@ -13,7 +13,8 @@ from numba import njit
 from .bit_vectors import SLOTS, WORD, any_bit, bits_from, pack_flags, where_bit
 from .vectors import load_line, splat_line, store
 
-_1, _63, _64 = np.uint64(1), np.uint64(63), np.uint64(64)
+_1, _16, _63, _64 = np.uint64(1), np.uint64(16), np.uint64(63), np.uint64(64)
+_LOCATION = np.uint64(0xFFFF)
 STEP = 8  # locations taken at a time
 _WORDS = SLOTS // WORD
 _LOW_PLANES = 3  # that many bits tell the locations of one step apart
@@ -92,3 +93,24 @@ def sieve_minima(bitmap, places, shift, planes, out):
         for plane in range(1, n_planes):
             numbers = numbers | where_bit(planes[plane, word], out.dtype.type(1 << plane))
         store(numbers, word * WORD, out)
+
+
+@njit(nogil=True, cache=True)
+def values_behind(words, inverse, by_position, origin, out):
+    """The weights behind locations, which come four to a word.
+
+    The place of a location in the table minus the slot is where the column's slice starts.
+    `by_position` holds the weights by start, twice over, so that the circle is never left,
+    whatever was in it before. The loop is bound by its loads: of locations it needs a quarter.
+    """
+    n_words = out.shape[0] // 4
+    for w in range(n_words):
+        word, slot = words[w], np.uint64(4 * w)
+        place = origin - slot
+        for _ in range(4):
+            location = word & _LOCATION
+            out[slot] = by_position[place + np.uint64(inverse[location])]
+            word, slot, place = word >> _16, slot + _1, place - _1
+    for slot in range(4 * n_words, out.shape[0]):
+        location = (words[n_words] >> np.uint64(16 * (slot % 4))) & _LOCATION
+        out[slot] = by_position[origin - np.uint64(slot) + np.uint64(inverse[location])]

@@ -140,7 +140,7 @@ def limit(
     )
     scratch = _sketch._scratch(rows, minima)
     tile = scratch[0], np.empty(projection.TILE, np.float32)
-    codes, sums = np.empty((X.shape[0], k), np.uint8), np.empty((X.shape[0], k), np.float32)
+    codes, sums = np.empty((X.shape[0], k), np.uint8), np.empty((X.shape[0], k), np.uint16)
     times = measure.interleaved(
         {
             "minima": lambda: minwise.table_values(

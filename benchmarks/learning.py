@@ -183,7 +183,7 @@ rng = np.random.default_rng(0)
 k = {k}
 recipe = ck.Recipe(n_hashes=k, n_columns=784)
 def make(n):
-    codes, weights = np.empty((n, k), np.uint8), np.empty((n, k), np.float32)
+    codes, weights = np.empty((n, k), np.uint8), np.empty((n, k), np.float16)
     for i in range(n):  # row by row: no temporary may be larger than what is measured
         codes[i] = np.minimum(rng.geometric(0.2, k) - 1, 255)
         weights[i] = rng.standard_normal(k, dtype=np.float32)
@@ -222,7 +222,7 @@ def scaling(data):
     k, n = 256, 1_000_000
     recipe = ck.Recipe(kernel="core1", n_hashes=k, n_columns=784)
     codes = np.empty((n, k), np.uint8)
-    weights = np.empty((n, k), np.float32)
+    weights = np.empty((n, k), np.float16)
     for start in range(0, n, 50_000):
         shape = (min(50_000, n - start), k)
         codes[start : start + 50_000] = np.minimum(rng.geometric(0.2, shape) - 1, 255)

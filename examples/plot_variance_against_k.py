@@ -43,7 +43,7 @@ def mean_square_error(kernel: str, X: sparse.csr_array, k: int) -> float:
     exact = getattr(ck, kernel)(X)[0, 1]
     hasher = ck.CoREHasher(kernel, k * REPEATS, n_bits=None, scheme="independent", random_state=0)
     S = hasher.fit(X).sketch(X)
-    products = (S.codes[0] == S.codes[1]) * S.weights[0] * S.weights[1]
+    products = (S.codes[0] == S.codes[1]) * np.prod(S.weights.astype(float), axis=0)
     estimates = products.reshape(REPEATS, k).mean(axis=1)
     return np.mean((estimates - exact) ** 2)
 

@@ -1,14 +1,9 @@
 """The learning loops on small inputs: also run with NUMBA_DISABLE_JIT=1, as plain Python."""
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from corekernels._loops import descent, halves, losses, packed, vectors
+from corekernels._loops import descent, losses, packed, vectors
 from corekernels._loops import planes as blocks
 from corekernels.linear import descent as training
 from corekernels.linear import planes as packing
@@ -55,37 +50,6 @@ def test_lanes():
     vectors.store(vectors.multiply_add(x, y, z), 8, out)
     np.testing.assert_array_equal(out, [np.zeros(8), x * y + z, np.zeros(8)])
     np.testing.assert_array_equal(vectors.load(out, 8), vectors.add(vectors.splat(0), out[1]))
-
-
-def test_halves():
-    """All of them there and back, and numbers between two of them, as NumPy has it."""
-    every = np.arange(2**16, dtype=np.uint16)
-    exact, found = every.view(np.float16).astype(np.float32), np.empty(2**16, np.float32)
-    halves.read_halves(every, found)
-    finite = np.isfinite(exact)
-    np.testing.assert_array_equal(found[finite], exact[finite])
-    assert not np.isfinite(found[~finite]).any()
-    above = exact[: np.argmin(finite)]
-    middle = (above[1:] + above[:-1]) / 2
-    least = np.array([1e-9, 2.0**-25, 65519.0], np.float32)
-    some = [np.nextafter(middle, np.float32(0)), middle, np.nextafter(middle, np.float32(1e6))]
-    numbers = np.concatenate([above, -above, *some, *(-x for x in some), least])
-    out = np.empty(len(numbers), np.uint16)
-    halves.write_halves(numbers, out)
-    np.testing.assert_array_equal(out, numbers.astype(np.float16).view(np.uint16))
-
-
-def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
-    plain = {
-        "NUMBA_CPU_NAME": "generic",
-        "NUMBA_CPU_FEATURES": "",
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
-    code = "import test_descent_loops; test_descent_loops.test_halves()"
-    folder = pathlib.Path(__file__).parent
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **plain}, check=True
-    )
 
 
 @pytest.mark.parametrize("n_planes", [1, 3])

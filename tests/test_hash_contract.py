@@ -1,4 +1,4 @@
-"""Hashing depends on the recipe alone, and version 2 of the contract stands still."""
+"""Hashing depends on the recipe alone, and version 3 of the contract stands still."""
 
 import zlib
 from dataclasses import replace
@@ -256,7 +256,7 @@ def test_golden_vectors(recipe, expected):
     codes, checksum, total = fingerprint(recipe)
     assert (codes, checksum) == expected[:2]
     if total is not None:
-        assert total == pytest.approx(expected[2], rel=1e-5)
+        assert total == pytest.approx(expected[2], rel=1e-4)
 
 
 GOLDEN_LONG_ROW = ([0, 4, 3, 5, 0, 0, 0, 1, 2, 1], 2614494100)
@@ -273,7 +273,7 @@ def test_golden_long_row():
     S = _sketch.sketch(as_matrix(X), recipe, 1)
     found = S.codes[0, ::100].tolist(), zlib.crc32(S.codes.tobytes())
     assert found == GOLDEN_LONG_ROW
-    assert np.abs(S.weights).sum(dtype=float) == pytest.approx(GOLDEN_WEIGHT, rel=1e-5)
+    assert np.abs(S.weights).sum(dtype=float) == pytest.approx(GOLDEN_WEIGHT, rel=1e-4)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 100, 5000])

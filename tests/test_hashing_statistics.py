@@ -95,7 +95,7 @@ def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
     exact = getattr(ck, kernel)(pair)[0, 1]
     for recipe, values in estimates(pair, kernel, scheme, projection, repeats).values():
         spread = max(values.var(ddof=1), variance(recipe, pair))
-        # float32 weights: rounding is 1e-6 at most, and all there is where nothing is random
+        # where nothing is random, weights are 1 and only the estimate is rounded, by 1e-6 at most
         assert abs(values.mean() - exact) <= 5 * np.sqrt(spread / repeats) + 1e-6, recipe
 
 

@@ -1,5 +1,11 @@
 """The loops on small inputs: also run with NUMBA_DISABLE_JIT=1, as the plain Python they are."""
 
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +13,7 @@ from scipy import sparse
 import corekernels as ck
 import oracles
 from corekernels import _gram, _sketch, _tables, theory
-from corekernels._loops import gram, minwise, rows, sieve
+from corekernels._loops import gram, halves, minwise, rows, sieve
 from corekernels._loops.bits import popcount
 
 
@@ -140,3 +146,45 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
             origin = np.uint64(n_positions - shift)
             sieve.values_behind(out.view(np.uint64), banks.inverse[0], by_position, origin, values)
             np.testing.assert_array_equal(values, held[slices.argmin(axis=0)][:n_slots])
+
+
+def test_halves():
+    """All of them there and back, and numbers between two of them, as NumPy has it."""
+    every = np.arange(2**16, dtype=np.uint16)
+    exact, found = every.view(np.float16).astype(np.float32), np.empty(2**16, np.float32)
+    halves.read_halves(np.stack([every, every])[::-1].copy(), 1, 0, 2**16, found)
+    np.testing.assert_array_equal(found, exact)
+    halves.read_halves(every.reshape(256, -1), 5, 7, 20, found)
+    np.testing.assert_array_equal(found[:13], exact[5 * 256 + 7 : 5 * 256 + 20])
+    above = exact[:0x7C00]
+    middle = (above[1:] + above[:-1]) / 2
+    least, most = np.array([1e-9, 2.0**-25, 1e-30], np.float32), np.array([65520, 1e9], np.float32)
+    some = [np.nextafter(middle, np.float32(0)), middle, np.nextafter(middle, np.float32(1e6))]
+    numbers = np.concatenate([above, *some, most])
+    numbers = np.concatenate([numbers, -numbers])
+    out = np.empty(len(numbers), np.uint16)
+    with np.errstate(over="ignore"):
+        halves.write_halves(numbers, out)
+        expected = numbers.astype(np.float16).view(np.uint16)
+    nothing = (expected & 0x7FFF == 0) & (numbers != 0)
+    np.testing.assert_array_equal(out, np.where(nothing, expected | 1, expected))
+    halves.write_halves(least, out[:3])
+    assert out[:3].tolist() == [1, 1, 1]
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others convert halves")
+def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
+    plain = {
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    code = (
+        "import numba, test_loops; test_loops.test_halves()\n"
+        "from corekernels._loops.halves import read_halves\n"
+        "assert numba.config.DISABLE_JIT or 'vcvtph2ps' not in str(read_halves.inspect_asm())"
+    )
+    folder = pathlib.Path(__file__).parent
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **plain}, check=True
+    )

@@ -237,3 +237,19 @@ def test_a_damaged_weight_is_not_learned_from_or_estimated_with(kernel, wrong):
         damaged.estimate_pairs([3], [3])
     with pytest.raises(DataError, match="row 3 holds a weight that is not finite"):
         ck.linear.HashedLinearClassifier().fit(damaged, [0, 1, 0, 1, 0, 1])
+
+
+def test_weights_of_another_precision_are_refused():
+    S = hashed("core2")
+    with pytest.raises(DataError, match="weights: are float32; give them as float16"):
+        dataclasses.replace(S, weights=S.weights.astype(np.float32))
+
+
+def test_values_far_below_the_largest_of_their_row_do_not_vanish():
+    """A learner scales rows to length one again: the columns of small values still count."""
+    rows = np.ones((2, 500))
+    rows[:, 3] = 1e12
+    S = hashed("core2", rows, n_hashes=40)
+    assert S.weights.all()
+    lengths = np.sqrt(S.to_csr().power(2).sum(axis=1))
+    np.testing.assert_allclose(lengths, 1, rtol=1e-5)

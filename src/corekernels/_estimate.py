@@ -54,6 +54,9 @@ def matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
     n, m, k = len(S["codes"]), len(T["codes"]), recipe.n_hashes
     out = np.empty((n, m), np.float32)
     others = {name: read_only(array) for name, array in T.items()}
+    n_together = _BLOCK_PAIRS // max(1, m)
+    if recipe.kernel != "resemblance":  # weights are widened block by block
+        n_together = min(n_together, _BLOCK_SLOTS // k)
 
     @np.errstate(invalid="ignore")
     def work(block: tuple[int, int]) -> None:
@@ -77,7 +80,6 @@ def matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
         present = (mine["lengths"] > 0)[:, None] & (others["lengths"] > 0)[None, :]
         out[slice(*block)] = np.where(present, value, 0)
 
-    n_together = min(_BLOCK_PAIRS // max(1, m), _BLOCK_SLOTS // k)
     run_blocks(work, row_blocks(0, n, max(1, n_together)), n_jobs)
     _require_finite(out)
     return out

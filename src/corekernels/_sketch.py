@@ -91,7 +91,7 @@ def _sketch_rows(rows: Rows, recipe: Recipe, out: Signatures) -> None:
     weights = out.weights.view(np.uint16)
     values = np.empty(rows.nnz, np.float32)
     unit_values(rows.indptr, rows.data, values)
-    if out.sums is None:
+    if recipe.kernel == "core1":
         _project(rows, values, recipe, weights)
         _minima(rows, None, recipe, out.codes, None)
     else:
@@ -108,7 +108,7 @@ def _minima(
     banks = _tables.minwise_banks(recipe)
     if banks is None:
         if values is None or weights is None:
-            values = read_only(np.empty(rows.nnz, np.uint16))
+            values = read_only(np.empty(0, np.uint16))
             weights = np.empty((0, recipe.n_hashes), np.uint16)
         _hashed_minima(recipe)(rows, values, codes, weights)
         return

@@ -31,8 +31,8 @@ class Signatures:
         The lowest `n_bits` bits of each location.
     weights : ndarray of shape (n, k), float16, or None
         Projections (core1), values times the root of the row's length (core2), or None
-        (resemblance: every weight is 1). Rounding to half precision changes them by 0.05 %
-        at most, where one slot's share in an estimate scatters by 100 %.
+        (resemblance: every weight is 1). Halves have three digits, which is plenty where one
+        slot's share in an estimate scatters by its own size; compute with them in more.
     lengths : ndarray of shape (n,), int64
         Nonzeros of each row; the codes and weights of an empty row are 0.
     sums : ndarray of shape (n,), float32, or None
@@ -57,6 +57,12 @@ class Signatures:
     weights: Array | None
     lengths: Array
     sums: Array | None
+
+    def __post_init__(self) -> None:
+        if self.weights is not None and self.weights.dtype != np.float16:
+            raise DataError(
+                f"weights: are {self.weights.dtype}; give them as float16, as `sketch` does."
+            )
 
     @classmethod
     def empty(cls, recipe: Recipe, n_rows: int) -> "Signatures":
@@ -132,7 +138,8 @@ class Signatures:
         if self.weights is None:
             data: Array = np.full(indices.shape, 1 / np.sqrt(k), np.float32)
         else:
-            data = self.weights[present].astype(np.float32) / np.float32(np.sqrt(k))
+            data = self.weights[present].astype(np.float32)
+            data /= np.float32(np.sqrt(k))
             if normalize:
                 norms = np.sqrt(np.einsum("ij,ij->i", data, data, dtype=np.float64))
                 data /= np.where(norms > 0, norms, 1).astype(np.float32)[:, None]

@@ -32,7 +32,7 @@ def sum_matches(codes, weights, others, other_weights, numbers, out):
     zero = np.float32(0)
     for j in range(others.shape[0]):
         theirs = others[j]
-        read_halves(other_weights[j], numbers)
+        read_halves(other_weights, j, 0, numbers.shape[0], numbers)
         for i in range(codes.shape[0]):
             mine, u = codes[i], weights[i]
             both, first, second, every = zero, zero, zero, zero

@@ -12,15 +12,15 @@ from .vectors import compiled
 
 _WORD, _HALF, _SINGLE = ir.IntType(32), ir.IntType(16), ir.FloatType()
 _SIGN = 0x8000
+_SIZE = np.uint16(0x7FFF)
 _INFINITE = 0x7C00
 _NORMAL = 0x0400  # the least half with all its digits, 2^-14
 _BIAS = (127 - 15) << 23  # between the exponents of both kinds, in single precision
-_NOT_A_NUMBER = 0x7FC00000  # in single precision
 _UNIT = 2.0**-24  # what halves below 2^-14 are multiples of
 
 
 def to_half(number):
-    """The half next to a single precision number, the even one of two."""
+    """The half next to a finite single precision number, the even one of two."""
     return np.float32(number).astype(np.float16).view(np.uint16)
 
 
@@ -31,16 +31,19 @@ def from_half(half):
 
 @njit(nogil=True, cache=True)
 def write_halves(numbers, out):
-    """Numbers of single precision, rounded to halves."""
+    """Numbers of single precision, rounded to halves, but what is not 0 does not become 0."""
     for p in range(numbers.shape[0]):
-        out[p] = to_half(numbers[p])
+        half = to_half(numbers[p])
+        lost = (numbers[p] != 0) & (half & _SIZE == 0)
+        out[p] = half | np.uint16(lost)
 
 
 @njit(nogil=True, cache=True)
-def read_halves(halves, out):
-    """Halves as numbers of single precision."""
-    for p in range(halves.shape[0]):
-        out[p] = from_half(halves[p])
+def read_halves(halves, row, first, last, out):
+    """Halves first to last of a row as numbers of single precision."""
+    i, origin = np.uint64(row), np.uint64(first)
+    for p in range(last - first):
+        out[np.uint64(p)] = from_half(halves[i, origin + np.uint64(p)])
 
 
 def _converts(context):
@@ -89,7 +92,7 @@ def _from_half(half):
         is_small = builder.icmp_unsigned("<", size, _word(_NORMAL))
         number = builder.select(is_small, builder.bitcast(small, _WORD), normal)
         is_finite = builder.icmp_unsigned("<", size, _word(_INFINITE))
-        number = builder.select(is_finite, number, _word(_NOT_A_NUMBER))
+        number = builder.select(is_finite, number, builder.add(normal, _word(_BIAS)))
         sign = builder.shl(builder.and_(word, _word(_SIGN)), _word(16))
         return builder.bitcast(builder.or_(number, sign), _SINGLE)
 

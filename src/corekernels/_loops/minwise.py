@@ -20,11 +20,12 @@ _PROBES = 32  # tries of optimal densification before the filled bins are ranked
 
 @njit(nogil=True, cache=True)
 def slice_minima(starts, held, table, shift, n_slots, mask, at, out, out_values):
-    """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes.
+    """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
+    and what is held for the start each comes from, the last of equals.
 
-    And what is held for the start each comes from, the last of equals, unless `held` is
-    None; values travel in lanes as wide as the table's. Four lines of minima at a time stay
-    in registers, and are written from `at` on, also if that is more than `n_slots`.
+    No values if `held` is None; they travel in lanes as wide as the table's. Four lines of
+    minima at a time stay in registers. They are written from `at` on, whole, also where that
+    is more than `n_slots`: there has to be room.
     """
     line = LINE // table.itemsize
     cut = splat_line(mask)
@@ -62,7 +63,7 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
 
     Only codes if `weights`, and what would hold them, are None. Slices go straight to their
     slots, but for the last few. Long rows go through the sieve, with their weights by start
-    in `by_position`. `words` are the locations, as many as fit to a word.
+    in `by_position`. Of the scratch, `words` is `locations` again, seen as 64-bit words.
     """
     all_starts, flags, bitmap, planes, locations, words, carried = scratch
     n_hashes = out.shape[1]

@@ -19,7 +19,7 @@ tests the sign of the others.
 import numpy as np
 from numba import njit
 
-from .halves import from_half
+from .halves import read_halves
 from .vectors import LANES, LINE, add, load, multiply_add, prefetch, splat, store
 
 _U = np.uint64
@@ -28,14 +28,6 @@ _STRIDE = 64  # slots between two calls for the row to come
 _TOGETHER = 64  # rows scored together
 _RUN = 512
 _MIX = _U(0x9E3779B97F4A7C15)
-
-
-@njit(nogil=True, cache=True)
-def row_numbers(weights, row, first, last, out):
-    """Weights of slots first to last of a row, in single precision."""
-    i = _U(row)
-    for slot in range(first, last):
-        out[slot - first] = from_half(weights[i, _U(slot)])
 
 
 @njit(nogil=True, cache=True)
@@ -50,7 +42,7 @@ def row_scales(weights, lengths, n_hashes, out):
         else:
             for first in range(0, n_hashes, _RUN):  # short runs: single precision does not pile up
                 n_slots = min(_RUN, n_hashes - first)
-                row_numbers(weights, i, first, first + n_slots, numbers)
+                read_halves(weights, i, first, first + n_slots, numbers)
                 whole = n_slots // LANES * LANES
                 lanes = splat(np.float32(0))
                 for j in range(0, whole, LANES):
@@ -92,7 +84,7 @@ def score_row(codes, weights, row, numbers, planes, out):
     """Inner products of one row, not scaled, with each lane's plane; its weights to `numbers`."""
     out[:] = 0
     if weights is not None:
-        row_numbers(weights, row, 0, codes.shape[1], numbers)
+        read_halves(weights, row, 0, codes.shape[1], numbers)
     score_part(codes, numbers, row, 0, codes.shape[1], planes, None, 0, out)
 
 
@@ -228,7 +220,7 @@ def score_rows(codes, weights, scales, rows, numbers, planes, others, n_first, i
                 if planes.ndim == 3:
                     fetch_part(codes, weights, rows[min(t + _TOGETHER, n_rows - 1)], first)
                 if weights is not None:
-                    row_numbers(weights, rows[t], first, last, numbers)
+                    read_halves(weights, rows[t], first, last, numbers)
                 at = (t - start) * 2 * LANES
                 score_part(codes, numbers, rows[t], first, last, planes, others, at, flat)
         for t in range(start, stop):

@@ -97,7 +97,7 @@ def sieve_minima(bitmap, places, shift, planes, out):
 
 @njit(nogil=True, cache=True)
 def values_behind(words, inverse, by_position, origin, out):
-    """The weights behind locations, which come four to a word.
+    """The weights behind locations, which come four to a word, the first in its lowest bits.
 
     The place of a location in the table minus the slot is where the column's slice starts.
     `by_position` holds the weights by start, twice over, so that the circle is never left,
@@ -111,6 +111,6 @@ def values_behind(words, inverse, by_position, origin, out):
             location = word & _LOCATION
             out[slot] = by_position[place + np.uint64(inverse[location])]
             word, slot, place = word >> _16, slot + _1, place - _1
-    for slot in range(4 * n_words, out.shape[0]):
-        location = (words[n_words] >> np.uint64(16 * (slot % 4))) & _LOCATION
-        out[slot] = by_position[origin - np.uint64(slot) + np.uint64(inverse[location])]
+    for j in range(4 * n_words, out.shape[0]):
+        location = (words[n_words] >> np.uint64(16 * (j % 4))) & _LOCATION
+        out[j] = by_position[origin - np.uint64(j) + np.uint64(inverse[location])]

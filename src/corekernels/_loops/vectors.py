@@ -91,7 +91,7 @@ def load_line(array, start):
 
 
 def store(vector, start, out):
-    """Write a vector to consecutive places of a contiguous array, unsigned numbers of any width."""
+    """Write a vector to consecutive places of a contiguous array, unsigned numbers cut to fit."""
     out.reshape(-1)[start : start + len(vector)] = vector
 
 

@@ -89,7 +89,7 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
     `intercept_scaling`; for more classes, one such plane for each class against all
     others. This is LIBLINEAR's problem and, up to `tol`, its solution; the method too is
     LIBLINEAR's, dual coordinate descent, but on the packed codes: eight classes at a
-    time, five bytes a slot. What is learned depends on the rows, the parameters and
+    time, three bytes a slot. What is learned depends on the rows, the parameters and
     the seed, not on the order of the rows nor on the number of threads.
 
     Parameters

@@ -38,9 +38,9 @@ def sum_matches(codes, weights, others, other_weights, numbers, out):
             both, first, second, every = zero, zero, zero, zero
             for s in range(mine.shape[0]):
                 product = u[s] * numbers[s]
-                equal = mine[s] == theirs[s]
-                both += product if equal else zero
-                first += u[s] if equal else zero
-                second += numbers[s] if equal else zero
+                equal = np.float32(mine[s] == theirs[s])  # a factor: branches do not vectorise
+                both += product * equal
+                first += u[s] * equal
+                second += numbers[s] * equal
                 every += product
             out[0, i, j], out[1, i, j], out[2, i, j], out[3, i, j] = both, first, second, every

@@ -76,7 +76,13 @@ def mixed(indices: Array, mix_key: np.uint64) -> Array:
 
 def key(recipe: Hashing, use: int, bank: int = 0) -> np.uint64:
     """The key of one use of the mix."""
-    return np.uint64(stream(recipe.seed, _KEYS, bank, 8)[use])
+    return np.uint64(_keys(recipe.seed, bank)[use])
+
+
+@lru_cache(maxsize=32)
+def _keys(seed: int, bank: int) -> npt.NDArray[np.uint64]:
+    """The keys of all uses; kept, because every block of rows asks for some."""
+    return read_only(stream(seed, _KEYS, bank, 8))
 
 
 def location_count(recipe: Hashing) -> int:

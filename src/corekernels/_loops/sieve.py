@@ -33,7 +33,9 @@ def mark_starts(columns, by_column, n_positions, flags, bitmap, weights, by_posi
         flags[last - start] = 1
         if weights is not None:
             by_position[start] = weights[p]
-            by_position[start + n] = weights[p]
+    if weights is not None:
+        for p in range(n_positions):
+            by_position[n + np.uint64(p)] = by_position[np.uint64(p)]
     n_whole = flags.shape[0] // WORD
     for word in range(n_whole):
         bitmap[word] = pack_flags(flags, word * WORD)

@@ -278,9 +278,10 @@ def test_golden_long_row():
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 100, 5000])
 @pytest.mark.parametrize("n_hashes", [1, 300, 2**21])
-def test_blocks_cover_each_row_once(n_rows, n_hashes):
+@pytest.mark.parametrize("n_threads", [1, 2, 100])
+def test_blocks_cover_each_row_once(n_rows, n_hashes, n_threads):
     dense = np.ones((n_rows, 3))
     for matrix in (dense, sparse.csr_array(dense), sparse.csr_array((n_rows, 3))):
-        blocks = _sketch._blocks(matrix, n_hashes)
+        blocks = _sketch._blocks(matrix, n_hashes, n_threads)
         rows = [row for start, stop in blocks for row in range(start, stop)]
         assert rows == list(range(n_rows))

@@ -15,7 +15,7 @@ from ._loops.halves import write_halves
 from ._loops.minwise import GROUP
 from ._loops.rows import sum_and_lift, unit_values
 from ._memory import aligned_zeros
-from ._threads import run_blocks
+from ._threads import run_blocks, thread_count
 from ._validation import Rows, clean_rows, read_only
 from .recipe import Recipe
 from .signatures import Signatures
@@ -38,7 +38,7 @@ def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None, name: str = "X") -> 
         rows = clean_rows(matrix, name, *block)
         _sketch_rows(rows, recipe, signatures[slice(*block)])
 
-    run_blocks(work, _blocks(matrix, recipe.n_hashes), n_jobs)
+    run_blocks(work, _blocks(matrix, recipe.n_hashes, thread_count(n_jobs)), n_jobs)
     return signatures
 
 
@@ -58,13 +58,14 @@ def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
     def work(block: tuple[int, int]) -> None:
         clean_rows(matrix, name, *block)
 
-    run_blocks(work, _blocks(matrix, 1), n_jobs)
+    run_blocks(work, _blocks(matrix, 1, thread_count(n_jobs)), n_jobs)
 
 
-def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
+def _blocks(matrix: Any, n_hashes: int, n_threads: int) -> list[tuple[int, int]]:
     """Runs of rows of bounded memory: few enough nonzeros and few enough slots.
 
-    Towards the end they get shorter, so that no thread waits long for another's last.
+    Towards the end they get shorter, so that no thread waits long for another's last. Each
+    row is hashed by itself, so the result does not depend on where they are cut.
     """
     n_rows = matrix.shape[0]
     most = max(1, _BLOCK_SLOTS // n_hashes)
@@ -72,7 +73,8 @@ def _blocks(matrix: Any, n_hashes: int) -> list[tuple[int, int]]:
         most = max(1, min(most, _BLOCK_NONZEROS // matrix.shape[1]))
     blocks, start = [], 0
     while start < n_rows:
-        stop = min(start + max(-(-most // 16), min(most, (n_rows - start) // 8)), n_rows)
+        share = min(most, (n_rows - start) // (2 * n_threads))
+        stop = min(start + max(share, -(-most // 16)), n_rows)
         if sparse.issparse(matrix):
             end = int(matrix.indptr[start]) + _BLOCK_NONZEROS
             full = int(np.searchsorted(matrix.indptr[start : stop + 1], end, "right")) - 1

@@ -1,7 +1,8 @@
 """From `n_jobs` to row blocks over a thread pool.
 
 The loops release the GIL, so threads are enough. Blocks are cut by the size of
-the work alone, never by the number of threads: results cannot depend on it.
+the work alone, never by the number of threads: results cannot depend on it. (Those of
+hashing are, where each row is worked on by itself.)
 """
 
 import operator

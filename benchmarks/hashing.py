@@ -150,13 +150,13 @@ def limit(
         banks._replace(by_column=read_only(np.zeros_like(banks.by_column)), long=2**62)
         for banks in (_tables.minwise_banks(recipe), _tables.projection_banks(recipe))
     )
-    scratch = _sketch._scratch(rows, minima)
+    scratch = _sketch._scratch(rows, minima, False)
     tile = scratch[0], np.empty(projection.TILE, np.float32)
     codes, sums = np.empty((X.shape[0], k), np.uint8), np.empty((X.shape[0], k), np.uint16)
     times = measure.interleaved(
         {
             "minima": lambda: minwise.table_values(
-                rows.indptr, rows.indices, None, minima, np.uint16(255), scratch, None, codes, None
+                rows.indptr, rows.indices, None, minima, np.uint16(255), scratch, codes, None
             ),
             "projections": lambda: projection.table_projections(
                 rows.indptr, rows.indices, values, directions, tile, sums

@@ -128,14 +128,15 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
     recipe = ck.Recipe("resemblance", n_positions, None, n_columns=n_positions, seed=length)
     banks = _tables.minwise_banks(recipe)
     starts = rng.choice(n_positions, length, replace=False).astype(np.int32)
-    flags = np.empty(-(-n_positions // 64) * 64, np.uint8)
     bitmap = np.empty(-(-(n_positions + 1024) // 64) + 1, np.uint64)
     planes, out = np.empty((10, 8), np.uint64), np.empty(512, np.uint16)
     in_place = np.arange(n_positions, dtype=np.int32)
-    held, by_position = (
-        rng.integers(0, 2**16, n).astype(np.uint16) for n in (length, 2 * n_positions)
-    )
-    sieve.mark_starts(starts, in_place, n_positions, flags, bitmap, held, by_position)
+    marks, again = np.ones(n_positions + 64, np.uint8), np.empty_like(bitmap)
+    sieve.mark_starts(starts, in_place, n_positions, None, marks, again)
+    held = rng.integers(1, 2**16, length).astype(np.uint16)
+    marks = np.ones(2 * n_positions, np.uint16)
+    sieve.mark_starts(starts, in_place, n_positions, held, marks, bitmap)
+    np.testing.assert_array_equal(bitmap, again)
     for shift in range(0, n_positions, 512):
         sieve.sieve_minima(bitmap, banks.places[0], shift, planes, out)
         circle = np.arange(shift, shift + 512)
@@ -143,8 +144,7 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
         np.testing.assert_array_equal(out, slices.min(axis=0))
         for n_slots in (min(512, n_positions - shift), min(509, n_positions - shift)):
             values = np.empty(n_slots, np.uint16)
-            origin = np.uint64(n_positions - shift)
-            sieve.values_behind(out.view(np.uint64), banks.inverse[0], by_position, origin, values)
+            sieve.values_behind(out.view(np.uint64), banks.places[0], shift, marks, values)
             np.testing.assert_array_equal(values, held[slices.argmin(axis=0)][:n_slots])
 
 

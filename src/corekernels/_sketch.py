@@ -100,6 +100,7 @@ def _sketch_rows(rows: Rows, recipe: Recipe, out: Signatures) -> None:
         sum_and_lift(rows.indptr, values, out.sums)
         halves = np.empty(rows.nnz, np.uint16)
         write_halves(read_only(values), halves)
+        np.maximum(halves, 1, out=halves)  # also of values that vanished beside others
         _minima(rows, read_only(halves), recipe, out.codes, weights)
 
 
@@ -115,23 +116,21 @@ def _minima(
         _hashed_minima(recipe)(rows, values, codes, weights)
         return
     mask = banks.tables.dtype.type(recipe.code_mask & np.iinfo(banks.tables.dtype).max)
-    scratch = _scratch(rows, banks)
-    by_position = None if weights is None else np.empty(2 * banks.inverse.shape[1], np.uint16)
-    minwise.table_values(
-        rows.indptr, rows.indices, values, banks, mask, scratch, by_position, codes, weights
-    )
+    scratch = _scratch(rows, banks, weights is not None)
+    minwise.table_values(rows.indptr, rows.indices, values, banks, mask, scratch, codes, weights)
 
 
-def _scratch(rows: Rows, banks: Banks) -> tuple[Array, ...]:
-    """Room for one row: starts, flags, bitmap, planes, and locations and values of some slots."""
-    n_positions = banks.inverse.shape[1]
+def _scratch(rows: Rows, banks: Banks, weighted: bool) -> tuple[Array, ...]:
+    """Room for one row: starts, marks, bitmap, planes, and locations and values of some slots."""
+    n_positions = banks.n_positions if banks.places.size else 0
+    marks = ((2 * n_positions,), np.uint16) if weighted else ((n_positions + WORD,), np.uint8)
     n_bits = n_positions + -(-banks.width // SLOTS) * SLOTS
     n_words = -(-n_bits // WORD) + 1 if n_positions else 0
     n_planes = max(3, (banks.n_positions - 1).bit_length())
     locations = aligned_zeros((SLOTS,), banks.tables.dtype)
     return (
         np.empty(rows.lengths.max(initial=0), np.int32),
-        aligned_zeros((-(-n_positions // WORD) * WORD,), np.uint8),
+        aligned_zeros(*marks),
         aligned_zeros((n_words,), np.uint64),
         aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
         locations,

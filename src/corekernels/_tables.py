@@ -182,10 +182,8 @@ def _banks(
     places, long = np.empty((n_banks, 0), np.int64), int(np.iinfo(np.int64).max)
     if by_column is None:
         by_column = np.empty((n_banks, 0), np.int32)
-    if inverse is None:
-        inverse = np.empty((n_banks, 0), np.uint16)
-    elif n_positions >= WORD:
-        places = n_positions - 1 - inverse.astype(np.int64)
+    if inverse is not None and n_positions >= WORD:
+        places = n_positions - 1 - inverse
         places = np.pad(places, ((0, 0), (0, -n_positions % STEP)), "edge")
         long = _long(n_positions, width)
     return Banks(
@@ -195,7 +193,6 @@ def _banks(
         by_column=read_only(by_column, np.int32),
         mix_keys=read_only(np.array(mix_keys, np.uint64)),
         mix_shift=np.uint64(65 - n_positions.bit_length()),
-        inverse=read_only(inverse),
         places=read_only(places),
         long=long,
     )
@@ -238,8 +235,7 @@ def _circulant_minwise(recipe: Hashing) -> Banks:
     )
     circles = np.empty(places.shape, np.uint16)
     np.put_along_axis(circles, places, np.arange(n_positions, dtype=np.uint16)[None], axis=1)
-    inverse = places.astype(np.uint16)
-    return _banks(width, n_positions, _round(circles, length), by_column, inverse=inverse)
+    return _banks(width, n_positions, _round(circles, length), by_column, inverse=places)
 
 
 def _round(circles: Array, length: int) -> Array:

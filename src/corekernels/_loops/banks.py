@@ -17,7 +17,6 @@ class Banks(NamedTuple):
     by_column: np.ndarray  # start of each column's slice; no columns: starts are mixed
     mix_keys: np.ndarray
     mix_shift: np.uint64  # leaves as many bits of a mix as tell the positions apart
-    inverse: np.ndarray  # place of each location in the circular table; may have none
     places: np.ndarray  # where the slots of each location begin in the sieve's bitmap
     long: int  # nonzeros from which a row goes through the sieve
 

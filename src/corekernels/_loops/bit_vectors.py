@@ -30,9 +30,9 @@ def any_bit(bits):
     return bits.any()
 
 
-def pack_flags(flags, start):
-    """A word of 64 bits: which of 64 consecutive bytes are not 0."""
-    return np.packbits(flags[start : start + WORD] != 0, bitorder="little").view(np.uint64)[0]
+def pack_marks(marks, start):
+    """A word of 64 bits: which of 64 consecutive integers are not 0."""
+    return np.packbits(marks[start : start + WORD] != 0, bitorder="little").view(np.uint64)[0]
 
 
 def where_bit(word, value):
@@ -66,13 +66,13 @@ def _any_bit(bits):
     return types.boolean, emit
 
 
-@compiled(pack_flags)
-def _pack_flags(flags, start):
+@compiled(pack_marks)
+def _pack_marks(marks, start):
     def emit(context, builder, signature, args):
         number = context.cast(builder, args[1], start, types.intp)
-        place = address(context, builder, flags, args[0], number)
-        bytes_ = read(context, builder, line_type(types.uint8), place)
-        found = builder.icmp_unsigned("!=", bytes_, ir.Constant(bytes_.type, [0] * WORD))
+        place = address(context, builder, marks, args[0], number)
+        some = read(context, builder, VectorType(marks.dtype, WORD), place)
+        found = builder.icmp_unsigned("!=", some, ir.Constant(some.type, [0] * WORD))
         return builder.bitcast(found, ir.IntType(WORD))
 
     return types.uint64, emit

@@ -58,14 +58,14 @@ def slice_minima(starts, held, table, shift, n_slots, mask, at, out, out_values)
 
 
 @njit(nogil=True, cache=True)
-def table_values(indptr, indices, weights, banks, mask, scratch, by_position, out, out_values):
+def table_values(indptr, indices, weights, banks, mask, scratch, out, out_values):
     """Codes of all slots, from the tables of their banks, and the weight behind each minimum.
 
     Only codes if `weights`, and what would hold them, are None. Slices go straight to their
-    slots, but for the last few. Long rows go through the sieve, with their weights by start
-    in `by_position`. Of the scratch, `words` is `locations` again, seen as 64-bit words.
+    slots, but for the last few. Long rows go through the sieve. Of the scratch, `words` is
+    `locations` again, seen as 64-bit words.
     """
-    all_starts, flags, bitmap, planes, locations, words, carried = scratch
+    all_starts, marks, bitmap, planes, locations, words, carried = scratch
     n_hashes = out.shape[1]
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
@@ -80,12 +80,12 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
         columns, starts = indices[begin:end], all_starts[: end - begin]
         long = columns.shape[0] >= banks.long
         for bank in range(banks.tables.shape[0]):
-            table, inverse = banks.tables[bank], banks.inverse[bank]
+            table, places = banks.tables[bank], banks.places[bank]
             first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
             done = 0
             if long:
                 by_column = banks.by_column[bank]
-                mark_starts(columns, by_column, banks.n_positions, flags, bitmap, held, by_position)
+                mark_starts(columns, by_column, banks.n_positions, held, marks, bitmap)
             else:
                 find_starts(columns, banks, bank, starts)
                 done = (last - first) // GROUP * GROUP
@@ -94,7 +94,7 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
             for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
                 if long:
-                    sieve_minima(bitmap, banks.places[bank], slot, planes, locations)
+                    sieve_minima(bitmap, places, slot, planes, locations)
                 else:
                     slice_minima(starts, held, table, slot, n_slots, mask, 0, locations, carried)
                 codes = out[row, first + slot : first + slot + n_slots]
@@ -103,8 +103,7 @@ def table_values(indptr, indices, weights, banks, mask, scratch, by_position, ou
                 if weights is not None:
                     values = out_values[row, first + slot : first + slot + n_slots]
                     if long:
-                        origin = np.uint64(banks.n_positions - slot)
-                        values_behind(words, inverse, by_position, origin, values)
+                        values_behind(words, places, slot, marks, values)
                     else:
                         for j in range(n_slots):
                             values[j] = carried[j]

@@ -10,7 +10,7 @@ log(512) / d locations do, however many nonzeros that share stands for.
 import numpy as np
 from numba import njit
 
-from .bit_vectors import SLOTS, WORD, any_bit, bits_from, pack_flags, where_bit
+from .bit_vectors import SLOTS, WORD, any_bit, bits_from, pack_marks, where_bit
 from .vectors import load_line, splat_line, store
 
 _1, _16, _63, _64 = np.uint64(1), np.uint64(16), np.uint64(63), np.uint64(64)
@@ -21,24 +21,23 @@ _LOW_PLANES = 3  # that many bits tell the locations of one step apart
 
 
 @njit(nogil=True, cache=True)
-def mark_starts(columns, by_column, n_positions, flags, bitmap, weights, by_position):
+def mark_starts(columns, by_column, n_positions, weights, marks, bitmap):
     """The starts of a row as bits, the last position first; the circle goes on to the end.
 
-    The weights are laid down by start, twice over, unless they are None.
+    They are marked by 1 or, if weights are given, by the weight, which must not be 0; these
+    marks stay for `values_behind`, twice over, so that the circle is never left.
     """
-    flags[:] = 0
+    n_whole = (n_positions + WORD - 1) // WORD
     n, last = np.uint64(n_positions), np.uint64(n_positions - 1)
+    marks[: n_whole * WORD] = 0
     for p in range(columns.shape[0]):
         start = np.uint64(by_column[np.uint64(columns[p])])
-        flags[last - start] = 1
-        if weights is not None:
-            by_position[start] = weights[p]
+        marks[last - start] = 1 if weights is None else weights[p]
+    for word in range(n_whole):
+        bitmap[word] = pack_marks(marks, word * WORD)
     if weights is not None:
         for p in range(n_positions):
-            by_position[n + np.uint64(p)] = by_position[np.uint64(p)]
-    n_whole = flags.shape[0] // WORD
-    for word in range(n_whole):
-        bitmap[word] = pack_flags(flags, word * WORD)
+            marks[n + np.uint64(p)] = marks[np.uint64(p)]
     beyond = np.uint64(n_positions % WORD)
     if beyond:  # the last of these words is not full
         bitmap[n_whole - 1] |= bitmap[0] << beyond
@@ -98,21 +97,19 @@ def sieve_minima(bitmap, places, shift, planes, out):
 
 
 @njit(nogil=True, cache=True)
-def values_behind(words, inverse, by_position, origin, out):
-    """The weights behind locations, which come four to a word, the first in its lowest bits.
+def values_behind(words, places, shift, marks, out):
+    """The weights behind the locations of slots from `shift` on: the marks where their bits were.
 
-    The place of a location in the table minus the slot is where the column's slice starts.
-    `by_position` holds the weights by start, twice over, so that the circle is never left,
-    whatever was in it before. The loop is bound by its loads: of locations it needs a quarter.
+    Locations come four to a word, the first in its lowest bits: the loop is bound by its
+    loads, and of these it needs a quarter.
     """
     n_words = out.shape[0] // 4
+    first = np.uint64(shift)
     for w in range(n_words):
         word, slot = words[w], np.uint64(4 * w)
-        place = origin - slot
         for _ in range(4):
-            location = word & _LOCATION
-            out[slot] = by_position[place + np.uint64(inverse[location])]
-            word, slot, place = word >> _16, slot + _1, place - _1
+            out[slot] = marks[np.uint64(places[word & _LOCATION]) + first + slot]
+            word, slot = word >> _16, slot + _1
     for j in range(4 * n_words, out.shape[0]):
         location = (words[n_words] >> np.uint64(16 * (j % 4))) & _LOCATION
-        out[j] = by_position[origin - np.uint64(j) + np.uint64(inverse[location])]
+        out[j] = marks[np.uint64(places[location]) + first + np.uint64(j)]

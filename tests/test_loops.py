@@ -158,18 +158,15 @@ def test_halves():
     np.testing.assert_array_equal(found[:13], exact[5 * 256 + 7 : 5 * 256 + 20])
     above = exact[:0x7C00]
     middle = (above[1:] + above[:-1]) / 2
-    least, most = np.array([1e-9, 2.0**-25, 1e-30], np.float32), np.array([65520, 1e9], np.float32)
+    ends = np.array([1e-30, 1e-9, 65520, 1e9], np.float32)
     some = [np.nextafter(middle, np.float32(0)), middle, np.nextafter(middle, np.float32(1e6))]
-    numbers = np.concatenate([above, *some, most])
+    numbers = np.concatenate([above, *some, ends])
     numbers = np.concatenate([numbers, -numbers])
     out = np.empty(len(numbers), np.uint16)
     with np.errstate(over="ignore"):
         halves.write_halves(numbers, out)
         expected = numbers.astype(np.float16).view(np.uint16)
-    nothing = (expected & 0x7FFF == 0) & (numbers != 0)
-    np.testing.assert_array_equal(out, np.where(nothing, expected | 1, expected))
-    halves.write_halves(least, out[:3])
-    assert out[:3].tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others convert halves")

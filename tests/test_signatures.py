@@ -249,10 +249,11 @@ def test_weights_of_another_precision_are_refused():
 @pytest.mark.parametrize("n_columns", [500, 5])
 def test_values_far_below_the_largest_of_their_row_do_not_vanish(largest, n_columns):
     """A learner scales rows to length one again: the columns of small values still count."""
-    rows = np.ones((2, n_columns))
+    rows = np.where(np.arange(n_columns) % 2, 1.0, -1.0) * np.ones((2, 1))
     rows[:, 3] = largest
     S = hashed("core2", rows, n_hashes=40)
     assert S.weights.all()
+    assert (S.weights < 0).any()
     np.testing.assert_array_equal(S.codes, hashed("resemblance", rows, n_hashes=40).codes)
     lengths = np.sqrt(S.to_csr().power(2).sum(axis=1))
     np.testing.assert_allclose(lengths, 1, rtol=1e-5)

@@ -100,7 +100,7 @@ def _sketch_rows(rows: Rows, recipe: Recipe, out: Signatures) -> None:
         sum_and_lift(rows.indptr, values, out.sums)
         halves = np.empty(rows.nnz, np.uint16)
         write_halves(read_only(values), halves)
-        np.maximum(halves, 1, out=halves)  # also of values that vanished beside others
+        halves |= (halves & 0x7FFF) == 0  # no value of a row is 0: the least half stands for it
         _minima(rows, read_only(halves), recipe, out.codes, weights)
 
 

@@ -229,13 +229,13 @@ def _circulant_minwise(recipe: Hashing) -> Banks:
         halves = [stream(recipe.seed, _LOCATION, b, n_positions // 2) for b in range(n_banks)]
         circles = np.array(halves).astype("<u8").view("<u4").astype(np.uint32)
         return _banks(width, n_positions, _round(circles, length), mix_keys=keys)
-    places, by_column = (
+    inverse, by_column = (
         np.array([permutation(recipe.seed, use, bank, n_positions) for bank in range(n_banks)])
         for use in (_LOCATION, _POSITION)
     )
-    circles = np.empty(places.shape, np.uint16)
-    np.put_along_axis(circles, places, np.arange(n_positions, dtype=np.uint16)[None], axis=1)
-    return _banks(width, n_positions, _round(circles, length), by_column, inverse=places)
+    circles = np.empty(inverse.shape, np.uint16)
+    np.put_along_axis(circles, inverse, np.arange(n_positions, dtype=np.uint16)[None], axis=1)
+    return _banks(width, n_positions, _round(circles, length), by_column, inverse=inverse)
 
 
 def _round(circles: Array, length: int) -> Array:

@@ -12,7 +12,6 @@ from .vectors import compiled
 
 _WORD, _HALF, _SINGLE = ir.IntType(32), ir.IntType(16), ir.FloatType()
 _SIGN = 0x8000
-_SIZE = np.uint16(0x7FFF)
 _INFINITE = 0x7C00
 _NORMAL = 0x0400  # the least half with all its digits, 2^-14
 _BIAS = (127 - 15) << 23  # between the exponents of both kinds, in single precision
@@ -31,11 +30,9 @@ def from_half(half):
 
 @njit(nogil=True, cache=True)
 def write_halves(numbers, out):
-    """Numbers of single precision, rounded to halves, but what is not 0 does not become 0."""
+    """Numbers of single precision, rounded to halves."""
     for p in range(numbers.shape[0]):
-        half = to_half(numbers[p])
-        lost = (numbers[p] != 0) & (half & _SIZE == 0)
-        out[p] = half | np.uint16(lost)
+        out[p] = to_half(numbers[p])
 
 
 @njit(nogil=True, cache=True)

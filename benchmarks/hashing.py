@@ -43,7 +43,7 @@ def random_rows(n_rows: int, length: int, n_columns: int) -> sparse.csr_array:
     rows = [np.sort(rng.choice(n_columns, length, replace=False)) for _ in range(n_rows)]
     values = rng.random(n_rows * length, np.float32) + np.float32(0.1)
     indices = np.concatenate(rows).astype(np.int32)
-    indptr = np.arange(0, n_rows * length + 1, length)
+    indptr = np.arange(0, n_rows * length + 1, length, dtype=np.int32)  # or SciPy widens both
     return sparse.csr_array((values, indices, indptr), shape=(n_rows, n_columns))
 
 

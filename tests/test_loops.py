@@ -131,10 +131,10 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
     bitmap = np.empty(-(-(n_positions + 1024) // 64) + 1, np.uint64)
     planes, out = np.empty((10, 8), np.uint64), np.empty(512, np.uint16)
     in_place = np.arange(n_positions, dtype=np.int32)
-    marks, again = np.ones(n_positions + 64, np.uint8), np.empty_like(bitmap)
+    marks, again = np.ones(64 * bitmap.size, np.uint8), np.empty_like(bitmap)
     sieve.mark_starts(starts, in_place, n_positions, None, marks, again)
     held = rng.integers(1, 2**16, length).astype(np.uint16)
-    marks = np.ones(2 * n_positions, np.uint16)
+    marks = np.ones(64 * bitmap.size, np.uint16)
     sieve.mark_starts(starts, in_place, n_positions, held, marks, bitmap)
     np.testing.assert_array_equal(bitmap, again)
     for shift in range(0, n_positions, 512):

@@ -22,7 +22,7 @@ from .signatures import Signatures
 
 Array = npt.NDArray[Any]
 
-_BLOCK_NONZEROS = 1 << 18
+_BLOCK_NONZEROS = 1 << 17
 _BLOCK_SLOTS = 1 << 22
 _MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
 
@@ -77,8 +77,9 @@ def _blocks(matrix: Any, n_hashes: int, n_threads: int) -> list[tuple[int, int]]
         stop = min(start + max(share, -(-most // 16)), n_rows)
         if sparse.issparse(matrix):
             end = int(matrix.indptr[start]) + _BLOCK_NONZEROS
-            full = int(np.searchsorted(matrix.indptr[start : stop + 1], end, "right")) - 1
-            stop = start + max(1, full)
+            if matrix.indptr[stop] > end:
+                full = int(np.searchsorted(matrix.indptr[start:stop], end, "right")) - 1
+                stop = start + max(1, full)
         blocks.append((start, stop))
         start = stop
     return blocks
@@ -123,14 +124,13 @@ def _minima(
 def _scratch(rows: Rows, banks: Banks, weighted: bool) -> tuple[Array, ...]:
     """Room for one row: starts, marks, bitmap, planes, and locations and values of some slots."""
     n_positions = banks.n_positions if banks.places.size else 0
-    marks = ((2 * n_positions,), np.uint16) if weighted else ((n_positions + WORD,), np.uint8)
     n_bits = n_positions + -(-banks.width // SLOTS) * SLOTS
     n_words = -(-n_bits // WORD) + 1 if n_positions else 0
     n_planes = max(3, (banks.n_positions - 1).bit_length())
     locations = aligned_zeros((SLOTS,), banks.tables.dtype)
     return (
         np.empty(rows.lengths.max(initial=0), np.int32),
-        aligned_zeros(*marks),
+        aligned_zeros((n_words * WORD,), np.uint16 if weighted else np.uint8),
         aligned_zeros((n_words,), np.uint64),
         aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
         locations,
@@ -175,7 +175,7 @@ def _project(rows: Rows, values: Array, recipe: Recipe, out: Array) -> None:
         if recipe.scheme != "independent":
             values = _tables.signed(recipe, rows.indices, values)
         starts = np.empty(rows.lengths.max(initial=0), np.int32)
-        scratch = starts, aligned_zeros((projection.TILE,), np.float32)
+        scratch = starts, aligned_zeros((2 * projection.TILE,), np.float32)
         projection.table_projections(
             rows.indptr, rows.indices, read_only(values), banks, scratch, out
         )

@@ -1,4 +1,4 @@
-"""From `n_jobs` to row blocks over a thread pool.
+"""From `n_jobs` to row blocks over threads.
 
 The loops release the GIL, so threads are enough. Blocks are cut by the size of
 the work alone, never by the number of threads: results cannot depend on it. (Those of
@@ -8,7 +8,7 @@ hashing are, where each row is worked on by itself.)
 import operator
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from typing import TypeVar
 
 from numba import config
@@ -68,17 +68,17 @@ def run_blocks(
                 errors[turn] = error
                 waiting.clear()
 
-    helpers = min(thread_count(n_jobs), n_items) - 1
-    if helpers < 1:
+    helpers: list[Thread] = []
+    try:
+        for number in range(1, min(thread_count(n_jobs), n_items)):
+            helper = Thread(target=work_off, name=f"corekernels-{number}")
+            helper.start()
+            helpers.append(helper)
         work_off()
-    else:
-        with ThreadPoolExecutor(helpers, thread_name_prefix="corekernels") as pool:
-            try:
-                for _ in range(helpers):
-                    pool.submit(work_off)
-                work_off()
-            finally:  # interrupted: nobody begins another item
-                waiting.clear()
+    finally:  # also when interrupted: nobody begins another item
+        waiting.clear()
+        for helper in helpers:
+            helper.join()
     if errors:
         raise errors[min(errors)]
     return [results[turn] for turn in range(n_items)]

@@ -35,9 +35,14 @@ def pack_marks(marks, start):
     return np.packbits(marks[start : start + WORD] != 0, bitorder="little").view(np.uint64)[0]
 
 
-def where_bit(word, value):
-    """64 numbers: the value where the word has a 1, else 0."""
-    return np.unpackbits(np.atleast_1d(word).view(np.uint8), bitorder="little") * value
+def splat_set(value):
+    """64 times the same number."""
+    return np.full(WORD, value)
+
+
+def add_where_bit(word, value, numbers):
+    """64 numbers, the value added to those where the word has a 1."""
+    return numbers + np.unpackbits(np.atleast_1d(word).view(np.uint8), bitorder="little") * value
 
 
 @compiled(bits_from)
@@ -78,16 +83,20 @@ def _pack_marks(marks, start):
     return types.uint64, emit
 
 
-@compiled(where_bit)
-def _where_bit(word, value):
+@compiled(splat_set)
+def _splat_set(value):
     vector = VectorType(value, WORD)
+    return vector, lambda context, builder, signature, args: fill(context, builder, vector, args[0])
 
+
+@compiled(add_where_bit)
+def _add_where_bit(word, value, numbers):
     def emit(context, builder, signature, args):
         chosen = builder.bitcast(args[0], ir.VectorType(ir.IntType(1), WORD))
-        values = fill(context, builder, vector, args[1])
-        return builder.select(chosen, values, ir.Constant(values.type, [0] * WORD))
+        more = builder.add(args[2], fill(context, builder, numbers, args[1]))
+        return builder.select(chosen, more, args[2])
 
-    return vector, emit
+    return numbers, emit
 
 
 @compiled(operator.or_)

@@ -21,56 +21,79 @@ from .vectors import (
     store,
 )
 
-TILE = 128  # slots whose sums stay in registers
-_AHEAD = 8  # slices between the one that is read and the one that is called for
+TILE = 128  # slots of which two times as many have their sums in registers
+_AHEAD = 4  # slices between the one that is read and the one that is called for
 
 
 @njit(nogil=True, cache=True)
 def table_projections(indptr, indices, weights, banks, scratch, out):
     """All slots of each row: its weighted sum of slices of tables of random numbers, as halves."""
-    all_starts, tile = scratch
+    all_starts, tiles = scratch
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
         starts = all_starts[: end - begin]
         for bank in range(banks.tables.shape[0]):
             find_starts(indices[begin:end], banks, bank, starts)
             mine = out[row, bank * banks.width : (bank + 1) * banks.width]
-            for slot in range(0, mine.shape[0], TILE):
-                _sum_tile(starts, weights[begin:end], banks.tables[bank, slot // 2 :], tile)
-                sums = mine[slot : slot + TILE]
-                write_halves(tile[: sums.shape[0]], sums)
+            for slot in range(0, mine.shape[0], 2 * TILE):
+                sums = mine[slot : slot + 2 * TILE]
+                table = banks.tables[bank, slot // 2 :]
+                _sum_tiles(starts, weights[begin:end], table, sums.shape[0] > TILE, tiles)
+                write_halves(tiles[: sums.shape[0]], sums)
 
 
 @njit(nogil=True, cache=True)
-def _sum_tile(starts, weights, table, out):
-    """Weighted sum of the slices that begin at the starts, 64 words or 128 slots long."""
-    none = splat_line(np.float32(0))
-    a, b, c, d, e, f, g, h = none, none, none, none, none, none, none, none
+def _sum_tiles(starts, weights, table, both, out):
+    """Weighted sum of the slices that begin at the starts, one tile or both."""
+    first, second = _no_sums(), _no_sums()
     for p in range(starts.shape[0]):
         weight = splat_line(weights[p])
         start, soon = np.intp(starts[p]), np.intp(starts[min(p + _AHEAD, starts.shape[0] - 1)])
-        for word in range(soon, soon + TILE // 2, 16):
-            prefetch(table, word)
-        words = load_line(table, start)
-        a = multiply_add(weight, low_halves(words), a)
-        b = multiply_add(weight, high_halves(words), b)
-        words = load_line(table, start + 16)
-        c = multiply_add(weight, low_halves(words), c)
-        d = multiply_add(weight, high_halves(words), d)
-        words = load_line(table, start + 32)
-        e = multiply_add(weight, low_halves(words), e)
-        f = multiply_add(weight, high_halves(words), f)
-        words = load_line(table, start + 48)
-        g = multiply_add(weight, low_halves(words), g)
-        h = multiply_add(weight, high_halves(words), h)
-    store(a, 0, out)
-    store(b, 16, out)
-    store(c, 32, out)
-    store(d, 48, out)
-    store(e, 64, out)
-    store(f, 80, out)
-    store(g, 96, out)
-    store(h, 112, out)
+        first = _add_slice(weight, table, start, soon, first)
+        if both:
+            second = _add_slice(weight, table, start + TILE // 2, soon + TILE // 2, second)
+    _store_sums(first, 0, out)
+    _store_sums(second, TILE, out)
+
+
+@njit(nogil=True, cache=True)
+def _no_sums():
+    none = splat_line(np.float32(0))
+    return none, none, none, none, none, none, none, none
+
+
+@njit(nogil=True, cache=True)
+def _add_slice(weight, table, start, soon, sums):
+    """Sums of a tile with its weighted slice, 64 words or 128 slots; a later one is called for."""
+    for word in range(soon, soon + TILE // 2, 16):
+        prefetch(table, word)
+    a, b, c, d, e, f, g, h = sums
+    words = load_line(table, start)
+    a = multiply_add(weight, low_halves(words), a)
+    b = multiply_add(weight, high_halves(words), b)
+    words = load_line(table, start + 16)
+    c = multiply_add(weight, low_halves(words), c)
+    d = multiply_add(weight, high_halves(words), d)
+    words = load_line(table, start + 32)
+    e = multiply_add(weight, low_halves(words), e)
+    f = multiply_add(weight, high_halves(words), f)
+    words = load_line(table, start + 48)
+    g = multiply_add(weight, low_halves(words), g)
+    h = multiply_add(weight, high_halves(words), h)
+    return a, b, c, d, e, f, g, h
+
+
+@njit(nogil=True, cache=True)
+def _store_sums(sums, at, out):
+    a, b, c, d, e, f, g, h = sums
+    store(a, at, out)
+    store(b, at + 16, out)
+    store(c, at + 32, out)
+    store(d, at + 48, out)
+    store(e, at + 64, out)
+    store(f, at + 80, out)
+    store(g, at + 96, out)
+    store(h, at + 112, out)
 
 
 @njit(nogil=True, cache=True)

@@ -10,10 +10,9 @@ log(512) / d locations do, however many nonzeros that share stands for.
 import numpy as np
 from numba import njit
 
-from .bit_vectors import SLOTS, WORD, any_bit, bits_from, pack_marks, where_bit
-from .vectors import load_line, splat_line, store
+from .bit_vectors import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_set
+from .vectors import load_line, pick, splat_line, store
 
-_1, _16, _63, _64 = np.uint64(1), np.uint64(16), np.uint64(63), np.uint64(64)
 _LOCATION = np.uint64(0xFFFF)
 STEP = 8  # locations taken at a time
 _WORDS = SLOTS // WORD
@@ -24,27 +23,19 @@ _LOW_PLANES = 3  # that many bits tell the locations of one step apart
 def mark_starts(columns, by_column, n_positions, weights, marks, bitmap):
     """The starts of a row as bits, the last position first; the circle goes on to the end.
 
-    They are marked by 1 or, if weights are given, by the weight, which must not be 0; these
-    marks stay for `values_behind`, twice over, so that the circle is never left.
+    A mark a bit comes first: 1 or, if weights are given, the weight, which must not be 0.
+    The marks stay for `values_behind`.
     """
-    n_whole = (n_positions + WORD - 1) // WORD
-    n, last = np.uint64(n_positions), np.uint64(n_positions - 1)
-    marks[: n_whole * WORD] = 0
+    marks[:n_positions] = 0
+    last = np.uint64(n_positions - 1)
     for p in range(columns.shape[0]):
         start = np.uint64(by_column[np.uint64(columns[p])])
         marks[last - start] = 1 if weights is None else weights[p]
-    for word in range(n_whole):
+    for again in range(n_positions, marks.shape[0], n_positions):
+        for p in range(min(n_positions, marks.shape[0] - again)):
+            marks[np.uint64(again) + np.uint64(p)] = marks[np.uint64(p)]
+    for word in range(bitmap.shape[0]):
         bitmap[word] = pack_marks(marks, word * WORD)
-    if weights is not None:
-        for p in range(n_positions):
-            marks[n + np.uint64(p)] = marks[np.uint64(p)]
-    beyond = np.uint64(n_positions % WORD)
-    if beyond:  # the last of these words is not full
-        bitmap[n_whole - 1] |= bitmap[0] << beyond
-    shift = (_64 - beyond) & _63
-    for word in range(bitmap.shape[0] - n_whole):
-        low, high = bitmap[word] >> shift, bitmap[word + 1] << _1 << (_63 - shift)
-        bitmap[n_whole + word] = low | high
 
 
 @njit(nogil=True, cache=True)
@@ -89,27 +80,62 @@ def sieve_minima(bitmap, places, shift, planes, out):
     n_planes = _LOW_PLANES
     while (location - 1) >> n_planes:
         n_planes += 1
-    for word in range(_WORDS):
-        numbers = where_bit(planes[0, word], out.dtype.type(1))
-        for plane in range(1, n_planes):
-            numbers = numbers | where_bit(planes[plane, word], out.dtype.type(1 << plane))
-        store(numbers, word * WORD, out)
+    if n_planes <= 8:
+        _join(planes, n_planes, np.uint8, out)
+    else:
+        _join(planes, n_planes, np.uint16, out)
+
+
+@njit(nogil=True, cache=True)
+def _join(planes, n_planes, kind, out):
+    """Locations of the slots from the planes of their bits, which fit the kind of integer."""
+    none = splat_set(kind(0))
+    a, b, c, d, e, f, g, h = none, none, none, none, none, none, none, none
+    for plane in range(n_planes):
+        bit = kind(1 << plane)
+        a = add_where_bit(planes[plane, 0], bit, a)
+        b = add_where_bit(planes[plane, 1], bit, b)
+        c = add_where_bit(planes[plane, 2], bit, c)
+        d = add_where_bit(planes[plane, 3], bit, d)
+        e = add_where_bit(planes[plane, 4], bit, e)
+        f = add_where_bit(planes[plane, 5], bit, f)
+        g = add_where_bit(planes[plane, 6], bit, g)
+        h = add_where_bit(planes[plane, 7], bit, h)
+    store(a, 0, out)
+    store(b, WORD, out)
+    store(c, 2 * WORD, out)
+    store(d, 3 * WORD, out)
+    store(e, 4 * WORD, out)
+    store(f, 5 * WORD, out)
+    store(g, 6 * WORD, out)
+    store(h, 7 * WORD, out)
 
 
 @njit(nogil=True, cache=True)
 def values_behind(words, places, shift, marks, out):
     """The weights behind the locations of slots from `shift` on: the marks where their bits were.
 
-    Locations come four to a word, the first in its lowest bits: the loop is bound by its
-    loads, and of these it needs a quarter.
+    Locations come four to a word, the first in its lowest bits, and values go eight to a
+    vector: the loop is bound by its loads and stores.
     """
-    n_words = out.shape[0] // 4
-    first = np.uint64(shift)
-    for w in range(n_words):
-        word, slot = words[w], np.uint64(4 * w)
-        for _ in range(4):
-            out[slot] = marks[np.uint64(places[word & _LOCATION]) + first + slot]
-            word, slot = word >> _16, slot + _1
-    for j in range(4 * n_words, out.shape[0]):
-        location = (words[n_words] >> np.uint64(16 * (j % 4))) & _LOCATION
-        out[j] = marks[np.uint64(places[location]) + first + np.uint64(j)]
+    n_eights = out.shape[0] // 8
+    for eight in range(n_eights):
+        low, high = words[2 * eight], words[2 * eight + 1]
+        slot = shift + 8 * eight
+        values = pick(
+            marks,
+            _mark(places, low, 0, slot), _mark(places, low, 1, slot),
+            _mark(places, low, 2, slot), _mark(places, low, 3, slot),
+            _mark(places, high, 0, slot + 4), _mark(places, high, 1, slot + 4),
+            _mark(places, high, 2, slot + 4), _mark(places, high, 3, slot + 4),
+        )  # fmt: skip
+        store(values, 8 * eight, out)
+    for j in range(8 * n_eights, out.shape[0]):
+        out[j] = marks[_mark(places, words[j // 4], j % 4, shift + j // 4 * 4)]
+
+
+@njit(nogil=True, cache=True)
+def _mark(places, word, lane, slot):
+    """Where the mark of the location in one lane of a word lies, whose first is of the slot."""
+    location = (word >> np.uint64(16 * lane)) & _LOCATION
+    return np.uint64(places[location]) + np.uint64(slot + lane)

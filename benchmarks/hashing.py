@@ -151,7 +151,7 @@ def limit(
         for banks in (_tables.minwise_banks(recipe), _tables.projection_banks(recipe))
     )
     scratch = _sketch._scratch(rows, minima, False)
-    tile = scratch[0], np.empty(projection.TILE, np.float32)
+    room = scratch[0], np.empty(projection.SUMS, np.float32)
     codes, sums = np.empty((X.shape[0], k), np.uint8), np.empty((X.shape[0], k), np.uint16)
     times = measure.interleaved(
         {
@@ -159,7 +159,7 @@ def limit(
                 rows.indptr, rows.indices, None, minima, np.uint16(255), scratch, codes, None
             ),
             "projections": lambda: projection.table_projections(
-                rows.indptr, rows.indices, values, directions, tile, sums
+                rows.indptr, rows.indices, values, directions, room, sums
             ),
         },
         20,

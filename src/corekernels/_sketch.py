@@ -175,7 +175,7 @@ def _project(rows: Rows, values: Array, recipe: Recipe, out: Array) -> None:
         if recipe.scheme != "independent":
             values = _tables.signed(recipe, rows.indices, values)
         starts = np.empty(rows.lengths.max(initial=0), np.int32)
-        scratch = starts, aligned_zeros((2 * projection.TILE,), np.float32)
+        scratch = starts, aligned_zeros((projection.SUMS,), np.float32)
         projection.table_projections(
             rows.indptr, rows.indices, read_only(values), banks, scratch, out
         )

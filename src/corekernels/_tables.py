@@ -43,6 +43,8 @@ class Hashing(Protocol):
     """What the tables need to know of a recipe."""
 
     @property
+    def kernel(self) -> str: ...
+    @property
     def n_hashes(self) -> int: ...
     @property
     def scheme(self) -> str: ...
@@ -172,6 +174,7 @@ def _banks(
     by_column: Array | None = None,
     mix_keys: Sequence[np.uint64] = (),
     inverse: Array | None = None,
+    weighted: bool = False,
 ) -> Banks:
     """The banks, with what the sieve needs of them.
 
@@ -185,7 +188,7 @@ def _banks(
     if inverse is not None and n_positions >= WORD:
         places = n_positions - 1 - inverse
         places = np.pad(places, ((0, 0), (0, -n_positions % STEP)), "edge")
-        long = _long(n_positions, width)
+        long = _long(n_positions, width, weighted)
     return Banks(
         width=width,
         n_positions=n_positions,
@@ -198,17 +201,21 @@ def _banks(
     )
 
 
-def _long(n_positions: int, width: int) -> int:
+def _long(n_positions: int, width: int, weighted: bool) -> int:
     """Nonzeros from which a row goes through the sieve.
 
-    With f nonzeros in M positions the sieve takes about 0.8 M / f steps for 512 slots, where
-    there are f slices of them. The constants are nanoseconds, measured on one machine; they
+    The sieve takes steps in proportion to M / f for f nonzeros in M positions, where there
+    are f slices. The constants are nanoseconds a row and bank, measured on one machine; they
     decide the speed, not the result.
     """
     f = np.arange(1, n_positions + 1)
-    slices = 2.2 * f * -(-width // 128)
-    steps = 8.7 * (1 + 0.8 * n_positions / f)
-    sieve = 40 + 0.5 * f + (50 + steps) * -(-width // SLOTS)
+    groups, tiles = -(-width // GROUP), -(-width // SLOTS)
+    if weighted:
+        slices = 87 + 2.7 * f * groups
+        sieve = 0.033 * n_positions + 1.0 * f + (200 + 10.0 * n_positions / f) * tiles
+    else:
+        slices = 53 + 2.3 * f * groups
+        sieve = 39 + 0.029 * n_positions + 0.6 * f + (60 + 8.5 * n_positions / f) * tiles
     return 1 + int(np.count_nonzero(slices <= sieve))
 
 
@@ -235,7 +242,9 @@ def _circulant_minwise(recipe: Hashing) -> Banks:
     )
     circles = np.empty(inverse.shape, np.uint16)
     np.put_along_axis(circles, inverse, np.arange(n_positions, dtype=np.uint16)[None], axis=1)
-    return _banks(width, n_positions, _round(circles, length), by_column, inverse=inverse)
+    weighted = recipe.kernel == "core2"  # values are wanted
+    tables = _round(circles, length)
+    return _banks(width, n_positions, tables, by_column, inverse=inverse, weighted=weighted)
 
 
 def _round(circles: Array, length: int) -> Array:

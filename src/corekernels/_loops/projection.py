@@ -21,7 +21,8 @@ from .vectors import (
     store,
 )
 
-TILE = 128  # slots of which two times as many have their sums in registers
+TILE = 128  # slots
+SUMS = 2 * TILE  # what fits into registers at once
 _AHEAD = 4  # slices between the one that is read and the one that is called for
 
 
@@ -35,8 +36,8 @@ def table_projections(indptr, indices, weights, banks, scratch, out):
         for bank in range(banks.tables.shape[0]):
             find_starts(indices[begin:end], banks, bank, starts)
             mine = out[row, bank * banks.width : (bank + 1) * banks.width]
-            for slot in range(0, mine.shape[0], 2 * TILE):
-                sums = mine[slot : slot + 2 * TILE]
+            for slot in range(0, mine.shape[0], SUMS):
+                sums = mine[slot : slot + SUMS]
                 table = banks.tables[bank, slot // 2 :]
                 _sum_tiles(starts, weights[begin:end], table, sums.shape[0] > TILE, tiles)
                 write_halves(tiles[: sums.shape[0]], sums)

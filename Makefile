@@ -5,7 +5,7 @@ LOOP_TESTS := tests/test_loops.py tests/test_descent_loops.py tests/test_neighbo
 
 .PHONY: demo test test-all lint bench clean
 
-demo: .venv/report
+demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
 
 test: lint
@@ -13,16 +13,16 @@ test: lint
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
-test-all: .venv/test
+test-all: .venv/test .venv/loops
 	$(BIN)/pytest -q -n auto -m "slow or not slow"
 
-lint: .venv/test
+lint: .venv/test .venv/loops
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/bench
+bench: .venv/bench .venv/loops
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/hashing.py
 	$(BIN)/python benchmarks/learning.py
@@ -35,6 +35,11 @@ bench: .venv/bench
 
 .venv/report .venv/test .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	touch $@
+
+# A loop is compiled again when its own file changes, not when one that it calls does.
+.venv/loops: $(wildcard src/corekernels/_loops/*.py) | .venv/bin/python
+	find src -name "*.nb[ic]" -delete
 	touch $@
 
 clean:

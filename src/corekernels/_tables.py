@@ -178,8 +178,8 @@ def _banks(
 ) -> Banks:
     """The banks, with what the sieve needs of them.
 
-    Without an inverse there is no sieve, nor with less than a word of positions: a circle is
-    continued by whole words.
+    Without an inverse there is no sieve, nor with less than a word of positions, where it
+    would not pay.
     """
     n_banks = len(tables)
     places, long = np.empty((n_banks, 0), np.int64), int(np.iinfo(np.int64).max)

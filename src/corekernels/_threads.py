@@ -72,13 +72,14 @@ def run_blocks(
     try:
         for number in range(1, min(thread_count(n_jobs), n_items)):
             helper = Thread(target=work_off, name=f"corekernels-{number}")
-            helper.start()
             helpers.append(helper)
+            helper.start()
         work_off()
     finally:  # also when interrupted: nobody begins another item
         waiting.clear()
         for helper in helpers:
-            helper.join()
+            if helper.ident is not None:  # it has begun
+                helper.join()
     if errors:
         raise errors[min(errors)]
     return [results[turn] for turn in range(n_items)]

@@ -35,8 +35,8 @@ def pack_marks(marks, start):
     return np.packbits(marks[start : start + WORD] != 0, bitorder="little").view(np.uint64)[0]
 
 
-def splat_set(value):
-    """64 times the same number."""
+def splat_word(value):
+    """The same number for each bit of a word."""
     return np.full(WORD, value)
 
 
@@ -83,8 +83,8 @@ def _pack_marks(marks, start):
     return types.uint64, emit
 
 
-@compiled(splat_set)
-def _splat_set(value):
+@compiled(splat_word)
+def _splat_word(value):
     vector = VectorType(value, WORD)
     return vector, lambda context, builder, signature, args: fill(context, builder, vector, args[0])
 

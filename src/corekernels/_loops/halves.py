@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 
-from .vectors import compiled
+from .vectors import compiled, has_feature
 
 _WORD, _HALF, _SINGLE = ir.IntType(32), ir.IntType(16), ir.FloatType()
 _SIGN = 0x8000
@@ -45,8 +45,8 @@ def read_halves(halves, row, first, last, out):
 
 def _converts(context):
     """Whether the processor that code is made for has the instructions."""
-    machine, _, features = context.codegen().magic_tuple()
-    return "+f16c" in features or machine.startswith(("aarch64", "arm64"))
+    machine = context.codegen().magic_tuple()[0]
+    return has_feature(context, "f16c") or machine.startswith(("aarch64", "arm64"))
 
 
 def _word(value):

@@ -15,14 +15,15 @@ from .vectors import (
     high_halves,
     load_line,
     low_halves,
+    many_registers,
     multiply_add,
     prefetch,
     splat_line,
     store,
 )
 
-TILE = 128  # slots
-SUMS = 2 * TILE  # what fits into registers at once
+TILE = 128  # slots whose sums stay in registers
+SUMS = 2 * TILE  # and where there are many of these
 _AHEAD = 4  # slices between the one that is read and the one that is called for
 
 
@@ -30,14 +31,15 @@ _AHEAD = 4  # slices between the one that is read and the one that is called for
 def table_projections(indptr, indices, weights, banks, scratch, out):
     """All slots of each row: its weighted sum of slices of tables of random numbers, as halves."""
     all_starts, tiles = scratch
+    together = SUMS if many_registers() else TILE
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
         starts = all_starts[: end - begin]
         for bank in range(banks.tables.shape[0]):
             find_starts(indices[begin:end], banks, bank, starts)
             mine = out[row, bank * banks.width : (bank + 1) * banks.width]
-            for slot in range(0, mine.shape[0], SUMS):
-                sums = mine[slot : slot + SUMS]
+            for slot in range(0, mine.shape[0], together):
+                sums = mine[slot : slot + together]
                 table = banks.tables[bank, slot // 2 :]
                 _sum_tiles(starts, weights[begin:end], table, sums.shape[0] > TILE, tiles)
                 write_halves(tiles[: sums.shape[0]], sums)
@@ -45,7 +47,11 @@ def table_projections(indptr, indices, weights, banks, scratch, out):
 
 @njit(nogil=True, cache=True)
 def _sum_tiles(starts, weights, table, both, out):
-    """Weighted sum of the slices that begin at the starts, one tile or both."""
+    """Weighted sum of the slices that begin at the starts, one tile or both.
+
+    Where there are few registers it is never both, and what follows is left out.
+    """
+    both = both and many_registers()
     first, second = _no_sums(), _no_sums()
     for p in range(starts.shape[0]):
         weight = splat_line(weights[p])
@@ -54,11 +60,13 @@ def _sum_tiles(starts, weights, table, both, out):
         if both:
             second = _add_slice(weight, table, start + TILE // 2, soon + TILE // 2, second)
     _store_sums(first, 0, out)
-    _store_sums(second, TILE, out)
+    if both:
+        _store_sums(second, TILE, out)
 
 
 @njit(nogil=True, cache=True)
 def _no_sums():
+    """Sums of a tile before the first slice."""
     none = splat_line(np.float32(0))
     return none, none, none, none, none, none, none, none
 
@@ -86,6 +94,7 @@ def _add_slice(weight, table, start, soon, sums):
 
 @njit(nogil=True, cache=True)
 def _store_sums(sums, at, out):
+    """Write the sums of a tile."""
     a, b, c, d, e, f, g, h = sums
     store(a, at, out)
     store(b, at + 16, out)

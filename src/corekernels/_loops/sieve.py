@@ -10,7 +10,7 @@ log(512) / d locations do, however many nonzeros that share stands for.
 import numpy as np
 from numba import njit
 
-from .bit_vectors import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_set
+from .bit_vectors import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_word
 from .vectors import load_line, pick, splat_line, store
 
 _LOCATION = np.uint64(0xFFFF)
@@ -23,8 +23,8 @@ _LOW_PLANES = 3  # that many bits tell the locations of one step apart
 def mark_starts(columns, by_column, n_positions, weights, marks, bitmap):
     """The starts of a row as bits, the last position first; the circle goes on to the end.
 
-    A mark a bit comes first: 1 or, if weights are given, the weight, which must not be 0.
-    The marks stay for `values_behind`.
+    Each bit is first a mark, of which there are as many: 1 or, if weights are given, the
+    weight, which must not be 0. The marks stay for `values_behind`.
     """
     marks[:n_positions] = 0
     last = np.uint64(n_positions - 1)
@@ -89,7 +89,7 @@ def sieve_minima(bitmap, places, shift, planes, out):
 @njit(nogil=True, cache=True)
 def _join(planes, n_planes, kind, out):
     """Locations of the slots from the planes of their bits, which fit the kind of integer."""
-    none = splat_set(kind(0))
+    none = splat_word(kind(0))
     a, b, c, d, e, f, g, h = none, none, none, none, none, none, none, none
     for plane in range(n_planes):
         bit = kind(1 << plane)
@@ -136,6 +136,6 @@ def values_behind(words, places, shift, marks, out):
 
 @njit(nogil=True, cache=True)
 def _mark(places, word, lane, slot):
-    """Where the mark of the location in one lane of a word lies, whose first is of the slot."""
+    """Where the mark behind one of four locations lies; `slot` is that of the first of them."""
     location = (word >> np.uint64(16 * lane)) & _LOCATION
     return np.uint64(places[location]) + np.uint64(slot + lane)

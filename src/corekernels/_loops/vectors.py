@@ -2,7 +2,7 @@
 
 Left to itself LLVM keeps running sums and minima in memory and checks every index for its
 sign, which costs up to three times as much; here a value of type `Vector` is a vector, and a
-load is one instruction. Vectors come in two lengths: eight floats (the descent learns eight
+load is one instruction. Vectors come in two lengths: eight numbers (the descent learns eight
 classes at once), and a *line*, as many numbers as a cache line holds.
 Without Numba the same functions work on slices of NumPy arrays.
 """
@@ -130,8 +130,18 @@ def high_halves(words):
     return (words & np.uint32(0xFFFF0000)).view(np.float32)
 
 
+def many_registers():
+    """Whether there are 32 registers as wide as a line, rather than 16 of half that width."""
+    return True
+
+
 def prefetch(array, start):
     """Ask for the cache line of one element of a contiguous array, without waiting for it."""
+
+
+def has_feature(context, name):
+    """Whether the processor that code is made for has what LLVM calls by this name."""
+    return f"+{name}" in context.codegen().magic_tuple()[2].split(",")
 
 
 def address(context, builder, kind, array, start):
@@ -201,7 +211,8 @@ def _pick(array, a, b, c, d, e, f, g, h):
 
     def emit(context, builder, signature, args):
         picked = ir.Constant(context.get_value_type(vector), ir.Undefined)
-        for lane, start in enumerate(args[1:]):
+        for lane, place in enumerate(args[1:]):
+            start = context.cast(builder, place, signature.args[1 + lane], types.intp)
             number = builder.load(address(context, builder, array, args[0], start))
             picked = builder.insert_element(picked, number, ir.Constant(_INDEX, lane))
         return picked
@@ -264,6 +275,14 @@ def _high_halves(words):
         return builder.bitcast(kept, context.get_value_type(signature.return_type))
 
     return VectorType(types.float32, words.count), emit
+
+
+@compiled(many_registers)
+def _many_registers():
+    def emit(context, builder, signature, args):
+        return ir.Constant(ir.IntType(1), has_feature(context, "avx512f"))
+
+    return types.boolean, emit
 
 
 @compiled(prefetch)

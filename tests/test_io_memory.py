@@ -1,24 +1,11 @@
 """Peak memory of reading and converting does not grow with the file."""
 
-import os
-import subprocess
-import sys
-
-import pytest
+import peaks
 
 MEASURE = """
-import sys
 import numpy as np
 from scipy import sparse
 from corekernels import io
-
-def reset():
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-
-def peak():
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024
 
 BATCH = 1 << 18
 rng = np.random.default_rng(0)
@@ -42,14 +29,12 @@ for name, more in COPIES.items():
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs Linux")
+@peaks.needs_linux
 def test_memory_is_flat(tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    for line in run.stdout.splitlines():
+    lines = peaks.output_of(MEASURE, tmp_path).splitlines()
+    for line in lines:
         name, written, read = line.split()
         # growth of the file: 14 MB of text (30 once parsed), 27 or, for Parquet, 85 MB of arrays
         bound = 40e6 if "parquet" in name else 12e6  # pyarrow's allocator keeps pages for a while
         assert max(int(written), int(read)) < bound, line
-    assert len(run.stdout.splitlines()) == 5
+    assert len(lines) == 5

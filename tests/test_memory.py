@@ -1,21 +1,18 @@
 """Peak memory above the result, measured in a fresh process."""
 
-import subprocess
-import sys
-
 import pytest
 
+import peaks
+
 MEASURE = """
-import resource, sys, numpy as np
+import numpy as np
 from scipy import sparse
 import corekernels as ck
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 rng = np.random.default_rng(0)
 {make}
 ck.core1(X[:50])                  # compiled, libraries loaded
+reset()
 before = peak()
 K = ck.core1(X)
 print(peak() - before - K.nbytes, K.nbytes)
@@ -32,9 +29,8 @@ MATRICES = {
 }
 
 
+@peaks.needs_linux
 @pytest.mark.parametrize("make", MATRICES.values(), ids=MATRICES.keys())
-def test_peak_memory_is_the_result_and_little_more(make):
-    code = MEASURE.format(make=make)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    above, result = map(int, run.stdout.split())
+def test_peak_memory_is_the_result_and_little_more(make, tmp_path):
+    above, result = map(int, peaks.output_of(MEASURE.format(make=make), tmp_path).split())
     assert above <= max(256e6, 0.15 * result)

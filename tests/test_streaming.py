@@ -1,8 +1,6 @@
 """Files of any size give what matrices in memory give, and equal bytes for equal inputs."""
 
 import os
-import subprocess
-import sys
 import tracemalloc
 from dataclasses import replace
 
@@ -11,6 +9,7 @@ import pytest
 from scipy import sparse
 
 import corekernels as ck
+import peaks
 from corekernels import io, streaming
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
 from corekernels.streaming import hashing
@@ -332,22 +331,20 @@ def peak_memory(folder, n_rows, shard_bytes):
     with open(folder / "rows.svm", "w") as file:
         for _ in range(n_rows // 1_000):
             file.write(line * 1_000)
-    code = (
-        "import resource\n"
+    found = peaks.output_of(
         "from corekernels import streaming\n"
         "from corekernels.streaming import hashing\n"
         f"hashing._SHARD_BYTES = {shard_bytes}\n"
         "source = streaming.open_source('rows.svm')\n"
         "streaming.hash_to_file(source, 'rows.sig', streaming.recipe_for(source, n_hashes=256))\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+        "print(peak())",
+        folder,
     )
     (folder / "rows.sig").unlink()
-    return int(result.stdout) * 1024
+    return int(found)
 
 
+@peaks.needs_linux
 def test_the_memory_of_the_process_is_flat(tmp_path):
     """200,000 rows make 155 MB of signatures; the peak barely grows."""
     few = peak_memory(tmp_path, 30_000, 4 << 20)
@@ -355,6 +352,7 @@ def test_the_memory_of_the_process_is_flat(tmp_path):
     assert many - few < 50e6
 
 
+@peaks.needs_linux
 @pytest.mark.slow
 def test_five_million_rows_in_less_than_a_gigabyte(tmp_path):
     assert peak_memory(tmp_path, 5_000_000, hashing._SHARD_BYTES) < 1e9

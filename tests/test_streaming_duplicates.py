@@ -1,9 +1,5 @@
 """Near-duplicates of files are those of matrices in memory, in memory that is stated."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +8,7 @@ from scipy import sparse
 
 import corekernels as ck
 import oracles
+import peaks
 from corekernels import io, streaming
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.neighbors import meetings
@@ -214,14 +211,6 @@ import numpy as np
 from scipy import sparse
 from corekernels import io, streaming
 
-def reset():
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
-
-def peak():
-    with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024
-
 def write(name, n_rows):
     rng = np.random.default_rng(0)
     with io.RowWriter(name) as writer:
@@ -243,14 +232,10 @@ print((peaks[2] - peaks[1]) / 300_000, len(found.pairs))
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs Linux")
+@peaks.needs_linux
 def test_memory_grows_by_less_than_64_bytes_a_row(tmp_path):
     """Rows take 192 bytes each, 77 MB in all; their keys on the disk 528."""
-    run = subprocess.run(
-        [sys.executable, "-c", MEASURE], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert run.returncode == 0, run.stderr
-    growth, n_pairs = run.stdout.split()
-    assert float(growth) < 64, run.stdout
+    growth, n_pairs = peaks.output_of(MEASURE, tmp_path).split()
+    assert float(growth) < 64
     # values differ: pairs of equal columns, of which some are not near enough
     assert 1000 < int(n_pairs) <= 4000

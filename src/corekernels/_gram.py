@@ -34,6 +34,7 @@ KERNELS = {
 # column of one pair, by value size: `benchmarks/exact.py --sweep` measures it.
 _UPDATES_PER_PRODUCT = {4: 60.0, 8: 30.0}
 _TABLE_COLUMNS = 1 << 20  # with more, the columns in use are numbered anew
+_COUNTED_TOGETHER = 1 << 18  # column numbers
 _PANEL_ROWS = 1024
 _PANEL_BYTES = 16 << 20
 _BLOCKS_PER_PANEL = 4
@@ -80,8 +81,8 @@ def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
 
 def plan_columns(X: Rows, Y: Rows | None) -> Columns:
     """Send each column down its cheaper road, by the number of rows it is nonzero in."""
-    in_x = np.bincount(_indices(X), minlength=X.n_columns)
-    in_y = in_x if Y is None else np.bincount(_indices(Y), minlength=X.n_columns)
+    in_x = _column_lengths(X)
+    in_y = in_x if Y is None else _column_lengths(Y)
     updates = in_x.astype(float) * in_y * _UPDATES_PER_PRODUCT[X.data.itemsize]
     full = updates > float(len(X)) * len(X if Y is None else Y)
     n_full = int(full.sum())
@@ -89,6 +90,16 @@ def plan_columns(X: Rows, Y: Rows | None) -> Columns:
     slot[full] = np.arange(n_full)
     slot[~full] = ~np.arange(X.n_columns - n_full)
     return Columns(read_only(slot), n_full)
+
+
+def _column_lengths(rows: Rows) -> npt.NDArray[np.int64]:
+    """Number of nonzeros of each column; NumPy copies what it counts, so it counts in parts."""
+    lengths = np.zeros(rows.n_columns, np.int64)
+    indices = _indices(rows)
+    size = max(_COUNTED_TOGETHER, rows.n_columns)
+    for start in range(0, len(indices), size):
+        lengths += np.bincount(indices[start : start + size], minlength=rows.n_columns)
+    return lengths
 
 
 def fill_gram(

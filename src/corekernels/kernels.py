@@ -11,9 +11,11 @@ and for each kernel K its exponential variant exp(-gamma (1 - K)). A row without
 nonzeros has no direction and an empty support: every kernel with it is 0.
 
 Time is that of the inner products alone (`_gram` says how), memory that of the
-result plus a few tens of megabytes. All functions take dense arrays and SciPy
-sparse matrices and arrays of any format, keep float32, and run on all cores unless
-`n_jobs` says otherwise; the number of threads never changes a bit of the result.
+result plus a few tens of megabytes, plus a copy of the nonzeros in CSR (8 bytes each
+in float32, 12 in float64) if they do not come that way. All functions take dense
+arrays and SciPy sparse matrices and arrays of any format, keep float32, and run on
+all cores unless `n_jobs` says otherwise; the number of threads never changes a bit of
+the result.
 
 References
 ----------

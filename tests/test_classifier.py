@@ -62,6 +62,14 @@ def test_stream(digits):
         model.partial_fit(X[:1], [10])
 
 
+def test_a_stream_keeps_its_recipe(digits):
+    X, y, *_ = digits
+    model = ck.CoREClassifier(n_hashes=64, random_state=0).partial_fit(X, y, np.unique(y))
+    with pytest.raises(ParameterError, match="n_hashes: got 32, but the rows before"):
+        model.set_params(n_hashes=32).partial_fit(X, y)
+    model.set_params(n_hashes=64, C=2.0).partial_fit(X, y)
+
+
 def test_grid_search_and_calibration(digits):
     X, y = digits[0][:300], digits[1][:300]
     grid = {"kernel": ["core1", "resemblance"], "n_hashes": [32, 64], "C": [0.1, 1]}

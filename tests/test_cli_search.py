@@ -158,6 +158,8 @@ def test_dedup_keeps_labels_and_lists_copies_once(in_digits):
         ("hash train.svm train.svm", "train.svm: is read or written already"),
         ("train train.svm train.svm", "train.svm: is read or written already"),
         ("predict model.ck test.svm test.svm", "test.svm: is read or written already"),
+        ("predict model.ck test.svm model.ck", "model.ck: is read or written already"),
+        ("path train.svm --validation test.svm --model test.svm", "test.svm: is read or written"),
         ("dedup train.svm - --groups -", "-: is named for two outputs"),
         ("dedup train.svm no/where", "no/where: the folder no does not exist"),
         ("dedup train.svm out --working-memory 0", "working_memory: got 0"),

@@ -235,6 +235,11 @@ def test_gamma_must_be_finite_and_not_negative(gamma):
         ck.core1(np.ones(3), np.ones(3), gamma=gamma)
 
 
+def test_gamma_as_gaussian_processes_give_it():
+    X = np.eye(3)
+    np.testing.assert_array_equal(ck.core1(X, gamma=np.array([0.5])), ck.core1(X, gamma=0.5))
+
+
 def test_unknown_names_and_sizes():
     with pytest.raises(ParameterError, match="kernel: got 'rbf'; choose one of correlation, res"):
         ck.gram_chunks(np.ones((1, 3)), kernel="rbf")

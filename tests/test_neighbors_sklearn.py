@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
@@ -73,6 +74,17 @@ def test_consumers(digits):
         ck.CoRENeighborsTransformer(n_neighbors=20), Isomap(n_neighbors=15, metric="precomputed")
     )
     assert embed.fit_transform(X).shape == (600, 2)
+
+
+def test_names_of_columns(digits):
+    """Those of a frame are checked, and warned of only where they are missing."""
+    frame = pd.DataFrame(digits[0]).add_prefix("pixel")
+    index = ck.CoRENeighbors(random_state=0).fit(frame)
+    assert index.check_recall(frame[:50]).recall == 1
+    with pytest.raises(ValueError, match="feature names should match"):
+        index.check_recall(frame[frame.columns[::-1]])
+    transformer = ck.CoRENeighborsTransformer(n_neighbors=3).fit(frame)
+    assert transformer.transform(frame[:5]).shape == (5, len(frame))
 
 
 def test_clone_and_pickle(digits):

@@ -98,11 +98,25 @@ def test_plan_and_its_inverse(kernel, n_bits):
 
 @pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
 @pytest.mark.parametrize("n_bits", [4, 12, None])
-def test_forecast_of_bytes_is_what_signatures_take(kernel, n_bits):
-    X = np.random.default_rng(0).poisson(0.2, (50, 100_000))
+@pytest.mark.parametrize("n_columns", [60, 100_000])
+def test_forecast_of_bytes_is_what_signatures_take(kernel, n_bits, n_columns):
+    X = np.random.default_rng(0).poisson(0.2, (50, n_columns))
     S = ck.CoREHasher(kernel, 33, n_bits=n_bits, random_state=0).fit(X).sketch(X)
-    planned = theory.plan(n_hashes=33, kernel=kernel, n_bits=n_bits, n_rows=50)
+    planned = theory.plan(
+        n_hashes=33, kernel=kernel, n_bits=n_bits, n_rows=50, n_locations=S.recipe.n_locations
+    )
     assert planned.n_bytes == S.nbytes
+
+
+def test_aliasing_of_all_pairs_is_that_of_each():
+    """Computed once for each two lengths, given in any shapes that broadcast."""
+    f = np.array([1, 5, 30, 5, 64, 1])
+    each = [[theory.aliasing(f1, f2, 64, 3) for f2 in f] for f1 in f]
+    for name in ("C1", "C2", "first", "second"):
+        expected = [[getattr(pair, name) for pair in line] for line in each]
+        for shapes in ((f[:, None], f), (np.repeat(f, 6).reshape(6, 6), np.tile(f, (6, 1)))):
+            found = getattr(theory.aliasing(*shapes, 64, 3), name)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_plan_keeps_its_error():
@@ -124,6 +138,9 @@ def test_a_plan_keeps_its_error():
         ({"error": 0.1, "n_hashes": 5}, "either error or n_hashes"),
         ({"error": 0.0}, "error: got"),
         ({"n_hashes": 0}, "n_hashes: got 0"),
+        ({"n_hashes": 10.5}, "n_hashes: got 10.5; give an integer"),
+        ({"n_hashes": "5"}, "n_hashes: got '5'; give an integer"),
+        ({"n_hashes": 5, "length": 100, "n_locations": 64}, "length: got 100; .* to 64"),
         ({"error": 0.1, "confidence": 1.0}, "confidence: got"),
         ({"error": 0.1, "kernel": "rbf"}, "kernel: got 'rbf'"),
     ],

@@ -169,9 +169,9 @@ def _sentence(found: list[Candidate], best: Candidate, helps: bool) -> str:
             f"way, {top.name}, has {top.accuracy:.1%}, a difference of {_points(top)}."
         )
     use = {
-        "hashed": f"CoREClassifier({best.kernel!r}, n_hashes={best.n_hashes})",
+        "hashed": f"CoREClassifier({best.kernel!r}, n_hashes={best.n_hashes}, C={best.C:g})",
         "both": f"linear and {best.kernel} features with {best.n_hashes} hashes side by side",
-        "exact": f"SVC(kernel=corekernels.{best.kernel}), or more hashes than were tried here",
+        "exact": f"SVC(kernel=corekernels.{best.kernel}, C={best.C:g}), or more hashes than here",
     }[best.kind]
     top = max(found, key=lambda candidate: candidate.accuracy)
     more = "" if top is best else f"; the best was {top.name}, with {top.accuracy:.1%}"

@@ -13,7 +13,7 @@ from ._arguments import seed_of
 from ._model_file import read_model, write_model
 from ._sketch import sketch
 from ._validation import as_matrix
-from .errors import DataError, RecipeMismatch
+from .errors import DataError, ParameterError, RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .recipe import Recipe
 from .signatures import Signatures
@@ -146,6 +146,7 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         else:
             linear = self.linear_.set_params(**self._linear_parameters())
             matrix = self._checked(X)
+            self._require_same_recipe()
         S = sketch(matrix, self.recipe_, self.n_jobs)
         self.linear_ = linear.partial_fit(S, y, classes, sample_weight)
         return self
@@ -216,6 +217,15 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
             raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
         self.recipe_ = self._recipe(matrix.shape[1])
         return matrix
+
+    def _require_same_recipe(self) -> None:
+        for name in ("kernel", "n_hashes", "n_bits", "scheme"):
+            old, new = getattr(self.recipe_, name), getattr(self, name)
+            if old != new:
+                raise ParameterError(
+                    f"{name}: got {new!r}, but the rows before were hashed with {old!r}; "
+                    "set it back, or fit anew."
+                )
 
     def _recipe(self, n_columns: int) -> Recipe:
         return Recipe(

@@ -44,7 +44,8 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         locations whole.
     scheme : {"circulant", "independent", "one-permutation"}
         How the permutations are made: by shifting one (fast, and no less accurate), each
-        by itself (the paper's own), or one permutation cut into bins.
+        by itself (the paper's own), or one permutation cut into bins. With fewer nonzeros
+        than hashes, bins are copies of each other: use one of the first two.
     projection : {"gaussian", "rademacher"}
         Distribution of core1's random directions: normal, or +-1.
     normalize : bool

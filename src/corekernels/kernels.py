@@ -294,6 +294,8 @@ def _exponent(gamma: float | None) -> float:
     """Gamma as the loops take it: -1 for no exponential."""
     if gamma is None:
         return -1.0
+    if isinstance(gamma, np.ndarray) and gamma.size == 1:  # scikit-learn's Gaussian processes
+        gamma = gamma.item()
     if not isinstance(gamma, int | float | np.number) or not (math.isfinite(gamma) and gamma >= 0):
         raise ParameterError(f"gamma: got {gamma!r}; give a finite number >= 0, or None.")
     return float(gamma)

@@ -193,7 +193,8 @@ class Signatures:
         -------
         estimates, and standard errors if asked for : ndarrays. A standard error comes from
         the scatter of the slots, plus one slot's worth of resolution, so that it is not 0
-        where no slot happened to collide.
+        where no slot happened to collide. With the scheme "one-permutation" and fewer
+        nonzeros than hashes it is too small, by up to a third: slots repeat each other.
         """
         T = self._alike(T)
         i, j = np.atleast_1d(i), np.atleast_1d(j)

@@ -75,6 +75,8 @@ def predict(
     quiet: frame.Quiet = False,
 ) -> None:
     """Write the predicted label of each row of IN, a label a line."""
+    if target != "-":
+        streaming.require_target(target, model)
     classifier = _loaded(model, n_jobs)
     reader = _rows_for(classifier, source, format, one_based, ignore_new_columns, labels=False)
     with watched(reader, "predicting", quiet) as rows:

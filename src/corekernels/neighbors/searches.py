@@ -115,7 +115,8 @@ class Searches:
         1.0
         """
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
-        snapshot, rows, _ = self._queries(as_matrix(X))
+        as_matrix(X)  # None is no query here
+        snapshot, rows, _ = self._queries(X)
         if not len(rows):
             raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
         n_kept = min(require_count("n_neighbors", wanted), snapshot.n_alive)

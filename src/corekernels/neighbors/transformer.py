@@ -67,9 +67,9 @@ class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def transform(self, X: Any) -> sparse.csr_array:
         """Distances to the nearest rows fitted, as a sparse matrix (n_queries, n_samples_fit_)."""
         check_is_fitted(self)
-        matrix = as_matrix(X)
+        as_matrix(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self.index_.kneighbors_graph(matrix, self.n_neighbors + 1, "distance")
+        return self.index_.kneighbors_graph(X, self.n_neighbors + 1, "distance")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -137,7 +137,7 @@ def _to_file(
     old = [target] if append and target.exists() else []
     if old:
         Signatures.load(target)._alike(Signatures.empty(recipe, 0))
-    per_row = bytes_per_row(recipe.kernel, recipe.n_hashes, recipe.n_bits)
+    per_row = bytes_per_row(recipe.kernel, recipe.n_hashes, recipe.n_bits, recipe.n_locations)
     shard_rows = max(_LEAST_ROWS, _SHARD_BYTES // per_row)
     name = short_name(source.name)
     folder = parts_folder(target)

@@ -91,7 +91,10 @@ def sweep(
     """
     model = _classifier(recipe, n_jobs, options)
     judges = None
-    beside = None if target is None else require_target(target, source.name)
+    beside = None
+    if target is not None:
+        readers = (source,) if validation is None else (source, validation)
+        beside = require_target(target, *(reader.name for reader in readers))
     with _signatures(source, recipe, beside, n_jobs) as (S, y):
         if validation is not None:
             batches = list(hashed_batches(validation, recipe, n_jobs))

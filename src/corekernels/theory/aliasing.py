@@ -1,5 +1,6 @@
 """How often different locations share their lowest b bits."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,11 +49,17 @@ def aliasing(f1: Any, f2: Any, n_locations: int, b: int | None) -> Aliasing:
     >>> aliasing(100, 200, 2**32, 4).C1.round(5)      # 2 ** -4: sparse rows
     np.float64(0.0625)
     """
-    f1, f2 = np.broadcast_arrays(np.asarray(f1, float), np.asarray(f2, float))
-    shape = f1.shape
+    f1, f2 = np.asarray(f1, float), np.asarray(f2, float)
+    shape = np.broadcast_shapes(f1.shape, f2.shape)
     if b is None:
         return Aliasing(*(np.zeros(shape)[()] for _ in range(4)))
-    f1, f2 = f1.ravel(), f2.ravel()
+    (few1, of1), (few2, of2) = (np.unique(f, return_inverse=True) for f in (f1, f2))
+    if few1.size * few2.size < math.prod(shape):  # once for each two lengths that there are
+        each = aliasing(few1[:, None], few2, n_locations, b)
+        chosen = of1.reshape(f1.shape), of2.reshape(f2.shape)
+        parts = (each.C1, each.C2, each.first, each.second)
+        return Aliasing(*(part[chosen] for part in parts))
+    f1, f2 = (f.ravel() for f in np.broadcast_arrays(f1, f2))
 
     def at(a: Array) -> tuple[Array, Array, Array, Array]:
         """R, Pr{codes equal} and its two parts by chance, for an overlap of a columns."""

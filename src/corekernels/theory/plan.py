@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 from statistics import NormalDist
 
 from ..errors import ParameterError
@@ -33,13 +34,14 @@ class Plan:
     seconds: float | None
 
 
-def bytes_per_row(kernel: str, n_hashes: int, n_bits: int | None) -> int:
+def bytes_per_row(kernel: str, n_hashes: int, n_bits: int | None, n_locations: int = 2**32) -> int:
     """Bytes of one row's signature: codes, weights (none for resemblance), length and sum.
 
     >>> bytes_per_row("core1", 1024, 8), bytes_per_row("resemblance", 1024, 8)
     (3080, 1032)
     """
-    code = 4 if n_bits is None else (1 if n_bits <= 8 else 2)
+    whole = 2 if n_locations <= 2**16 else 4
+    code = whole if n_bits is None else (1 if n_bits <= 8 else 2)
     weight = 0 if kernel == "resemblance" else 2
     return n_hashes * (code + weight) + 8 + (4 if kernel == "core2" else 0)
 
@@ -53,7 +55,7 @@ def plan(
     confidence: float = 0.95,
     R: float | None = None,
     rho: float | None = None,
-    length: int = 100,
+    length: int | None = None,
     heaviness: float = 1.0,
     n_locations: int = 2**32,
     n_rows: int | None = None,
@@ -79,8 +81,8 @@ def plan(
         Probability that the error is kept.
     R, rho : float, optional
         Resemblance and cosine of the pairs that matter; the worst case if None.
-    length : int
-        Typical number of nonzeros of a row.
+    length : int, optional
+        Typical number of nonzeros of a row; 100 if None, or all locations if they are fewer.
     heaviness : float >= 1
         For core2: how heavy-tailed the values are, f sum u_i^4 of a unit row with f
         nonzeros. It is 1 for binary rows, about 2 for TF-IDF, and hundreds for counts.
@@ -108,9 +110,8 @@ def plan(
         raise ParameterError(f"confidence: got {confidence!r}; give a number between 0 and 1.")
     if error is not None and not error > 0:
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
-    if n_hashes is not None and n_hashes < 1:
-        raise ParameterError(f"n_hashes: got {n_hashes!r}; give 1 or more.")
-    _require_ranges(n_bits, R, rho, length, heaviness, n_rows, threads)
+    length = min(100, n_locations) if length is None else length
+    _require_ranges(n_hashes, n_bits, R, rho, length, heaviness, n_locations, n_rows, threads)
     slot = _slot_variance(kernel, n_bits, R, rho, length, heaviness, n_locations)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     if n_hashes is None:
@@ -118,7 +119,7 @@ def plan(
         if not needed < 2**31:
             raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
         n_hashes = max(1, math.ceil(needed))
-    per_row = bytes_per_row(kernel, n_hashes, n_bits)
+    per_row = bytes_per_row(kernel, n_hashes, n_bits, n_locations)
     minima = length / _MINIMA_RATE
     if n_locations <= _MOST_IN_SIEVE:
         minima = min(minima, n_locations / length * _SIEVE_SECONDS)
@@ -137,21 +138,25 @@ def plan(
 
 
 def _require_ranges(
-    n_bits: int | None, R: float | None, rho: float | None, length: int, heaviness: float,
-    n_rows: int | None, threads: int,
+    n_hashes: int | None, n_bits: int | None, R: float | None, rho: float | None, length: int,
+    heaviness: float, n_locations: int, n_rows: int | None, threads: int,
 ) -> None:  # fmt: skip
-    for name, value, low, high in (
-        ("n_bits", n_bits, 1, 16),
-        ("R", R, 0, 1),
-        ("rho", rho, -1, 1),
-        ("length", length, 1, math.inf),
-        ("heaviness", heaviness, 1, math.inf),
-        ("n_rows", n_rows, 0, math.inf),
-        ("threads", threads, 1, math.inf),
+    for name, value, low, high, kind in (
+        ("n_hashes", n_hashes, 1, 2**31 - 1, Integral),
+        ("n_bits", n_bits, 1, 16, Integral),
+        ("R", R, 0, 1, Real),
+        ("rho", rho, -1, 1, Real),
+        ("n_locations", n_locations, 1, 2**32, Integral),
+        ("length", length, 1, n_locations, Integral),
+        ("heaviness", heaviness, 1, math.inf, Real),
+        ("n_rows", n_rows, 0, math.inf, Integral),
+        ("threads", threads, 1, math.inf, Integral),
     ):
-        if value is not None and not low <= value <= high:
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        if value is not None and not (is_number and low <= value <= high):
+            what = "an integer" if kind is Integral else "a number"
             upper = "" if high == math.inf else f" to {high}"
-            raise ParameterError(f"{name}: got {value!r}; give a number from {low}{upper}.")
+            raise ParameterError(f"{name}: got {value!r}; give {what} from {low}{upper}.")
 
 
 def _slot_variance(

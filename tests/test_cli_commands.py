@@ -101,6 +101,20 @@ def test_rows_are_counted_as_the_ones_learned_from(in_digits):
     np.testing.assert_array_equal(np.load("K.npy"), expected.T)
 
 
+def test_appended_columns_count_from_where_they_did(tmp_path, monkeypatch):
+    """Of the second file alone one could not tell: it has no column 0."""
+    monkeypatch.chdir(tmp_path)
+    Path("first.svm").write_text("1 0:1 2:3\n")
+    Path("second.svm").write_text("1 1:2 3:1\n")
+    ok("hash first.svm rows.sig --n-hashes 32 --n-columns 4")
+    ok("hash second.svm rows.sig --n-hashes 32 --n-columns 4 --append")
+    S = ck.Signatures.load("rows.sig")
+    X = np.array([[1.0, 0, 3, 0], [0, 2, 0, 1]])
+    np.testing.assert_array_equal(
+        S.codes, ck.CoREHasher(n_hashes=32, random_state=0).fit(X).sketch(X).codes
+    )
+
+
 def test_new_columns_are_refused_or_left_out_with_a_note(in_digits):
     Path("narrow.svm").write_text("7 1:3 2:1\n7 1:2\n8 2:2\n8 2:3\n")
     Path("wide.svm").write_text("7 1:3\n8 2:3 9:1\n")

@@ -71,7 +71,12 @@ def hash_(
     quiet: frame.Quiet = False,
 ) -> None:
     """Hash the rows of IN into a signature file, in one pass and constant memory."""
-    reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
+    like = None
+    if append and target.is_file():  # columns count from where they did
+        like = streaming.sources_of(streaming.open_source(target, format="signatures"))
+    reader = streaming.open_source(
+        source, format=format, n_columns=n_columns, one_based=one_based, like=like
+    )
     recipe = streaming.recipe_for(
         reader, kernel=kernel, n_hashes=n_hashes, n_bits=n_bits, scheme=scheme,
         projection=projection, seed=seed,

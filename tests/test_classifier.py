@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import corekernels as ck
-from corekernels.errors import DataError, FileError, ParameterError
+from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
 from corekernels.io import load_arrays, save_arrays
 
 
@@ -65,7 +65,7 @@ def test_stream(digits):
 def test_a_stream_keeps_its_recipe(digits):
     X, y, *_ = digits
     model = ck.CoREClassifier(n_hashes=64, random_state=0).partial_fit(X, y, np.unique(y))
-    with pytest.raises(ParameterError, match="n_hashes: got 32, but the rows before"):
+    with pytest.raises(RecipeMismatch, match="n_hashes 64 and 32"):
         model.set_params(n_hashes=32).partial_fit(X, y)
     model.set_params(n_hashes=64, C=2.0).partial_fit(X, y)
 

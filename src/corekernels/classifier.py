@@ -13,7 +13,7 @@ from ._arguments import seed_of
 from ._model_file import read_model, write_model
 from ._sketch import sketch
 from ._validation import as_matrix
-from .errors import DataError, ParameterError, RecipeMismatch
+from .errors import DataError, RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .recipe import Recipe
 from .signatures import Signatures
@@ -127,7 +127,7 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         >>> str(model.predict([[0, 2.0]])[0])
         'right'
         """
-        recipe = self._recipe(S.recipe.n_columns)
+        recipe = self._recipe(S.recipe.n_columns, seed_of(self.random_state))
         if recipe != S.recipe:
             raise RecipeMismatch(recipe, S.recipe)
         self.recipe_ = recipe
@@ -146,7 +146,9 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         else:
             linear = self.linear_.set_params(**self._linear_parameters())
             matrix = self._checked(X)
-            self._require_same_recipe()
+            wanted = self._recipe(matrix.shape[1], self.recipe_.seed)
+            if wanted != self.recipe_:
+                raise RecipeMismatch(self.recipe_, wanted)
         S = sketch(matrix, self.recipe_, self.n_jobs)
         self.linear_ = linear.partial_fit(S, y, classes, sample_weight)
         return self
@@ -215,26 +217,17 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         if matrix.shape[0] == 0:
             raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
-        self.recipe_ = self._recipe(matrix.shape[1])
+        self.recipe_ = self._recipe(matrix.shape[1], seed_of(self.random_state))
         return matrix
 
-    def _require_same_recipe(self) -> None:
-        for name in ("kernel", "n_hashes", "n_bits", "scheme"):
-            old, new = getattr(self.recipe_, name), getattr(self, name)
-            if old != new:
-                raise ParameterError(
-                    f"{name}: got {new!r}, but the rows before were hashed with {old!r}; "
-                    "set it back, or fit anew."
-                )
-
-    def _recipe(self, n_columns: int) -> Recipe:
+    def _recipe(self, n_columns: int, seed: int) -> Recipe:
         return Recipe(
             kernel=self.kernel,
             n_hashes=self.n_hashes,
             n_bits=self.n_bits,
             scheme=self.scheme,
             projection=self.projection,
-            seed=seed_of(self.random_state),
+            seed=seed,
             n_columns=n_columns,
         )
 

@@ -110,8 +110,8 @@ def plan(
         raise ParameterError(f"confidence: got {confidence!r}; give a number between 0 and 1.")
     if error is not None and not error > 0:
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
-    length = min(100, n_locations) if length is None else length
     _require_ranges(n_hashes, n_bits, R, rho, length, heaviness, n_locations, n_rows, threads)
+    length = min(100, n_locations) if length is None else length
     slot = _slot_variance(kernel, n_bits, R, rho, length, heaviness, n_locations)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     if n_hashes is None:
@@ -138,8 +138,8 @@ def plan(
 
 
 def _require_ranges(
-    n_hashes: int | None, n_bits: int | None, R: float | None, rho: float | None, length: int,
-    heaviness: float, n_locations: int, n_rows: int | None, threads: int,
+    n_hashes: int | None, n_bits: int | None, R: float | None, rho: float | None,
+    length: int | None, heaviness: float, n_locations: int, n_rows: int | None, threads: int,
 ) -> None:  # fmt: skip
     for name, value, low, high, kind in (
         ("n_hashes", n_hashes, 1, 2**31 - 1, Integral),

@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 COVERAGE := --cov --cov-report=
-LOOP_TESTS := tests/test_loops.py tests/test_descent_loops.py tests/test_neighbors_loops.py
+LOOP_TESTS := tests/loops
 
 .PHONY: demo test test-all lint bench clean
 
@@ -38,7 +38,7 @@ bench: .venv/bench .venv/loops
 	touch $@
 
 # A loop is compiled again when its own file changes, not when one that it calls does.
-.venv/loops: $(wildcard src/corekernels/_loops/*.py) | .venv/bin/python
+.venv/loops: $(shell find src/corekernels/_loops -name "*.py") | .venv/bin/python
 	find src -name "*.nb[ic]" -delete
 	touch $@
 

@@ -24,7 +24,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from threadpoolctl import threadpool_limits
 
 import corekernels as ck
-from corekernels import _gram
+from corekernels._exact import gram as _gram
 
 KERNELS = ("correlation", "resemblance", "core1", "core2")
 RATIOS = (0, 8, 15, 30, 45, 60, 90, 120, 250, 700)

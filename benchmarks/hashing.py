@@ -23,9 +23,10 @@ from scipy import sparse
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 import corekernels as ck
-from corekernels import _sketch, _tables
-from corekernels._loops import minwise, projection
-from corekernels._validation import clean_rows, read_only
+from corekernels._core.validation import clean_rows, read_only
+from corekernels._hashing import sketch as _sketch
+from corekernels._hashing import tables as _tables
+from corekernels._loops.hashing import minwise, projection
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"

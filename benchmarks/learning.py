@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
 from corekernels.linear import HashedLinearClassifier, c_path
-from corekernels.paper.baselines import Landmarks
+from corekernels.paper.experiments.baselines import Landmarks
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "learning.json"

@@ -11,9 +11,9 @@ import numpy as np
 from numba import njit
 
 import corekernels as ck
-from corekernels import _gram
-from corekernels._loops.gram import add_thin, count_shared
-from corekernels._validation import check_rows
+from corekernels._core.validation import check_rows
+from corekernels._exact import gram as _gram
+from corekernels._loops.gram.blocks import add_thin, count_shared
 
 ROUNDS = 20_000
 STAGES = {

@@ -25,9 +25,9 @@ from sklearn.preprocessing import normalize
 
 import corekernels as ck
 from corekernels import datasets
-from corekernels._loops.pairs import rerank
-from corekernels._validation import check_rows
-from corekernels.neighbors.graph import Graph
+from corekernels._core.validation import check_rows
+from corekernels._loops.search.pairs import rerank
+from corekernels.neighbors.candidates.graph import Graph
 from corekernels.neighbors.heaps import Heaps
 from corekernels.neighbors.snapshot import Snapshot
 from corekernels.neighbors.store import make_queries

@@ -8,9 +8,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_info
 
 import corekernels as ck
-import oracles
-import strategies
 from corekernels.errors import DataError, ParameterError
+from support import oracles, strategies
 
 KERNELS = ("correlation", "resemblance", "core1", "core2")
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}

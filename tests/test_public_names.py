@@ -22,7 +22,7 @@ def test_public_names_are_the_intended_ones():
         "io",
         "linear",
         "resemblance",
-        "streaming",
+        "files",
         "theory",
     ]
     assert all(hasattr(ck, name) for name in ck.__all__)

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import corekernels as ck
-from corekernels._tables import CONTRACT_VERSION
+from corekernels._hashing.tables import CONTRACT_VERSION
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
 
 KERNELS = ("resemblance", "core1", "core2")

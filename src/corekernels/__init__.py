@@ -1,7 +1,7 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, io, linear, streaming, theory
-from .advice import advise
+from . import datasets, files, io, linear, theory
+from .advice.verdict import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
@@ -28,11 +28,11 @@ __all__ = [
     "core2",
     "correlation",
     "datasets",
+    "files",
     "gram_chunks",
     "gram_to_file",
     "io",
     "linear",
     "resemblance",
-    "streaming",
     "theory",
 ]

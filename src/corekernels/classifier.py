@@ -9,12 +9,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arguments import seed_of
-from ._model_file import read_model, write_model
-from ._sketch import sketch
-from ._validation import as_matrix
+from ._core.arguments import seed_of
+from ._core.validation import as_matrix
+from ._hashing.sketch import sketch
 from .errors import DataError, RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
+from .linear.model_file import read_model, write_model
 from .recipe import Recipe
 from .signatures import Signatures
 

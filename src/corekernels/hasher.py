@@ -8,9 +8,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arguments import seed_of
-from ._sketch import require_finite, sketch
-from ._validation import as_matrix
+from ._core.arguments import seed_of
+from ._core.validation import as_matrix
+from ._hashing.sketch import require_finite, sketch
 from .errors import DataError, ParameterError
 from .recipe import Recipe
 from .signatures import Signatures
@@ -37,7 +37,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     kernel : {"core1", "core2", "resemblance"}
         Which kernel the hashes estimate.
     n_hashes : int
-        Slots a row, k. The estimator's error falls as 1 / sqrt(k); `corekernels.theory.plan`
+        Slots a row, k. The estimator's error falls as 1 / sqrt(k); `corekernels.planner`
         says how many an error takes. May exceed the number of columns.
     n_bits : int from 1 to 16, or None
         Bits kept of each location, b. Expanded rows have k 2^b columns. None keeps

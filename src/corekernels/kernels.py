@@ -32,9 +32,9 @@ import numpy.typing as npt
 import sklearn
 from tqdm import tqdm
 
-from ._gram import KERNELS, compact_columns, fill_gram, plan_columns
-from ._loops.gram import vector_pair
-from ._validation import check_pair, read_only
+from ._core.validation import check_pair, read_only
+from ._exact.gram import KERNELS, compact_columns, fill_gram, plan_columns
+from ._loops.gram.blocks import vector_pair
 from .errors import ParameterError
 from .io import atomic_write
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import require_choice
-from ._tables import CONTRACT_VERSION, location_count
+from ._core.arguments import require_choice
+from ._hashing.tables import CONTRACT_VERSION, location_count
 from .errors import ParameterError
 
 KERNELS = ("resemblance", "core1", "core2")

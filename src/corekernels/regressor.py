@@ -7,9 +7,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._arguments import require_positive
-from ._sketch import sketch
-from ._validation import as_matrix, read_only
+from ._core.arguments import require_positive
+from ._core.validation import as_matrix, read_only
+from ._hashing.sketch import sketch
 from .errors import DataError
 from .linear.classifier import check_options, warn_unless_converged
 from .linear.descent import Block

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from . import _estimate
-from ._signature_file import pack_labels, read_signatures, write_signatures
+from ._hashing import estimate as _estimate
+from ._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from .errors import DataError, FileError, ParameterError, RecipeMismatch
 from .recipe import Recipe
 
@@ -214,7 +214,7 @@ class Signatures:
         ----------
         path : path
         labels : array-like, optional
-            Labels of the rows, to travel with them; `streaming.load_signatures` gives them back.
+            Labels of the rows, to travel with them; `files.load_signatures` gives them back.
         sources : list of dict, optional
             Where the rows came from: `source`, `first_row` and `rows` of each.
         """

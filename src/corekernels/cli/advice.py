@@ -12,9 +12,9 @@ from rich.console import Console
 
 import corekernels
 
-from .. import plotting, streaming
-from .._tables import CONTRACT_VERSION
-from ..advice import advise as advise_on
+from .. import files, plotting
+from .._hashing.tables import CONTRACT_VERSION
+from ..advice.verdict import advise as advise_on
 from . import frame
 from .frame import command
 from .progress import watched
@@ -48,9 +48,9 @@ def advise(
     """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
     if plot is not None:
         plotting.require_figure(plot)
-    reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
+    reader = files.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     with watched(reader, "reading", quiet) as batches:
-        X, y = streaming.sample(batches, 10 * rows, most_read=most_read, seed=seed, labelled=True)
+        X, y = files.sample(batches, 10 * rows, most_read=most_read, seed=seed, labelled=True)
     frame.show_notes(reader, quiet)
     console = Console(stderr=True)
     with console.status("") as status:

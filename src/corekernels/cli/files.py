@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import io, streaming
+from .. import files, io
 from ..classifier import CoREClassifier
 from ..neighbors import CoRENeighbors
 from . import frame
@@ -25,7 +25,7 @@ def info(
     quiet: frame.Quiet = False,
 ) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
-    kind = streaming.file_kind(source, format)
+    kind = files.file_kind(source, format)
     if kind == "model":
         frame.show(_about_model(CoREClassifier.load(source)), as_json)
         return
@@ -33,14 +33,14 @@ def info(
         frame.show(_about_index(CoRENeighbors.load(source)), as_json)
         return
     if kind == "gram":
-        frame.show(streaming.gram_description(source) or {}, as_json)
+        frame.show(files.gram_description(source) or {}, as_json)
         return
-    reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
+    reader = files.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     if kind == "signatures":
         frame.show(_about_signatures(reader), as_json)
         return
     with watched(reader, "reading", quiet) as rows:
-        found = streaming.survey(rows, n_jobs=n_jobs)
+        found = files.survey(rows, n_jobs=n_jobs)
     frame.show_notes(reader, quiet)
     if as_json:
         frame.show({"format": reader.format, **asdict(found)}, True)
@@ -73,16 +73,16 @@ def hash_(
     """Hash the rows of IN into a signature file, in one pass and constant memory."""
     like = None
     if append and target.is_file():  # columns count from where they did
-        like = streaming.sources_of(streaming.open_source(target, format="signatures"))
-    reader = streaming.open_source(
+        like = files.sources_of(files.open_source(target, format="signatures"))
+    reader = files.open_source(
         source, format=format, n_columns=n_columns, one_based=one_based, like=like
     )
-    recipe = streaming.recipe_for(
+    recipe = files.recipe_for(
         reader, kernel=kernel, n_hashes=n_hashes, n_bits=n_bits, scheme=scheme,
         projection=projection, seed=seed,
     )  # fmt: skip
     with watched(reader, "hashing", quiet) as rows:
-        report = streaming.hash_to_file(
+        report = files.hash_to_file(
             rows, target, recipe, shard_rows=shard_rows, resume=resume, append=append,
             n_jobs=n_jobs,
         )  # fmt: skip
@@ -108,13 +108,13 @@ def convert(
     """Write the rows and labels of IN in another format."""
     reader = io.open_rows(source, format=format, n_columns=n_columns, one_based=one_based)
     with watched(reader, "converting", quiet) as rows:
-        n_rows = streaming.convert(rows, target, format=to)
+        n_rows = files.convert(rows, target, format=to)
     frame.show_notes(reader, quiet)
     if target != "-":
         frame.show({"target": target, "rows": n_rows, "columns": reader.n_columns}, as_json, quiet)
 
 
-def _about_rows(found: streaming.Survey) -> dict[str, Any]:
+def _about_rows(found: files.Survey) -> dict[str, Any]:
     lengths = " ".join(f"{name} {value:,.4g}" for name, value in found.row_lengths.items())
     plan = found.plan
     about: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import streaming, theory
+from .. import files, theory
 from ..errors import ParameterError
 from . import frame
 from .frame import command
@@ -40,10 +40,10 @@ def kernel(
     options: dict[str, Any] = {
         "format": format, "n_columns": n_columns, "one_based": one_based, "labels": False,
     }  # fmt: skip
-    reader = streaming.open_source(source, **options)
-    like = streaming.sources_of(reader)
-    others = None if against is None else streaming.open_source(against, **options, like=like)
-    shape = streaming.kernel_to_file(
+    reader = files.open_source(source, **options)
+    like = files.sources_of(reader)
+    others = None if against is None else files.open_source(against, **options, like=like)
+    shape = files.kernel_to_file(
         reader, target, kernel, against=others, gamma=gamma, working_memory=working_memory,
         progress=False if quiet else None, n_jobs=n_jobs,
     )  # fmt: skip
@@ -74,20 +74,20 @@ def estimate(
     quiet: frame.Quiet = False,
 ) -> None:
     """Kernel values with their standard errors: of pairs of rows, or of the nearest to queries."""
-    reader = streaming.open_source(source, format="signatures")
+    reader = files.open_source(source, format="signatures")
     if (queries is None) == (pair is None):
         raise ParameterError("give either --pair or --queries.")
     if queries is None:
-        others = None if against is None else streaming.open_source(against, format="signatures")
+        others = None if against is None else files.open_source(against, format="signatures")
         rows = [_row_numbers(text) for text in pair or []]
-        _print_estimates([streaming.estimate_pairs(reader, rows, others)], as_json)
+        _print_estimates([files.estimate_pairs(reader, rows, others)], as_json)
         return
-    asked = streaming.open_matching(
+    asked = files.open_matching(
         queries, reader.n_columns, one_based=one_based, labels=False, like=reader.sources,
         ignore_new_columns=ignore_new_columns,
     )  # fmt: skip
     with watched(asked, "estimating", quiet) as batches:
-        _print_estimates(streaming.nearest(reader, batches, nearest, n_jobs=n_jobs), as_json)
+        _print_estimates(files.nearest(reader, batches, nearest, n_jobs=n_jobs), as_json)
     frame.show_notes(asked, quiet)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import plotting, streaming
+from .. import files, plotting
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from . import frame
@@ -45,13 +45,13 @@ def train(
     quiet: frame.Quiet = False,
 ) -> None:
     """Learn to classify the labelled rows of IN, hashed on the way or before."""
-    reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
-    recipe = streaming.recipe_for(
+    reader = files.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
+    recipe = files.recipe_for(
         reader, kernel=kernel, n_hashes=n_hashes, n_bits=n_bits, scheme=scheme,
         projection=projection, seed=seed,
     )  # fmt: skip
     with watched(reader, "hashing", quiet) as rows:
-        model = streaming.train(
+        model = files.train(
             rows, target, recipe, n_jobs=n_jobs, C=C, loss=loss, tol=tol, max_iter=max_iter,
             class_weight="balanced" if balanced else None,
         )  # fmt: skip
@@ -76,11 +76,11 @@ def predict(
 ) -> None:
     """Write the predicted label of each row of IN, a label a line."""
     if target != "-":
-        streaming.require_target(target, model)
+        files.require_target(target, model)
     classifier = _loaded(model, n_jobs)
     reader = _rows_for(classifier, source, format, one_based, ignore_new_columns, labels=False)
     with watched(reader, "predicting", quiet) as rows:
-        n_rows = streaming.predict(classifier, rows, sys.stdout.buffer if target == "-" else target)
+        n_rows = files.predict(classifier, rows, sys.stdout.buffer if target == "-" else target)
     frame.show_notes(reader, quiet)
     if target != "-":
         frame.show({"target": target, "rows": n_rows}, as_json, quiet)
@@ -101,9 +101,9 @@ def evaluate(
     classifier = _loaded(model, n_jobs)
     reader = _rows_for(classifier, source, format, one_based, ignore_new_columns, labels=True)
     with watched(reader, "evaluating", quiet) as rows:
-        found = streaming.evaluate(classifier, rows)
+        found = files.evaluate(classifier, rows)
     frame.show_notes(reader, quiet)
-    names = [streaming.label_text(label) for label in found.classes.tolist()]
+    names = [files.label_text(label) for label in found.classes.tolist()]
     summary: dict[str, Any] = {
         "rows": found.rows, "accuracy": found.accuracy, "standard_error": found.standard_error,
     }  # fmt: skip
@@ -161,19 +161,19 @@ def path(
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
     if plot is not None:
         plotting.require_figure(plot)
-    reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
-    recipe = streaming.recipe_for(
+    reader = files.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
+    recipe = files.recipe_for(
         reader, kernel=kernel, n_hashes=n_hashes, n_bits=n_bits, scheme=scheme,
         projection=projection, seed=seed,
     )  # fmt: skip
     judged = None
     if validation is not None:
-        judged = streaming.open_matching(
-            validation, recipe.n_columns, one_based=one_based, like=streaming.sources_of(reader),
+        judged = files.open_matching(
+            validation, recipe.n_columns, one_based=one_based, like=files.sources_of(reader),
             ignore_new_columns=ignore_new_columns,
         )  # fmt: skip
     with watched(reader, "hashing", quiet) as rows:
-        found = streaming.sweep(
+        found = files.sweep(
             rows, recipe, _numbers(Cs), target=target, validation=judged, cv=cv, n_jobs=n_jobs,
             progress=False if quiet else None, loss=loss,
             class_weight="balanced" if balanced else None,
@@ -205,7 +205,7 @@ def _rows_for(
     model: CoREClassifier, source: str, format: str | None, one_based: bool | None,
     ignore_new_columns: bool, labels: bool,
 ) -> Any:  # fmt: skip
-    return streaming.open_matching(
+    return files.open_matching(
         source, model.recipe_.n_columns, format=format, one_based=one_based, labels=labels,
         like=getattr(model, "sources_", None), ignore_new_columns=ignore_new_columns,
     )  # fmt: skip

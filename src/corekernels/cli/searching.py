@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import io, streaming
+from .. import files, io
 from ..errors import ParameterError
 from ..neighbors import CoRENeighbors
 from . import frame
@@ -40,11 +40,11 @@ def index(
     quiet: frame.Quiet = False,
 ) -> None:
     """Index the rows of IN for `search`, under their row numbers, from 0."""
-    reader = streaming.open_source(
+    reader = files.open_source(
         source, format=format, n_columns=n_columns, one_based=one_based, labels=False
     )
     with watched(reader, "reading", quiet) as rows:
-        report = streaming.index_rows(
+        report = files.index_rows(
             rows, target, kernel=kernel, method=method, recall=recall, n_neighbors=n_neighbors,
             random_state=seed, n_jobs=n_jobs, progress=getattr(rows, "say", None),
         )  # fmt: skip
@@ -80,14 +80,14 @@ def search(
 ) -> None:
     """Write the most similar indexed rows of each row of QUERIES, nearest first."""
     if target != "-":
-        streaming.require_target(target, path, source)
+        files.require_target(target, path, source)
     found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
-    reader = streaming.open_matching(
+    reader = files.open_matching(
         source, found.n_features_in_, format=format, one_based=one_based, labels=False,
         like=getattr(found, "sources_", None), ignore_new_columns=ignore_new_columns,
     )  # fmt: skip
     with watched(reader, "searching", quiet) as rows:
-        report = streaming.search(
+        report = files.search(
             found, rows, sys.stdout.buffer if target == "-" else target, n_neighbors,
             n_checked=check,
         )  # fmt: skip
@@ -135,19 +135,19 @@ def dedup(
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
     files = _targets(source, target, groups, keep)
-    streaming.require_file(source)
-    reader = streaming.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
+    files.require_file(source)
+    reader = files.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
     with watched(reader, "reading", quiet) as rows:
-        found = streaming.near_duplicates(
+        found = files.near_duplicates(
             rows, threshold, kernel, all_pairs=not copies_once, most_pairs=most_pairs,
             working_memory=working_memory, seed=seed, n_jobs=n_jobs,
             scratch=files[0].parent if files else None, progress=getattr(rows, "say", None),
         )  # fmt: skip
-        streaming.write_pairs(found, sys.stdout.buffer if target == "-" else target)
+        files.write_pairs(found, sys.stdout.buffer if target == "-" else target)
         if groups is not None:
-            streaming.write_groups(found, sys.stdout.buffer if groups == "-" else groups)
+            files.write_groups(found, sys.stdout.buffer if groups == "-" else groups)
         if keep is not None:
-            streaming.write_kept(rows, found, keep)
+            files.write_kept(rows, found, keep)
     frame.show_notes(reader, quiet)
     if "-" not in (target, groups, keep):
         frame.show({"target": target, **_about_duplicates(found)}, as_json, quiet)
@@ -161,12 +161,10 @@ def _targets(source: str, target: str, groups: str | None, keep: str | None) -> 
     if keep is not None:
         io.RowWriter(keep)  # refuses a name that tells no format
     files = [name for name in names if name != "-"]
-    return [
-        streaming.require_target(name, source, *files[:place]) for place, name in enumerate(files)
-    ]
+    return [files.require_target(name, source, *files[:place]) for place, name in enumerate(files)]
 
 
-def _about_search(report: streaming.SearchReport) -> dict[str, Any]:
+def _about_search(report: files.SearchReport) -> dict[str, Any]:
     about: dict[str, Any] = {
         "target": report.target, "queries": report.queries, "n_neighbors": report.n_neighbors,
         "seconds": report.seconds, "queries_per_second": report.queries_per_second,
@@ -179,7 +177,7 @@ def _about_search(report: streaming.SearchReport) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _about_duplicates(found: streaming.FileDuplicates) -> dict[str, Any]:
+def _about_duplicates(found: files.FileDuplicates) -> dict[str, Any]:
     groups = found.groups()
     kept = found.rows - sum(len(group) - 1 for group in groups)
     return {

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 
-from .._arguments import require_choice, require_seed
+from .._core.arguments import require_choice, require_seed
 from .dataset import Dataset
 from .images import digits, m_basic, m_rotate_set, mnist10k
 from .news import news

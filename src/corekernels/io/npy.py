@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .._validation import Rows, value_type
+from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
 from .batches import Batch, RowReader, checked_rows
 from .streams import PathLike, open_file, reading

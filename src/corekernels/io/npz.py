@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import Rows, value_type
+from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
 from .batches import Batch, RowReader, checked_labels, checked_rows
 from .npy import Header, read_header, write_header

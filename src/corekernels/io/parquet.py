@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import Rows
+from .._core.validation import Rows
 from ..errors import DataError, FileError, MissingExtra
 from .batches import Batch, RowReader, checked_labels, checked_rows
 from .streams import PathLike, open_file, reading

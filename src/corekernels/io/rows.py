@@ -5,7 +5,7 @@ from typing import Any
 import numpy.typing as npt
 from scipy import sparse
 
-from .._arguments import require_count
+from .._core.arguments import require_count
 from ..errors import DataError, FileError, ParameterError
 from .batches import RowReader, joined
 from .detect import detect, require_row_format

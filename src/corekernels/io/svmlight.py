@@ -17,8 +17,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from .._loops import text as scan
-from .._validation import read_only
+from .._core.validation import read_only
+from .._loops.text import svmlight as scan
 from ..errors import DataError, FileError
 from . import svmlight_lines as lines
 from .batches import Batch, RowReader

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import Rows
+from .._core.validation import Rows
 from ..errors import DataError
 from .svmlight_lines import is_number
 

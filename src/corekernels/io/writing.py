@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .._validation import Rows, as_matrix, clean_rows
+from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError, FileError, ParameterError
 from .atomic import atomic_write
 from .detect import format_of_name, require_row_format

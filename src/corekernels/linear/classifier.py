@@ -12,19 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._arguments import require_choice, require_count, require_positive, seed_of
-from .._loops.planes import move_towards
-from .._threads import thread_count
+from .._core.arguments import require_choice, require_count, require_positive, seed_of
+from .._core.threads import thread_count
+from .._loops.learning.planes import move_towards
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
 from .descent import Outcome, State
-from .labels import (
-    check_class_weight,
-    check_classes,
-    check_labels,
-    check_weights,
-    encode_labels,
-)
+from .labels import check_class_weight, check_classes, check_labels, check_weights, encode_labels
 from .one_vs_rest import Lesson, as_planes, learn, make_lesson
 from .planes import Planes, lane_blocks, new_planes, pack
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._loops import descent, losses
-from .._loops.planes import copy_planes, plane_products
-from .._validation import read_only
+from .._core.validation import read_only
+from .._loops.learning import descent, losses
+from .._loops.learning.planes import copy_planes, plane_products
 from .planes import Packed, new_planes
 
 Array = npt.NDArray[Any]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._threads import run_blocks
-from .._validation import read_only
+from .._core.threads import run_blocks
+from .._core.validation import read_only
 from ..recipe import Recipe
 from .descent import Block, Outcome, State, descend
 from .planes import Packed, Planes, lane_blocks

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from tqdm import tqdm
 
-from .._arguments import require_positive
-from .._threads import run_blocks
+from .._core.arguments import require_positive
+from .._core.threads import run_blocks
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures
@@ -23,10 +23,10 @@ from .classifier import (
     warn_unless_converged,
 )
 from .descent import Outcome, State
+from .extrapolation import foresee
 from .labels import check_labels, encode_labels
 from .one_vs_rest import Lesson, as_planes, learn, make_lesson
 from .planes import Packed, Planes, lane_blocks, pack
-from .warm import foresee
 
 Array = npt.NDArray[Any]
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._loops.packed import row_digests, row_scales, score_rows
-from .._loops.planes import pair_planes
-from .._loops.vectors import LANES
-from .._memory import aligned_zeros
-from .._threads import row_blocks, run_blocks
-from .._validation import read_only
+from .._core.memory import aligned_zeros
+from .._core.threads import row_blocks, run_blocks
+from .._core.validation import read_only
+from .._loops.learning.packed import row_digests, row_scales, score_rows
+from .._loops.learning.planes import pair_planes
+from .._loops.simd.vectors import LANES
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures

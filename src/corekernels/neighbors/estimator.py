@@ -10,17 +10,17 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._arguments import require_choice, require_count, seed_of
-from .._validation import as_matrix, clean_rows
+from .._core.arguments import require_choice, require_count, seed_of
+from .._core.validation import as_matrix, clean_rows
 from ..errors import DataError, ParameterError
 from ..recipe import KERNELS
 from .arguments import check_ids, require_number, require_recall
-from .choice import METHODS, choose
-from .duplicates import NearDuplicates, find_duplicates
+from .duplicates.in_memory import NearDuplicates, find_duplicates
 from .file import read_index, write_index
 from .searches import Searches
 from .snapshot import Snapshot
 from .store import make_store
+from .tuning import METHODS, choose
 
 Array = npt.NDArray[Any]
 

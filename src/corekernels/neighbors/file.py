@@ -6,18 +6,18 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .._arguments import require_choice, require_count
-from .._validation import read_only
+from .._core.arguments import require_choice, require_count
+from .._core.validation import read_only
 from ..errors import FileError, ParameterError
 from ..io import load_arrays, save_arrays
 from ..recipe import KERNELS
 from .arguments import require_recall
-from .exact import Exact
-from .graph import Graph
-from .inverted import Inverted
-from .lsh import Tables
+from .candidates.base import Source
+from .candidates.exact import Exact
+from .candidates.graph import Graph
+from .candidates.inverted import Inverted
+from .candidates.lsh import Tables
 from .snapshot import Snapshot
-from .sources import Source
 from .store import NARROW, Store, restore
 
 Array = npt.NDArray[Any]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._loops.heaps import sort_heaps
+from .._loops.search.heaps import sort_heaps
 
 Array = npt.NDArray[Any]
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._arguments import require_choice, require_count
-from .._validation import Rows, as_matrix, clean_rows
+from .._core.arguments import require_choice, require_count
+from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError
 from .arguments import require_number
 from .snapshot import Snapshot

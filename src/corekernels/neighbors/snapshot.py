@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._threads import row_blocks, run_blocks
-from .._validation import Rows, read_only
-from .exact import Exact
+from .._core.threads import row_blocks, run_blocks
+from .._core.validation import Rows, read_only
+from .candidates.base import Source
+from .candidates.exact import Exact
 from .heaps import Heaps
-from .sources import Source
 from .store import Store, join, make_store
 
 Array = npt.NDArray[Any]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._gram import KERNELS
-from .._loops import pairs as loops
-from .._validation import Rows, read_only
+from .._core.validation import Rows, read_only
+from .._exact.gram import KERNELS
+from .._loops.search import pairs as loops
 
 Array = npt.NDArray[Any]
 

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._validation import as_matrix
+from .._core.validation import as_matrix
 from .estimator import CoRENeighbors
 
 

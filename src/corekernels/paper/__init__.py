@@ -1,5 +1,5 @@
 """The paper's experiments, rerun beside its own numbers: one module a table or figure."""
 
-from .running import Reproduction, reproduce
+from .reproduction import Reproduction, reproduce
 
 __all__ = ["Reproduction", "reproduce"]

@@ -24,6 +24,7 @@ Ping Li, "CoRE Kernels", UAI 2014. Ping Li and Arnd Christian König, "b-Bit min
 hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
+from ..planner import Plan, bytes_per_row, plan
 from .aliasing import Aliasing, aliasing, collision_probability
 from .definitions import binary_correlation, core1, core2, resemblance
 from .lsh import (
@@ -34,7 +35,6 @@ from .lsh import (
     table_recall,
     tables_needed,
 )
-from .plan import Plan, bytes_per_row, plan
 from .variances import variance_core1, variance_core2, variance_resemblance
 
 __all__ = [

@@ -1,0 +1,50 @@
+"""Numbers, names and seeds among the arguments; `_validation` is the door for arrays."""
+
+import operator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..errors import ParameterError
+
+
+def require_positive(name: str, value: Any) -> float:
+    """A finite number above zero."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
+        raise ParameterError(f"{name}: got {value!r}; give a number above 0.")
+    return float(value)
+
+
+def require_count(name: str, value: Any) -> int:
+    """An integer of at least one."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(f"{name}: got {value!r}; give an integer.") from None
+    if isinstance(value, bool) or not 1 <= number < 2**63:
+        raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
+    return number
+
+
+def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """One of the names known."""
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(f"{name}: got {value!r}; choose one of {', '.join(choices)}.")
+    return value
+
+
+def seed_of(random_state: Any) -> int:
+    """An integer is its own seed; anything else is drawn from."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def require_seed(random_state: Any, name: str = "random_state") -> int:
+    """A seed that NumPy takes: not negative."""
+    seed = seed_of(random_state)
+    if seed < 0:
+        raise ParameterError(f"{name}: got {random_state!r}; give an integer from 0 on.")
+    return seed

@@ -1,0 +1,212 @@
+"""The only door for arrays: any matrix in, clean CSR rows out, or a clear error.
+
+Clean rows have float32 or float64 values that are finite and not zero, and
+columns that increase within each row. A matrix that is clean already passes
+without being copied; no matrix is ever changed.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .._loops.rows import (
+    DISORDER,
+    NOT_FINITE,
+    OUT_OF_RANGE,
+    ZERO,
+    count_nonzeros,
+    first_not_finite,
+    gather_nonzeros,
+    inspect_rows,
+)
+from ..errors import DataError, DataTypeError
+
+_DENSE_BLOCK_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Clean CSR rows: row i is `indices[indptr[i]:indptr[i + 1]]` and the same of `data`."""
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[Any]  # int32 where the columns allow it, else int64
+    data: npt.NDArray[Any]  # float32 or float64
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored values."""
+        return int(self.indptr[-1] - self.indptr[0])
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Number of nonzeros of each row."""
+        return np.diff(self.indptr)
+
+    def block(self, start: int, stop: int) -> "Rows":
+        """Rows start to stop, without a copy."""
+        return Rows(self.indptr[start : stop + 1], self.indices, self.data, self.n_columns)
+
+    def take(self, chosen: npt.NDArray[Any]) -> "Rows":
+        """Some of the rows, in the order given."""
+        lengths = self.lengths[chosen]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Rows(
+            read_only(indptr, np.int64), read_only(self.indices[places]),
+            read_only(self.data[places]), self.n_columns,
+        )  # fmt: skip
+
+    def astype(self, dtype: npt.DTypeLike) -> "Rows":
+        """The same rows with values of another type."""
+        data = read_only(self.data.astype(dtype, copy=False))
+        return Rows(self.indptr, self.indices, data, self.n_columns)
+
+
+def read_only(array: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+    """An aligned, contiguous, read-only view (a copy only if it takes one).
+
+    All inputs of the loops pass through here: Numba compiles a loop once per
+    kind of array, and "writeable or not" is part of the kind.
+    """
+    view = np.require(array, dtype, ["C", "A"]).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def as_matrix(X: Any, name: str = "X") -> Any:
+    """A two-dimensional array or a CSR matrix of numbers; the values are not looked at."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise DataTypeError(f"{name}: is a masked array; fill it or drop the masked rows first.")
+    try:
+        return check_array(
+            X,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=1,
+            input_name=name,
+        )
+    except TypeError as error:
+        raise DataTypeError(f"{name}: {error}") from error
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from error
+
+
+def clean_rows(matrix: Any, name: str = "X", start: int = 0, stop: int | None = None) -> Rows:
+    """Clean rows, `start` to `stop` (all by default), of what `as_matrix` gave."""
+    dtype = value_type(matrix.dtype, name)
+    n_columns = int(matrix.shape[1])
+    stop = matrix.shape[0] if stop is None else stop
+    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
+    if sparse.issparse(matrix):
+        arrays = _slice_of_csr(matrix, start, stop, name)
+    else:
+        arrays = _nonzeros_of_dense(matrix[start:stop], dtype)
+    indptr = read_only(arrays[0], np.int64)
+    data = read_only(arrays[2], dtype)
+    found = inspect_rows(indptr, read_only(arrays[1]), data, n_columns)
+    if found & OUT_OF_RANGE:
+        raise DataError(
+            f"{name}: a column number lies outside 0 to {n_columns - 1}; "
+            "the matrix is damaged, rebuild it from its source."
+        )
+    if found & NOT_FINITE:
+        _refuse_not_finite(indptr, data, name, start)
+    if found & (ZERO | DISORDER):
+        tidy = sparse.csr_array(
+            (data, arrays[1], indptr), shape=(stop - start, n_columns), copy=True
+        )
+        tidy.sum_duplicates()
+        if not np.isfinite(tidy.data).all():
+            row = first_not_finite(read_only(tidy.indptr, np.int64), read_only(tidy.data))
+            raise DataError(
+                f"{name}: duplicate entries of row {start + row} sum to infinity; "
+                "scale the values down first."
+            )
+        tidy.eliminate_zeros()
+        arrays = tidy.indptr, tidy.indices, tidy.data
+        indptr, data = read_only(arrays[0], np.int64), read_only(arrays[2])
+    return Rows(indptr, read_only(arrays[1], index_type), data, n_columns)
+
+
+def check_rows(X: Any, name: str = "X") -> Rows:
+    """Clean rows of any matrix-like X."""
+    return clean_rows(as_matrix(X, name), name)
+
+
+def check_pair(X: Any, Y: Any = None) -> tuple[Rows, Rows | None]:
+    """Clean rows of X, and of Y if there is one, of the same width and type."""
+    rows = check_rows(X, "X")
+    if Y is None or Y is X:
+        return rows, None
+    others = check_rows(Y, "Y")
+    if rows.n_columns != others.n_columns:
+        raise DataError(
+            f"Y: has {others.n_columns} columns, X has {rows.n_columns}; "
+            "both must describe the same columns."
+        )
+    dtype = np.result_type(rows.data.dtype, others.data.dtype)
+    return rows.astype(dtype), others.astype(dtype)
+
+
+def value_type(dtype: np.dtype[Any], name: str) -> type[np.floating[Any]]:
+    """The type values are kept in: float32 stays, float16 widens to it, the rest is float64."""
+    if dtype.kind == "c":
+        raise DataError(f"{name}: Complex data not supported; pass real numbers.")
+    if dtype.kind not in "biuf":
+        raise DataTypeError(f"{name}: values are of type {dtype}; pass real numbers.")
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise DataError(f"{name}: values of type {dtype} would lose digits; pass float64.")
+    return np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64
+
+
+def _nonzeros_of_dense(matrix: npt.NDArray[Any], dtype: type[np.floating[Any]]) -> tuple[Any, ...]:
+    """CSR arrays of a dense matrix, read in blocks so that no second dense copy exists."""
+    n_rows, n_columns = matrix.shape
+    size = max(1, _DENSE_BLOCK_BYTES // (n_columns * np.dtype(dtype).itemsize))
+    lengths = np.empty(n_rows, np.int64)
+    for start in range(0, n_rows, size):
+        block = read_only(matrix[start : start + size], dtype)
+        count_nonzeros(block, lengths[start : start + size])
+    indptr = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    indices = np.empty(indptr[-1], np.int32)
+    data = np.empty(indptr[-1], dtype)
+    for start in range(0, n_rows, size):
+        block = read_only(matrix[start : start + size], dtype)
+        gather_nonzeros(block, indptr[start], indices, data)
+    return indptr, indices, data
+
+
+def _slice_of_csr(matrix: Any, start: int, stop: int, name: str) -> tuple[Any, ...]:
+    """CSR arrays of some rows, as views where they can be."""
+    indptr = matrix.indptr[start : stop + 1].astype(np.int64)
+    size = min(len(matrix.indices), len(matrix.data))
+    if indptr[0] < 0 or (np.diff(indptr) < 0).any() or indptr[-1] > size:
+        raise DataError(
+            f"{name}: the row pointers do not fit the stored values; "
+            "the matrix is damaged, rebuild it from its source."
+        )
+    stored = slice(indptr[0], indptr[-1])
+    return indptr - indptr[0], matrix.indices[stored], matrix.data[stored]
+
+
+def _refuse_not_finite(
+    indptr: npt.NDArray[np.int64], data: npt.NDArray[Any], name: str, first_row: int
+) -> None:
+    row = first_not_finite(indptr, data)
+    values = data[indptr[row] : indptr[row + 1]]
+    what = "NaN" if np.isnan(values).any() else "infinity"
+    raise DataError(
+        f"{name}: row {first_row + row} contains {what}; fill or drop such values first."
+    )

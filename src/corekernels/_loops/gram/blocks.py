@@ -1,0 +1,175 @@
+"""One block of a Gram matrix: inner products and shared supports, combined while in cache.
+
+Columns come in two kinds, told apart by `slot[column]`:
+
+- `slot >= 0`: a *full* column, nonzero in many rows. Its products are left to
+  BLAS, its support is bit number `slot` of a bit set.
+- `slot < 0`: a *thin* column, nonzero in few rows. List number `~slot` of an
+  inverted index holds the rows of Y where it is nonzero, with their values.
+"""
+
+import numpy as np
+from numba import njit
+
+from ..simd.popcount import popcount
+
+CORRELATION = 0
+RESEMBLANCE = 1
+CORE1 = 2
+CORE2 = 3
+
+
+@njit(nogil=True, cache=True)
+def spread_full(indptr, indices, values, slot, out_dense, out_bits):
+    """Full columns of the rows as a dense block and as bit sets (both zero on entry)."""
+    offset = indptr[0]
+    for row in range(indptr.shape[0] - 1):
+        for p in range(indptr[row], indptr[row + 1]):
+            s = slot[indices[p]]
+            if s >= 0:
+                out_dense[row, s] = values[p - offset]
+                out_bits[row, s >> 5] |= np.uint32(1) << np.uint32(s & 31)
+
+
+@njit(nogil=True, cache=True)
+def invert_thin(indptr, indices, values, slot, out_heads, out_rows, out_values):
+    """Inverted index over the thin columns; list t is out_heads[t]:out_heads[t + 1]."""
+    offset = indptr[0]
+    out_heads[:] = 0
+    for p in range(indptr[0], indptr[-1]):
+        s = slot[indices[p]]
+        if s < 0:
+            out_heads[~s + 1] += 1
+    for t in range(out_heads.shape[0] - 1):
+        out_heads[t + 1] += out_heads[t]
+    total = out_heads[-1]
+    for row in range(indptr.shape[0] - 2, -1, -1):
+        for p in range(indptr[row], indptr[row + 1]):
+            s = slot[indices[p]]
+            if s < 0:
+                out_heads[~s + 1] -= 1
+                q = out_heads[~s + 1]
+                out_rows[q] = row
+                out_values[q] = values[p - offset]
+    for t in range(out_heads.shape[0] - 1):
+        out_heads[t] = out_heads[t + 1]
+    out_heads[-1] = total
+
+
+@njit(nogil=True, cache=True)
+def count_shared(bits, bits_of_y, out):
+    """Number of full columns that one row shares with each row of Y (bits_of_y: word by row)."""
+    out[:] = 0
+    for w in range(bits_of_y.shape[0]):
+        word = bits[w]
+        for j in range(out.shape[0]):
+            out[j] += popcount(word & bits_of_y[w, j])
+
+
+@njit(nogil=True, cache=True)
+def add_thin(indices, values, slot, heads, rows, values_of_y, dots, counts):
+    """Add one row's thin columns to its inner products and shared supports."""
+    for p in range(indices.shape[0]):
+        s = slot[indices[p]]
+        if s < 0:
+            value = values[p]
+            for q in range(heads[~s], heads[~s + 1]):
+                j = rows[q]
+                dots[j] += value * values_of_y[q]
+                counts[j] += 1
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def finish_row(kernel, gamma, length, lengths_of_y, counts, out):
+    """Kernel values from inner products (in `out`) and shared supports, in place.
+
+    Rounding is not allowed to push a value out of the kernel's range. With an
+    empty row on either side the value is 0; gamma < 0 means no exponential.
+    """
+    if length == 0:
+        out[:] = 0
+        return
+    one = out.dtype.type(1)
+    if kernel != RESEMBLANCE:
+        for j in range(out.shape[0]):
+            out[j] = min(max(out[j], -one), one)
+    if kernel == RESEMBLANCE:
+        for j in range(out.shape[0]):
+            out[j] = out.dtype.type(counts[j]) / out.dtype.type(
+                length + lengths_of_y[j] - counts[j]
+            )
+    elif kernel == CORE1:
+        for j in range(out.shape[0]):
+            union = out.dtype.type(length + lengths_of_y[j] - counts[j])
+            out[j] *= out.dtype.type(counts[j]) / union
+    elif kernel == CORE2:
+        for j in range(out.shape[0]):
+            union = out.dtype.type(length + lengths_of_y[j] - counts[j])
+            both = out.dtype.type(length) * out.dtype.type(lengths_of_y[j])
+            out[j] = min(max(out[j] * np.sqrt(both) / union, -one), one)
+    if gamma >= 0:
+        for j in range(out.shape[0]):
+            if lengths_of_y[j] == 0:
+                out[j] = 0
+            else:
+                out[j] = np.exp(-gamma * (one - out[j]))
+
+
+@njit(nogil=True, cache=True)
+def finish_block(
+    kernel, gamma, indptr, indices, values, bits, slot,
+    bits_of_y, heads, rows, values_of_y, lengths_of_y, counts, out,
+):  # fmt: skip
+    """Turn the full columns' inner products in `out` into kernel values."""
+    offset = indptr[0]
+    for row in range(indptr.shape[0] - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        count_shared(bits[row], bits_of_y, counts)
+        add_thin(
+            indices[start:stop], values[start - offset : stop - offset], slot,
+            heads, rows, values_of_y, out[row], counts,
+        )  # fmt: skip
+        finish_row(kernel, gamma, stop - start, lengths_of_y, counts, out[row])
+
+
+@njit(nogil=True, cache=True)
+def mirror(block, out):
+    """Write the transpose of `block` into `out`, in tiles that stay in the L1 cache."""
+    tile = 32
+    for i0 in range(0, block.shape[0], tile):
+        for j0 in range(0, block.shape[1], tile):
+            for j in range(j0, min(j0 + tile, block.shape[1])):
+                for i in range(i0, min(i0 + tile, block.shape[0])):
+                    out[j, i] = block[i, j]
+
+
+@njit(nogil=True, cache=True)
+def mirror_within(square):
+    """Copy the upper triangle of a square block onto its lower one."""
+    for i in range(square.shape[0]):
+        for j in range(i):
+            square[i, j] = square[j, i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def vector_pair(kernel, gamma, x, y, out):
+    """Kernel value of two dense vectors, into out[0]; False if a value is not finite."""
+    largest_x, largest_y = 0.0, 0.0
+    length_x, length_y, shared = 0, 0, 0
+    for i in range(x.shape[0]):
+        if not (np.isfinite(x[i]) and np.isfinite(y[i])):
+            return False
+        largest_x = max(largest_x, abs(x[i]))
+        largest_y = max(largest_y, abs(y[i]))
+        length_x += x[i] != 0
+        length_y += y[i] != 0
+        shared += x[i] != 0 and y[i] != 0
+    squares_x, squares_y, dot = 0.0, 0.0, 0.0
+    for i in range(x.shape[0]):
+        u, v = x[i] / largest_x, y[i] / largest_y
+        squares_x += u * u
+        squares_y += v * v
+        dot += u * v
+    out[0] = dot / np.sqrt(squares_x * squares_y) if length_x and length_y else 0.0
+    finish_row(kernel, gamma, length_x, np.array([length_y]), np.array([shared]), out)
+    return True

@@ -1,0 +1,121 @@
+"""Random projections of CSR rows onto k directions; rows arrive as for `minwise`.
+
+Random numbers are bfloat16, two to a word of the table: of each 32 slots the first 16 take
+the lower halves of 16 consecutive words, the others the upper halves. One load then serves
+two multiply-adds, which the vector units are fast enough for.
+"""
+
+import numpy as np
+from numba import njit
+
+from ..simd.halves import write_halves
+from ..simd.vectors import (
+    high_halves,
+    load_line,
+    low_halves,
+    many_registers,
+    multiply_add,
+    prefetch,
+    splat_line,
+    store,
+)
+from .banks import find_starts
+from .mixing import step
+
+TILE = 128  # slots whose sums stay in registers
+SUMS = 2 * TILE  # and where there are many of these
+_AHEAD = 4  # slices between the one that is read and the one that is called for
+
+
+@njit(nogil=True, cache=True)
+def table_projections(indptr, indices, weights, banks, scratch, out):
+    """All slots of each row: its weighted sum of slices of tables of random numbers, as halves."""
+    all_starts, tiles = scratch
+    together = SUMS if many_registers() else TILE
+    for row in range(indptr.shape[0] - 1):
+        begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+        starts = all_starts[: end - begin]
+        for bank in range(banks.tables.shape[0]):
+            find_starts(indices[begin:end], banks, bank, starts)
+            mine = out[row, bank * banks.width : (bank + 1) * banks.width]
+            for slot in range(0, mine.shape[0], together):
+                sums = mine[slot : slot + together]
+                table = banks.tables[bank, slot // 2 :]
+                _sum_tiles(starts, weights[begin:end], table, sums.shape[0] > TILE, tiles)
+                write_halves(tiles[: sums.shape[0]], sums)
+
+
+@njit(nogil=True, cache=True)
+def _sum_tiles(starts, weights, table, both, out):
+    """Weighted sum of the slices that begin at the starts, one tile or both.
+
+    Where there are few registers it is never both, and what follows is left out.
+    """
+    both = both and many_registers()
+    first, second = _no_sums(), _no_sums()
+    for p in range(starts.shape[0]):
+        weight = splat_line(weights[p])
+        start, soon = np.intp(starts[p]), np.intp(starts[min(p + _AHEAD, starts.shape[0] - 1)])
+        first = _add_slice(weight, table, start, soon, first)
+        if both:
+            second = _add_slice(weight, table, start + TILE // 2, soon + TILE // 2, second)
+    _store_sums(first, 0, out)
+    if both:
+        _store_sums(second, TILE, out)
+
+
+@njit(nogil=True, cache=True)
+def _no_sums():
+    """Sums of a tile before the first slice."""
+    none = splat_line(np.float32(0))
+    return none, none, none, none, none, none, none, none
+
+
+@njit(nogil=True, cache=True)
+def _add_slice(weight, table, start, soon, sums):
+    """Sums of a tile with its weighted slice, 64 words or 128 slots; a later one is called for."""
+    for word in range(soon, soon + TILE // 2, 16):
+        prefetch(table, word)
+    a, b, c, d, e, f, g, h = sums
+    words = load_line(table, start)
+    a = multiply_add(weight, low_halves(words), a)
+    b = multiply_add(weight, high_halves(words), b)
+    words = load_line(table, start + 16)
+    c = multiply_add(weight, low_halves(words), c)
+    d = multiply_add(weight, high_halves(words), d)
+    words = load_line(table, start + 32)
+    e = multiply_add(weight, low_halves(words), e)
+    f = multiply_add(weight, high_halves(words), f)
+    words = load_line(table, start + 48)
+    g = multiply_add(weight, low_halves(words), g)
+    h = multiply_add(weight, high_halves(words), h)
+    return a, b, c, d, e, f, g, h
+
+
+@njit(nogil=True, cache=True)
+def _store_sums(sums, at, out):
+    """Write the sums of a tile."""
+    a, b, c, d, e, f, g, h = sums
+    store(a, at, out)
+    store(b, at + 16, out)
+    store(c, at + 32, out)
+    store(d, at + 48, out)
+    store(e, at + 64, out)
+    store(f, at + 80, out)
+    store(g, at + 96, out)
+    store(h, at + 112, out)
+
+
+@njit(nogil=True, cache=True)
+def mixed_projections(indptr, mixed, weights, values, sums, out):
+    """All slots of each row, each random number one of the 2^16 `values`, hashed on the fly.
+
+    `sums` is room for one row.
+    """
+    offset = indptr[0]
+    for row in range(indptr.shape[0] - 1):
+        sums[:] = 0
+        for p in range(indptr[row] - offset, indptr[row + 1] - offset):
+            for j in range(sums.shape[0]):
+                sums[j] += weights[p] * values[np.int64(step(mixed[p], j) >> np.uint64(48))]
+        write_halves(sums, out[row])

@@ -1,0 +1,141 @@
+"""Minima of long rows, 512 slots at once, without a look at each slot of each nonzero.
+
+A location lies at one place of the circular table. The slots in which a row meets it are
+the row's starts, counted back from that place: 512 of them are 512 consecutive bits of one
+bitmap of the row. Going up from location 0, each slot keeps the first one it meets. A row
+that fills a share d of the positions meets a location in a share d of the slots, so about
+log(512) / d locations do, however many nonzeros that share stands for.
+"""
+
+import numpy as np
+from numba import njit
+
+from ..simd.bit_sets import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_word
+from ..simd.vectors import load_line, pick, splat_line, store
+
+_LOCATION = np.uint64(0xFFFF)
+STEP = 8  # locations taken at a time
+_WORDS = SLOTS // WORD
+_LOW_PLANES = 3  # that many bits tell the locations of one step apart
+
+
+@njit(nogil=True, cache=True)
+def mark_starts(columns, by_column, n_positions, weights, marks, bitmap):
+    """The starts of a row as bits, the last position first; the circle goes on to the end.
+
+    Each bit is first a mark, of which there are as many: 1 or, if weights are given, the
+    weight, which must not be 0. The marks stay for `values_behind`.
+    """
+    marks[:n_positions] = 0
+    last = np.uint64(n_positions - 1)
+    for p in range(columns.shape[0]):
+        start = np.uint64(by_column[np.uint64(columns[p])])
+        marks[last - start] = 1 if weights is None else weights[p]
+    for again in range(n_positions, marks.shape[0], n_positions):
+        for p in range(min(n_positions, marks.shape[0] - again)):
+            marks[np.uint64(again) + np.uint64(p)] = marks[np.uint64(p)]
+    for word in range(bitmap.shape[0]):
+        bitmap[word] = pack_marks(marks, word * WORD)
+
+
+@njit(nogil=True, cache=True)
+def sieve_minima(bitmap, places, shift, planes, out):
+    """Locations of the 512 slots from `shift` on, of the row in the bitmap.
+
+    `places[location]` is where its slots begin in the bitmap. Plane b holds bit b of the
+    slots' locations: the first three are kept in registers, the others tell the steps apart.
+    """
+    none = splat_line(np.uint64(0))
+    for plane in range(planes.shape[0]):
+        store(none, plane * _WORDS, planes)
+    zero, one, two, left = none, none, none, ~none
+    location = 0
+    while any_bit(left):
+        a = bits_from(bitmap, places[location] + shift)
+        b = bits_from(bitmap, places[location + 1] + shift)
+        c = bits_from(bitmap, places[location + 2] + shift)
+        d = bits_from(bitmap, places[location + 3] + shift)
+        e = bits_from(bitmap, places[location + 4] + shift)
+        f = bits_from(bitmap, places[location + 5] + shift)
+        g = bits_from(bitmap, places[location + 6] + shift)
+        h = bits_from(bitmap, places[location + 7] + shift)
+        ab, cd, ef = a | b, c | d, e | f
+        abcd = ab | cd
+        met = (abcd | ef | g | h) & left
+        left = left & ~met
+        first = (ab & ~a) | (~ab & ~c)
+        second = (ef & ~e) | (~ef & ~g)
+        zero = zero | (met & ((abcd & first) | (~abcd & second)))
+        one = one | (met & ~((abcd & ab) | (~abcd & ef)))
+        two = two | (met & ~abcd)
+        plane, step = _LOW_PLANES, location // STEP
+        while step:
+            if step & 1:
+                store(load_line(planes, plane * _WORDS) | met, plane * _WORDS, planes)
+            plane, step = plane + 1, step >> 1
+        location += STEP
+    store(zero, 0, planes)
+    store(one, _WORDS, planes)
+    store(two, 2 * _WORDS, planes)
+    n_planes = _LOW_PLANES
+    while (location - 1) >> n_planes:
+        n_planes += 1
+    if n_planes <= 8:
+        _join(planes, n_planes, np.uint8, out)
+    else:
+        _join(planes, n_planes, np.uint16, out)
+
+
+@njit(nogil=True, cache=True)
+def _join(planes, n_planes, kind, out):
+    """Locations of the slots from the planes of their bits, which fit the kind of integer."""
+    none = splat_word(kind(0))
+    a, b, c, d, e, f, g, h = none, none, none, none, none, none, none, none
+    for plane in range(n_planes):
+        bit = kind(1 << plane)
+        a = add_where_bit(planes[plane, 0], bit, a)
+        b = add_where_bit(planes[plane, 1], bit, b)
+        c = add_where_bit(planes[plane, 2], bit, c)
+        d = add_where_bit(planes[plane, 3], bit, d)
+        e = add_where_bit(planes[plane, 4], bit, e)
+        f = add_where_bit(planes[plane, 5], bit, f)
+        g = add_where_bit(planes[plane, 6], bit, g)
+        h = add_where_bit(planes[plane, 7], bit, h)
+    store(a, 0, out)
+    store(b, WORD, out)
+    store(c, 2 * WORD, out)
+    store(d, 3 * WORD, out)
+    store(e, 4 * WORD, out)
+    store(f, 5 * WORD, out)
+    store(g, 6 * WORD, out)
+    store(h, 7 * WORD, out)
+
+
+@njit(nogil=True, cache=True)
+def values_behind(words, places, shift, marks, out):
+    """The weights behind the locations of slots from `shift` on: the marks where their bits were.
+
+    Locations come four to a word, the first in its lowest bits, and values go eight to a
+    vector: the loop is bound by its loads and stores.
+    """
+    n_eights = out.shape[0] // 8
+    for eight in range(n_eights):
+        low, high = words[2 * eight], words[2 * eight + 1]
+        slot = shift + 8 * eight
+        values = pick(
+            marks,
+            _mark(places, low, 0, slot), _mark(places, low, 1, slot),
+            _mark(places, low, 2, slot), _mark(places, low, 3, slot),
+            _mark(places, high, 0, slot + 4), _mark(places, high, 1, slot + 4),
+            _mark(places, high, 2, slot + 4), _mark(places, high, 3, slot + 4),
+        )  # fmt: skip
+        store(values, 8 * eight, out)
+    for j in range(8 * n_eights, out.shape[0]):
+        out[j] = marks[_mark(places, words[j // 4], j % 4, shift + j // 4 * 4)]
+
+
+@njit(nogil=True, cache=True)
+def _mark(places, word, lane, slot):
+    """Where the mark behind one of four locations lies; `slot` is that of the first of them."""
+    location = (word >> np.uint64(16 * lane)) & _LOCATION
+    return np.uint64(places[location]) + np.uint64(slot + lane)

@@ -1,0 +1,93 @@
+"""Whole blocks of planes, in the layouts of `packed`: moved, multiplied, mixed."""
+
+import numpy as np
+from numba import njit
+
+from ..simd.vectors import LANES, load, multiply_add, splat, store
+
+_RUN = 64  # slots summed in single precision, which does not pile up over so few
+
+
+@njit(nogil=True, cache=True)
+def move_towards(goal, share, out):
+    """Move planes a share of the way to others; codes that never occurred are left alone."""
+    for code in range(goal.shape[0]):
+        there, here = goal[code].reshape(-1), out[code].reshape(-1)
+        used = False
+        for p in range(there.shape[0]):
+            used = used or there[p] != 0 or here[p] != 0
+        if used:
+            for p in range(there.shape[0]):
+                here[p] += share * (there[p] - here[p])
+
+
+@njit(nogil=True, cache=True)
+def plane_products(planes, others, out):
+    """Inner products of two blocks of planes, lane by lane: own, mixed, the others' own."""
+    n_codes, n_hashes = planes.shape[:2]
+    partial = np.empty((3, LANES), np.float32)
+    zero = splat(np.float32(0))
+    out[:] = 0
+    for code in range(n_codes):
+        if planes.ndim == 3:
+            for first in range(0, n_hashes, _RUN):
+                a, b, c = zero, zero, zero
+                last = min(first + _RUN, n_hashes)
+                for slot in range(code * n_hashes + first, code * n_hashes + last):
+                    x, y = load(planes, slot * LANES), load(others, slot * LANES)
+                    a, b, c = multiply_add(x, x, a), multiply_add(x, y, b), multiply_add(y, y, c)
+                store(a, 0, partial)
+                store(b, LANES, partial)
+                store(c, 2 * LANES, partial)
+                for lane in range(out.shape[1]):
+                    for which in range(3):
+                        out[which, lane] += partial[which, lane]
+        else:
+            for slot in range(n_hashes):
+                u, v = np.float64(planes[code, slot]), np.float64(others[code, slot])
+                out[0, 0] += u * u
+                out[1, 0] += u * v
+                out[2, 0] += v * v
+
+
+@njit(nogil=True, cache=True)
+def mix_planes(factors, planes, others):
+    """Write planes to `others`, and a combination of both to `planes`.
+
+    `factors` are the lanes' factors of the one and the other. Codes that never occurred are
+    left alone.
+    """
+    n_codes, n_hashes = planes.shape[:2]
+    zero, f, g = splat(np.float32(0)), load(factors, 0), load(factors, LANES)
+    for code in range(n_codes):
+        if not (planes[code].any() or others[code].any()):
+            continue
+        for slot in range(n_hashes):
+            if planes.ndim == 3:
+                p = (code * n_hashes + slot) * LANES
+                x, y = load(planes, p), load(others, p)
+                store(multiply_add(f, x, multiply_add(g, y, zero)), p, planes)
+                store(x, p, others)
+            else:
+                u = planes[code, slot]
+                planes[code, slot] = factors[0, 0] * u + factors[1, 0] * others[code, slot]
+                others[code, slot] = u
+
+
+@njit(nogil=True, cache=True)
+def pair_planes(planes, others, out):
+    """Copy two blocks into one, the lanes of a slot side by side; codes in use only."""
+    for code in range(planes.shape[0]):
+        if planes[code].any() or others[code].any():
+            for slot in range(planes.shape[1]):
+                for lane in range(LANES):
+                    out[code, slot, lane] = planes[code, slot, lane]
+                    out[code, slot, LANES + lane] = others[code, slot, lane]
+
+
+@njit(nogil=True, cache=True)
+def copy_planes(planes, out):
+    """Copy planes; codes that occur in neither are left alone, so that they take no memory."""
+    for code in range(planes.shape[0]):
+        if planes[code].any() or out[code].any():
+            out[code] = planes[code]

@@ -1,0 +1,153 @@
+"""Hash tables of signatures: each table keys a row by m of its slots.
+
+Table t has 2^s buckets; bucket b of it holds rows[t, heads[t, b] : heads[t, b + 1]]. Rows of
+different keys may share a bucket: collisions in several tables are what counts.
+"""
+
+import numpy as np
+from numba import njit
+
+from ..hashing.mixing import step
+from ..simd.halves import from_half
+
+
+@njit(nogil=True, cache=True)
+def bucket_numbers(codes, signs, m, shift, out):
+    """For each row and table the bucket of slots t m to (t + 1) m, signs beside the codes.
+
+    `signs` are those of halves; without rows in it the codes stand alone.
+    """
+    for row in range(codes.shape[0]):
+        for t in range(out.shape[1]):
+            key = np.uint64(t)
+            for j in range(t * m, (t + 1) * m):
+                part = np.uint64(codes[row, j]) << np.uint64(1)
+                if signs.shape[0] > 0:
+                    part |= np.uint64(from_half(signs[row, j]) > 0)
+                key = step(key ^ part, j)
+            out[row, t] = key >> np.uint64(shift)
+
+
+@njit(nogil=True, cache=True)
+def fill_tables(numbers, out_heads, out_rows):
+    """Sort the rows of each table into its buckets; heads are zero on entry."""
+    n_rows = numbers.shape[0]
+    for t in range(numbers.shape[1]):
+        heads, rows = out_heads[t], out_rows[t]
+        for row in range(n_rows):
+            heads[np.int64(numbers[row, t]) + 1] += 1
+        for b in range(heads.shape[0] - 1):
+            heads[b + 1] += heads[b]
+        for row in range(n_rows - 1, -1, -1):
+            after = np.int64(numbers[row, t]) + 1
+            heads[after] -= 1
+            rows[heads[after]] = row
+        for b in range(heads.shape[0] - 1):
+            heads[b] = heads[b + 1]
+        heads[-1] = n_rows
+
+
+@njit(nogil=True, cache=True)
+def gather_colliding(numbers, lengths, heads, rows, counts, touched, out):
+    """For each query the rows that share most buckets with it, then -1.
+
+    Rows of equal counts come in the order of their first collision. An empty query has no
+    locations, so it has no candidates. `counts` is zero on entry.
+    """
+    n_tables = heads.shape[0]
+    histogram = np.empty(n_tables + 2, np.int64)
+    for q in range(numbers.shape[0]):
+        n = 0
+        for t in range(n_tables if lengths[q] else 0):
+            b = np.int64(numbers[q, t])
+            bucket = rows[t, heads[t, b] : heads[t, b + 1]]
+            for i in range(bucket.shape[0]):
+                row = bucket[i]
+                touched[n] = row
+                n += counts[row] == 0
+                counts[row] += 1
+        histogram[:] = 0
+        for i in range(n):
+            histogram[counts[touched[i]]] += 1
+        room, least = out.shape[1], n_tables + 1
+        while least > 1 and room > 0:  # the lowest count of which some rows are still wanted
+            least -= 1
+            room -= histogram[least]
+        spare = room + histogram[least] if room < 0 else n
+        size = 0
+        for i in range(n):
+            count = counts[touched[i]]
+            if count > least or (count == least and spare > 0):
+                spare -= count == least
+                out[q, size] = touched[i]
+                size += 1
+            counts[touched[i]] = 0
+        out[q, size:] = -1
+
+
+@njit(nogil=True, cache=True)
+def gather_all(first, numbers, lengths, heads, rows, seen, ends, out):
+    """For rows first, first + 1, ... the later rows they share a bucket with, each once.
+
+    Those of row first + i are out[ends[i]:ends[i + 1]]. Gives the room needed: where `out`
+    is too small, its contents are of no use.
+    """
+    n = 0
+    seen[:] = 0
+    for i in range(numbers.shape[0]):
+        mine = first + i
+        for t in range(heads.shape[0] if lengths[mine] else 0):
+            b = np.int64(numbers[i, t])
+            bucket = rows[t, heads[t, b] : heads[t, b + 1]]
+            for p in range(bucket.shape[0] - 1, -1, -1):  # rows ascend within a bucket
+                row = bucket[p]
+                if row <= mine:
+                    break
+                if seen[row] <= i:
+                    seen[row] = i + 1
+                    if n < out.shape[0]:
+                        out[n] = row
+                    n += 1
+        ends[i + 1] = n
+    return n
+
+
+@njit(nogil=True, cache=True)
+def count_later(keys, rows, first, last, out):
+    """Add to out[row - first] the number of later rows of the same key, for rows first to last.
+
+    Keys ascend, and rows of one key do. Gives the sum of what was added.
+    """
+    n, stop = 0, keys.shape[0]
+    for i in range(keys.shape[0] - 1, -1, -1):
+        if i + 1 < keys.shape[0] and keys[i] != keys[i + 1]:
+            stop = i + 1
+        if first <= rows[i] < last:
+            out[rows[i] - first] += stop - i - 1
+            n += stop - i - 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def write_pairs(keys, rows, first, last, n_rows, out):
+    """The pairs that `count_later` counts, as (later row) n_rows + (earlier row)."""
+    n = 0
+    for i in range(keys.shape[0]):
+        if first <= rows[i] < last:
+            for j in range(i + 1, keys.shape[0]):
+                if keys[j] != keys[i]:
+                    break
+                out[n] = rows[j] * n_rows + rows[i]
+                n += 1
+
+
+@njit(nogil=True, cache=True)
+def row_digests(indptr, indices, values, out):
+    """128 bits of each row, equal for equal rows; `values` are the bits of the values."""
+    for row in range(indptr.shape[0] - 1):
+        low, high = np.uint64(0), np.uint64(1)
+        for p in range(indptr[row], indptr[row + 1]):
+            column, value = np.uint64(indices[p]), np.uint64(values[p])
+            low = step(step(low ^ column, 0) ^ value, 1)
+            high = step(step(high ^ column, 2) ^ value, 3)
+        out[row, 0], out[row, 1] = low, high

@@ -1,0 +1,65 @@
+"""Jobs on files larger than memory: hash, learn, judge, estimate, search, deduplicate.
+
+Every function takes readers, from `open_source`, and goes through them batch by batch.
+Files are written whole or not at all.
+"""
+
+from ..neighbors.duplicates.in_files import FileDuplicates, near_duplicates
+from ..neighbors.duplicates.output import write_groups, write_kept, write_pairs
+from .conversion import convert, file_kind
+from .estimates import Estimates, estimate_pairs, nearest
+from .hashing import HashReport, hash_to_file
+from .kernels import gram_description, kernel_to_file
+from .learning import sweep, train
+from .matching import open_matching
+from .prediction import Evaluation, evaluate, label_text, predict, predictions
+from .readers import (
+    SignatureReader,
+    load_signatures,
+    open_source,
+    recipe_for,
+    require_file,
+    require_target,
+    sources_of,
+)
+from .search import IndexReport, SearchReport, index_rows, search
+from .survey import Survey, sample, survey
+
+__all__ = [
+    "Estimates",
+    "Evaluation",
+    "FileDuplicates",
+    "HashReport",
+    "IndexReport",
+    "SearchReport",
+    "SignatureReader",
+    "Survey",
+    "convert",
+    "estimate_pairs",
+    "evaluate",
+    "file_kind",
+    "gram_description",
+    "hash_to_file",
+    "index_rows",
+    "kernel_to_file",
+    "label_text",
+    "load_signatures",
+    "near_duplicates",
+    "nearest",
+    "open_matching",
+    "open_source",
+    "predict",
+    "predictions",
+    "recipe_for",
+    "require_file",
+    "require_target",
+    "sample",
+    "search",
+    "sources_of",
+    "survey",
+    "sweep",
+    "train",
+    "write_groups",
+    "write_kept",
+    "write_pairs",
+]

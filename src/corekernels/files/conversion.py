@@ -1,0 +1,30 @@
+"""Rows from one format into another, and what a file is."""
+
+import os
+from typing import Any
+
+from .. import io
+from .kernels import gram_description
+from .shards import is_shard_folder
+
+
+def convert(source: Any, target: str | os.PathLike[str], *, format: str | None = None) -> int:  # noqa: A002
+    """Write all rows and labels of a reader in another format; number of rows."""
+    n_rows = 0
+    with io.RowWriter(target, format=format) as writer:
+        for batch in source:
+            writer.write(batch.X, batch.y)
+            n_rows += batch.X.shape[0]
+    return n_rows
+
+
+def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:  # noqa: A002
+    """What a file is: "rows", "signatures" (also a shard folder), "model", "index" or "gram"."""
+    if format is not None or os.fspath(path) == "-":
+        return "signatures" if format == "signatures" else "rows"
+    if is_shard_folder(path):
+        return "signatures"
+    found = io.detect(path)
+    if found == "npy" and gram_description(path) is not None:
+        return "gram"
+    return found if found in ("signatures", "model", "index") else "rows"

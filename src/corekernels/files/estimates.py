@@ -1,0 +1,96 @@
+"""Kernel values of hashed rows, with their errors: given pairs, or the nearest of queries."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError, ParameterError
+from ..signatures import Signatures
+from .readers import SignatureReader, hashed_batches
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Estimated kernel values of pairs: row `i` of one side with row `j` of the other."""
+
+    i: npt.NDArray[np.int64]
+    j: npt.NDArray[np.int64]
+    value: npt.NDArray[np.float64]
+    standard_error: npt.NDArray[np.float64]
+
+
+def estimate_pairs(source: SignatureReader, pairs: Any, against: Any = None) -> Estimates:
+    """Estimates for pairs of rows of a signature file, or of two.
+
+    Parameters
+    ----------
+    source : SignatureReader
+        From `open_source`.
+    pairs : array-like of shape (n, 2)
+        Row of `source`, and row of `against` (of `source` too if None), counted from 0.
+    against : SignatureReader, optional
+    """
+    _require_signatures(source)
+    rows = np.asarray(pairs)
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise ParameterError("pairs: give two row numbers for each pair.")
+    other = source if against is None else _require_signatures(against)
+    S, T = source.take(rows[:, 0]), other.take(rows[:, 1])
+    some = np.arange(len(rows))
+    values, errors = S.estimate_pairs(some, some, T)
+    return Estimates(rows[:, 0], rows[:, 1], values, errors)
+
+
+def nearest(
+    source: SignatureReader, queries: Any, n_nearest: int = 10, *, n_jobs: int | None = None
+) -> Iterator[Estimates]:
+    """For each batch of query rows, the rows of a signature file with the largest estimates.
+
+    Every query is compared with every row; memory is that of a batch on either side.
+
+    Parameters
+    ----------
+    source : SignatureReader
+        The rows to find, from `open_source`.
+    queries : reader
+        Rows or signatures; raw rows are hashed as the source was.
+    n_nearest : int
+        Rows for each query, nearest first; ties go to the lower row number.
+    """
+    _require_signatures(source)
+    if n_nearest < 1:
+        raise ParameterError(f"n_nearest: got {n_nearest!r}; give 1 or more.")
+    if source.n_rows < 1:
+        raise DataError(f"{source.name}: holds no rows; nothing can be near.")
+    for batch in hashed_batches(queries, source.recipe, n_jobs):
+        yield _nearest_of_batch(source, batch.signatures, batch.first_row, n_nearest, n_jobs)
+
+
+def _nearest_of_batch(
+    source: SignatureReader, Q: Signatures, first_row: int, n_nearest: int, n_jobs: int | None
+) -> Estimates:
+    best_values = np.empty((len(Q), 0), np.float32)
+    best_rows = np.empty((len(Q), 0), np.int64)
+    for batch in source:
+        found = Q.estimate(batch.signatures, n_jobs=n_jobs)
+        rows = np.arange(batch.first_row, batch.first_row + found.shape[1])
+        values = np.concatenate([best_values, found], axis=1)
+        numbers = np.concatenate([best_rows, np.broadcast_to(rows, found.shape)], axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")[:, :n_nearest]
+        best_values = np.take_along_axis(values, order, axis=1)
+        best_rows = np.take_along_axis(numbers, order, axis=1)
+    i = np.repeat(np.arange(len(Q)), best_rows.shape[1])
+    j = best_rows.reshape(-1)
+    values, errors = Q.estimate_pairs(i, np.arange(len(j)), source.take(j))
+    return Estimates(i + first_row, j, values, errors)
+
+
+def _require_signatures(source: Any) -> SignatureReader:
+    if not isinstance(source, SignatureReader):
+        raise DataError(f"{source.name}: holds raw rows; hash them first.")
+    return source

@@ -1,0 +1,195 @@
+"""Hashing a stream of rows into a file: one pass, constant memory, nothing half done."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError, FileError, ParameterError, RecipeMismatch
+from ..recipe import Recipe
+from ..signatures import Signatures, concatenate
+from ..theory import bytes_per_row
+from .merging import merge_parts
+from .readers import SignatureReader, require_target, short_name, sketch_batch, source_entry
+from .shards import ShardWriter, is_finished, is_shard_folder, shard_size
+
+Array = npt.NDArray[Any]
+
+_SHARD_BYTES = 64 << 20
+_LEAST_ROWS = 64
+
+
+@dataclass(frozen=True)
+class HashReport:
+    """What `hash_to_file` has done.
+
+    Attributes
+    ----------
+    target : str
+    rows : int
+        Rows of the source that are in the target now.
+    rows_before : int
+        Rows of it that an earlier, unfinished run had hashed.
+    parts : int
+        Files written.
+    n_bytes : int
+        Size of the target.
+    """
+
+    target: str
+    rows: int
+    rows_before: int
+    parts: int
+    n_bytes: int
+
+
+def hash_to_file(
+    source: Any,
+    target: str | os.PathLike[str],
+    recipe: Recipe,
+    *,
+    shard_rows: int | None = None,
+    resume: bool = False,
+    append: bool = False,
+    n_jobs: int | None = None,
+) -> HashReport:
+    """Hash all rows of a reader into a signature file, or a folder of shards.
+
+    Rows pass by once. Their signatures gather in parts of some 64 megabytes, the most that
+    is ever held in memory; a file is put together from its parts at the end. After a kill
+    the target is as it was before, and what was finished waits in the hidden folder
+    `.NAME.parts` (or in the shard folder itself) for the next run to resume or to clear.
+    Labels travel with the signatures.
+
+    Parameters
+    ----------
+    source : reader of rows
+        From `io.open_rows` or `open_source`.
+    target : path
+        The file to create or replace, or the folder of shards to create.
+    recipe : Recipe
+        How to hash; `recipe_for(source, kernel=...)` makes one.
+    shard_rows : int, optional
+        Rows of a shard: makes the target a folder.
+    resume : bool
+        Go on where a killed run of the same job stopped. The bytes are those of a run that
+        was not interrupted. Without it, leftovers are cleared first.
+    append : bool
+        Put the rows after those the target holds.
+    n_jobs : int, optional
+        Threads; None means all cores. Never changes the result.
+
+    Examples
+    --------
+    >>> import corekernels as ck, numpy as np, os, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> rows = os.path.join(folder.name, "rows.npy")
+    >>> np.save(rows, np.eye(5))
+    >>> source = ck.files.open_source(rows)
+    >>> recipe = ck.files.recipe_for(source, n_hashes=16)
+    >>> ck.files.hash_to_file(source, os.path.join(folder.name, "rows.sig"), recipe).rows
+    5
+    >>> folder.cleanup()
+    """
+    target = Path(target)
+    if isinstance(source, SignatureReader):
+        raise DataError(f"{source.name}: is hashed already; give a file of rows.")
+    if shard_rows is not None and shard_rows < 1:
+        raise ParameterError(f"shard_rows: got {shard_rows!r}; give 1 or more.")
+    if shard_rows is None and is_shard_folder(target) and (append or resume):
+        shard_rows = shard_size(target)
+    if resume and not append and is_finished(target):
+        return _finished_before(source, target, recipe)
+    if shard_rows is None:
+        return _to_file(source, target, recipe, resume, append, n_jobs)
+    writer = ShardWriter(
+        target, recipe, short_name(source.name), shard_rows, resume=resume, append=append
+    )
+    with writer.writing():
+        rows = _write_parts(source, writer, n_jobs)
+    n_bytes = sum(part.stat().st_size for part in writer.parts)
+    return HashReport(str(target), rows, writer.rows_before, len(writer.parts), n_bytes)
+
+
+def _finished_before(source: Any, target: Path, recipe: Recipe) -> HashReport:
+    """The report on shards that are complete, if they are those of this job."""
+    old = SignatureReader(target)
+    if old.recipe != recipe:
+        raise RecipeMismatch(old.recipe, recipe)
+    if {entry["source"] for entry in old.sources} != {short_name(source.name)}:
+        raise FileError(f"{target}: holds shards of another source; name another folder.")
+    return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)
+
+
+def parts_folder(target: Path) -> Path:
+    """Where the parts of a file gather until they are complete."""
+    return target.with_name(f".{target.name}.parts")
+
+
+def _to_file(
+    source: Any, target: Path, recipe: Recipe, resume: bool, append: bool, n_jobs: int | None
+) -> HashReport:
+    require_target(target, source.name)
+    old = [target] if append and target.exists() else []
+    if old:
+        Signatures.load(target)._alike(Signatures.empty(recipe, 0))
+    per_row = bytes_per_row(recipe.kernel, recipe.n_hashes, recipe.n_bits, recipe.n_locations)
+    shard_rows = max(_LEAST_ROWS, _SHARD_BYTES // per_row)
+    name = short_name(source.name)
+    folder = parts_folder(target)
+    writer = ShardWriter(folder, recipe, name, shard_rows, resume=resume, target=target)
+    with writer.writing():
+        rows = _write_parts(source, writer, n_jobs)
+        merge_parts([*old, *writer.parts], target)
+        writer.discard()
+    return HashReport(str(target), rows, writer.rows_before, 1, target.stat().st_size)
+
+
+def _write_parts(source: Any, writer: ShardWriter, n_jobs: int | None) -> int:
+    """Hash the rows that are not there yet; number of all rows of the source."""
+    held: list[Signatures] = []
+    labels: list[Array] = []
+    n_held, n_rows = 0, 0
+    first_row = writer.rows_before
+
+    def write() -> None:
+        nonlocal held, labels, n_held, first_row
+        y = np.concatenate(labels) if labels else None
+        if y is not None and len(y) < n_held:
+            raise DataError(f"{source.name}: some rows have labels and some have none.")
+        S = concatenate(held) if held else Signatures.empty(writer.recipe, 0)
+        writer.write(S, y, source_entry(source, first_row, len(S)))
+        first_row += len(S)
+        held, labels, n_held = [], [], 0
+
+    for batch in source:
+        n_rows = batch.first_row + batch.X.shape[0]
+        start = max(0, writer.rows_before - batch.first_row)
+        for some in _pieces(start, batch.X.shape[0], writer.shard_rows - n_held, writer.shard_rows):
+            S = sketch_batch(batch.X[some], writer.recipe, n_jobs, source.name)
+            held.append(S)
+            n_held += len(S)
+            if batch.y is not None:
+                labels.append(np.asarray(batch.y[some]))
+            if n_held == writer.shard_rows:
+                write()
+    if n_rows < writer.rows_before:
+        raise DataError(
+            f"{source.name}: has {n_rows} rows, an unfinished run had hashed "
+            f"{writer.rows_before}; hash anew without resuming."
+        )
+    if held or not writer.parts:
+        write()
+    return n_rows
+
+
+def _pieces(start: int, stop: int, first: int, size: int) -> Iterator[slice]:
+    """Consecutive runs of rows: at most `first`, then at most `size` of them."""
+    while start < stop:
+        end = min(stop, start + first)
+        yield slice(start, end)
+        start, first = end, size

@@ -1,0 +1,119 @@
+"""Applying a model to files, batch by batch."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..classifier import CoREClassifier
+from ..errors import DataError
+from ..io import atomic_write
+from .readers import hashed_batches, labels_of, require_target
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a model does on the labelled rows of a file.
+
+    Attributes
+    ----------
+    rows : int
+    accuracy, standard_error : float
+        Share of rows with the right label, and its binomial standard error.
+    classes : ndarray
+        All labels of the model and of the file, sorted.
+    confusion : ndarray of shape (n_classes, n_classes)
+        Rows of class i that were given class j.
+    """
+
+    rows: int
+    accuracy: float
+    standard_error: float
+    classes: Array
+    confusion: npt.NDArray[np.int64]
+
+    @property
+    def recall(self) -> npt.NDArray[np.float64]:
+        """For each class, the share of its rows that were found; NaN if it has none."""
+        return _share(np.diag(self.confusion), self.confusion.sum(axis=1))
+
+    @property
+    def precision(self) -> npt.NDArray[np.float64]:
+        """For each class, the share of rows given to it that are its own; NaN if none was."""
+        return _share(np.diag(self.confusion), self.confusion.sum(axis=0))
+
+
+def predictions(model: CoREClassifier, source: Any) -> Iterator[tuple[Array, Array | None]]:
+    """Predicted labels of a source of rows or signatures, and its own, batch by batch."""
+    for batch in hashed_batches(source, model.recipe_, model.n_jobs):
+        yield model.linear_.predict(batch.signatures), batch.y
+
+
+def predict(model: CoREClassifier, source: Any, target: str | os.PathLike[str] | IO[bytes]) -> int:
+    """Write the predicted label of each row of a source, a label a line; number of rows.
+
+    Parameters
+    ----------
+    model : CoREClassifier
+    source : reader
+        From `open_source`, with the model's number of columns.
+    target : path or open binary file
+        A file is created or replaced, whole or not at all.
+    """
+    if isinstance(target, str | os.PathLike):
+        with atomic_write(require_target(target, source.name)) as file:
+            return predict(model, source, file)
+    n_rows = 0
+    for labels, _ in predictions(model, source):
+        target.write("".join(f"{label_text(label)}\n" for label in labels.tolist()).encode())
+        n_rows += len(labels)
+    return n_rows
+
+
+def label_text(label: Any) -> str:
+    """A label as people write it: whole numbers without a point.
+
+    >>> label_text(3.0), label_text(0.5), label_text("spam")
+    ('3', '0.5', 'spam')
+    """
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label)
+
+
+def evaluate(model: CoREClassifier, source: Any) -> Evaluation:
+    """Accuracy and confusion of a model on the labelled rows of a source."""
+    counts: dict[tuple[Any, Any], int] = {}
+    n_rows = 0
+    for found, y in predictions(model, source):
+        truth = labels_of(y, source.name)
+        n_rows += len(truth)
+        for pair in zip(truth.tolist(), found.tolist(), strict=True):
+            counts[pair] = counts.get(pair, 0) + 1
+    if not n_rows:
+        raise DataError(f"{source.name}: holds no rows; give some to judge the model by.")
+    names = {label for pair in counts for label in pair} | set(model.classes_.tolist())
+    if len({isinstance(name, str) for name in names}) > 1:
+        raise DataError(
+            f"{source.name}: its labels are of another kind than the model's "
+            f"({', '.join(label_text(name) for name in model.classes_[:3])}, ...)."
+        )
+    classes = sorted(names)
+    place = {label: number for number, label in enumerate(classes)}
+    confusion = np.zeros((len(classes), len(classes)), np.int64)
+    for (truth, found), count in counts.items():
+        confusion[place[truth], place[found]] = count
+    accuracy = float(np.trace(confusion)) / n_rows
+    error = float(np.sqrt(accuracy * (1 - accuracy) / n_rows))
+    return Evaluation(n_rows, accuracy, error, np.array(classes), confusion)
+
+
+def _share(some: Array, total: Array) -> npt.NDArray[np.float64]:
+    out = np.full(len(total), np.nan)
+    np.divide(some, total, out=out, where=total > 0)
+    return out

@@ -1,0 +1,210 @@
+"""Indexes of files, and the neighbours of all rows of a file."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .._core.arguments import require_count
+from ..errors import DataError, ParameterError
+from ..io import atomic_write
+from ..neighbors import CoRENeighbors, RecallCheck
+from .kernels import whole
+from .readers import require_rows, require_target, source_entry
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class IndexReport:
+    """What was indexed, and how it will be searched."""
+
+    target: str
+    rows: int
+    columns: int
+    kernel: str
+    method: str
+    reason: str
+    estimated_recall: float
+    n_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SearchReport:
+    """What was looked up, and how fast; `seconds` are those of the search alone."""
+
+    target: str
+    queries: int
+    n_neighbors: int
+    seconds: float
+    check: RecallCheck | None
+
+    @property
+    def queries_per_second(self) -> float:
+        """Queries answered in a second."""
+        return self.queries / max(self.seconds, 1e-9)
+
+
+def index_rows(
+    source: Any,
+    target: str | os.PathLike[str],
+    *,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> IndexReport:
+    """Index all rows of a source, under their numbers, in a file for `CoRENeighbors.load`.
+
+    Rows and index are in memory together.
+
+    Parameters
+    ----------
+    source : reader of rows
+        From `open_source`.
+    target : path
+        The index file to create or replace.
+    progress : callable, optional
+        Is told what is being done.
+    **options
+        Parameters of `CoRENeighbors`.
+
+    Examples
+    --------
+    >>> import corekernels as ck, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows, index = os.path.join(folder, "rows.npy"), os.path.join(folder, "rows.index")
+    ...     ck.io.write_rows(rows, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    ...     report = ck.files.index_rows(ck.files.open_source(rows), index, n_neighbors=1)
+    ...     ck.CoRENeighbors.load(index).kneighbors([[0.0, 0, 1]])[1].tolist()
+    [[1]]
+    >>> report.rows, report.method
+    (3, 'exact')
+    """
+    require_target(target, source.name)
+    start = time.perf_counter()
+    X = whole(source)
+    if progress is not None:
+        progress("indexing")
+    index = CoRENeighbors(**options).fit(X)
+    index.save(target, sources=[source_entry(source, 0, X.shape[0])])
+    return IndexReport(
+        os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
+        index.estimated_recall_, Path(target).stat().st_size, time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def search(
+    index: CoRENeighbors,
+    source: Any,
+    target: str | os.PathLike[str] | IO[bytes],
+    n_neighbors: int | None = None,
+    *,
+    n_checked: int = 0,
+) -> SearchReport:
+    """Write the nearest rows of each row of a source, in batches.
+
+    A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
+    together; any other a line `query`, `id`, `similarity` for each neighbour, nearest first,
+    with tabs between and a line of names at the top.
+
+    Parameters
+    ----------
+    index : CoRENeighbors
+    source : reader of rows
+        Queries, from `open_matching` with the columns of the index.
+    target : path or open binary file
+        A file is created or replaced, whole or not at all.
+    n_neighbors : int, optional
+        Rows for each query; the index's own number if None.
+    n_checked : int
+        Look up this many of the first queries by exact search as well, and report the recall.
+
+    Examples
+    --------
+    >>> import corekernels as ck, io, os, tempfile
+    >>> index = ck.CoRENeighbors(n_neighbors=1).fit([[1.0, 2, 0], [0, 0, 3]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "queries.npy")
+    ...     ck.io.write_rows(path, [[0.0, 0, 1]])
+    ...     found = io.BytesIO()
+    ...     report = ck.files.search(index, ck.files.open_source(path), found)
+    >>> found.getvalue().decode().split()
+    ['query', 'id', 'similarity', '0', '1', '1.000000']
+    """
+    require_rows(source)
+    n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors
+    wanted = require_count("n_neighbors", n_neighbors)
+    if n_checked < 0:
+        raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
+    if isinstance(target, str | os.PathLike):
+        path = os.fspath(target)
+        with atomic_write(require_target(target, source.name)) as file:
+            writer = _Arrays(file) if path.endswith(".npz") else _Lines(file)
+            return _search(index, source, writer, path, wanted, n_checked)
+    return _search(index, source, _Lines(target), "-", wanted, n_checked)
+
+
+def _search(
+    index: CoRENeighbors, source: Any, writer: Any, name: str, n_neighbors: int, n_checked: int
+) -> SearchReport:
+    n_queries, seconds = 0, 0.0
+    checked: list[Any] = []
+    for batch in source:
+        if not n_queries:
+            index.kneighbors(batch.X[:1], n_neighbors)  # the first search loads the loops
+        if n_queries < n_checked:
+            checked.append(batch.X[: n_checked - n_queries])
+        start = time.perf_counter()
+        distances, ids = index.kneighbors(batch.X, n_neighbors)
+        seconds += time.perf_counter() - start
+        writer.write(batch.first_row, distances, ids)
+        n_queries += len(ids)
+    if not n_queries:
+        raise DataError(f"{source.name}: holds no rows; give some to look up.")
+    writer.finish()
+    check = None
+    if checked:
+        check = index.check_recall(sparse.vstack(checked, format="csr"), n_neighbors)
+    return SearchReport(name, n_queries, ids.shape[1], seconds, check)
+
+
+class _Lines:
+    """A line for each query and neighbour."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        file.write(b"query\tid\tsimilarity\n")
+
+    def write(self, first_row: int, distances: Array, ids: Array) -> None:
+        lines = []
+        pairs = zip(ids.tolist(), (1 - distances).tolist(), strict=True)
+        for query, (found, similarities) in enumerate(pairs, first_row):
+            for number, similarity in zip(found, similarities, strict=True):
+                lines.append(f"{query}\t{number}\t{similarity:.6f}\n")
+        self._file.write("".join(lines).encode())
+
+    def finish(self) -> None:
+        return None
+
+
+class _Arrays:
+    """Two arrays, a row of each for each query."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._distances: list[Array] = []
+        self._indices: list[Array] = []
+
+    def write(self, first_row: int, distances: Array, ids: Array) -> None:
+        self._distances.append(distances)
+        self._indices.append(ids)
+
+    def finish(self) -> None:
+        distances, indices = np.concatenate(self._distances), np.concatenate(self._indices)
+        np.savez(self._file, distances=distances, indices=indices)

@@ -1,0 +1,235 @@
+"""What the rows of a file are like, and how to hash them: one pass, constant memory."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .._core.arguments import require_count, require_seed
+from .._core.threads import thread_count
+from .._core.validation import clean_rows
+from ..errors import DataError
+from ..kernels import correlation, resemblance
+from ..planner import plan
+from ..theory import Plan
+from .readers import labels_of, require_rows
+
+Array = npt.NDArray[Any]
+
+_KNOWN_CLASSES = 1000
+_SAMPLE_ROWS = 256
+_ERROR = 0.05
+_HEAVY = 10.0
+_DENSE = 0.9
+_SIZES = (256, 8192)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A description of rows, and the hashing it suggests.
+
+    Attributes
+    ----------
+    rows, columns, nonzeros, empty_rows : int
+    density : float
+        Share of values that are not 0.
+    row_lengths : dict
+        Nonzeros of a row: `min`, `median`, `mean`, `p99`, `max`.
+    least, greatest : float
+        Range of the nonzero values; NaN if there are none.
+    binary, negative : bool
+        Whether all nonzeros are equal; whether some are below 0.
+    heaviness : float
+        How heavy-tailed the values are: the mean over rows of f sum u_i^4, for a unit row u
+        with f nonzeros. 1 for binary rows, about 2 for TF-IDF, hundreds for raw counts.
+    classes : dict or None
+        Rows of each label; None if there are no labels or more than a thousand.
+    typical_R, typical_rho : float
+        Resemblance and cosine of the closer pairs of a sample: nine in ten are below.
+    plan : Plan
+        Kernel, `n_hashes`, `n_bits` suggested, with memory and time to hash all rows.
+    reason : str
+        Why that kernel.
+    """
+
+    rows: int
+    columns: int
+    nonzeros: int
+    empty_rows: int
+    density: float
+    row_lengths: dict[str, float]
+    least: float
+    greatest: float
+    binary: bool
+    negative: bool
+    heaviness: float
+    classes: dict[Any, int] | None
+    typical_R: float
+    typical_rho: float
+    plan: Plan
+    reason: str
+
+
+def survey(source: Any, *, seed: int = 0, n_jobs: int | None = None) -> Survey:
+    """Describe the rows of a reader, and say which kernel, k and b they suggest."""
+    require_rows(source)
+    lengths: Counter[int] = Counter()
+    classes: Counter[Any] | None = Counter()
+    kept = Sample(_SAMPLE_ROWS, seed)
+    least, greatest, fourths = math.inf, -math.inf, 0.0
+    for batch in source:
+        rows = clean_rows(batch.X, source.name)
+        lengths.update(rows.lengths.tolist())
+        if rows.nnz:
+            least = min(least, float(rows.data.min()))
+            greatest = max(greatest, float(rows.data.max()))
+            fourths += _heaviness(rows)
+        if batch.y is None:
+            classes = None
+        elif classes is not None:
+            classes.update(np.asarray(batch.y).tolist())
+            classes = classes if len(classes) <= _KNOWN_CLASSES else None
+        kept.add(batch.X, batch.y)
+    n_rows, nonzeros = sum(lengths.values()), sum(f * n for f, n in lengths.items())
+    if not n_rows:
+        raise DataError(f"{source.name}: holds no rows.")
+    full = n_rows - lengths[0]
+    heaviness = fourths / full if full else 1.0
+    density = nonzeros / (n_rows * source.n_columns)
+    R, rho = _closeness(kept.rows()[0], n_jobs)
+    kernel, reason = _suggestion(least == greatest, heaviness, density)
+    length = max(1, round(nonzeros / max(1, full)))
+    return Survey(
+        rows=n_rows,
+        columns=source.n_columns,
+        nonzeros=nonzeros,
+        empty_rows=lengths[0],
+        density=density,
+        row_lengths=_quantiles(lengths),
+        least=least if full else math.nan,
+        greatest=greatest if full else math.nan,
+        binary=bool(full) and least == greatest,
+        negative=least < 0,
+        heaviness=heaviness,
+        classes=None if classes is None else dict(sorted(classes.items())),
+        typical_R=R,
+        typical_rho=rho,
+        plan=_plan(kernel, R, rho, length, heaviness, source.n_columns, n_rows, n_jobs),
+        reason=reason,
+    )
+
+
+class Sample:
+    """A uniform sample of the rows of a stream whose length need not be known."""
+
+    def __init__(self, n_rows: int, seed: Any) -> None:
+        self._n_rows = require_count("n_rows", n_rows)
+        self._rng = np.random.default_rng(require_seed(seed))
+        self._keys: Array = np.empty(0)
+        self._X: list[Any] = []
+        self._y: list[Array] = []
+
+    def add(self, X: Any, y: Array | None) -> None:
+        """Show the next rows: each draws a number, the lowest numbers stay."""
+        drawn = self._rng.random(X.shape[0])
+        if len(self._keys) >= self._n_rows:
+            fresh = np.flatnonzero(drawn < self._keys.max())
+        else:
+            fresh = np.arange(len(drawn))
+        keys = np.concatenate([self._keys, drawn[fresh]])
+        matrix = sparse.vstack([*self._X, X[fresh]], format="csr")
+        labels = None if y is None else np.concatenate([*self._y, np.asarray(y)[fresh]])
+        stay = np.sort(np.argsort(keys, kind="stable")[: self._n_rows])
+        self._keys, self._X = keys[stay], [matrix[stay]]
+        self._y = [] if labels is None else [labels[stay]]
+
+    def rows(self) -> tuple[Any, Array | None]:
+        """The rows that stayed, in their order, and their labels."""
+        return sparse.csr_array(self._X[0]), self._y[0] if self._y else None
+
+
+def sample(
+    source: Any,
+    n_rows: int,
+    *,
+    most_read: int | None = None,
+    seed: int = 0,
+    labelled: bool = False,
+) -> tuple[Any, Array | None]:
+    """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
+
+    A source without labels gives None for them, or is refused if they are to be there.
+    """
+    require_rows(source)
+    kept, n_read = Sample(n_rows, seed), 0
+    for batch in source:
+        if labelled:
+            labels_of(batch.y, source.name)
+        kept.add(batch.X, batch.y)
+        n_read += batch.X.shape[0]
+        if most_read is not None and n_read >= most_read:
+            break
+    if not n_read:
+        raise DataError(f"{source.name}: holds no rows.")
+    return kept.rows()
+
+
+def _heaviness(rows: Any) -> float:
+    """Sum over the rows of f sum u_i^4."""
+    present = np.flatnonzero(rows.lengths)
+    starts = rows.indptr[:-1][present]
+    scale = np.maximum.reduceat(np.abs(rows.data), starts).astype(np.float64)
+    values = rows.data / np.repeat(scale, rows.lengths[present])
+    squares = np.add.reduceat(values**2, starts)
+    return float((rows.lengths[present] * np.add.reduceat(values**4, starts) / squares**2).sum())
+
+
+def _quantiles(lengths: Counter[int]) -> dict[str, float]:
+    values = np.array(sorted(lengths))
+    ends = np.cumsum([lengths[value] for value in values.tolist()])
+
+    def quantile(share: float) -> float:
+        return float(values[np.searchsorted(ends, share * ends[-1])])
+
+    mean = sum(f * n for f, n in lengths.items()) / ends[-1]
+    return {
+        "min": float(values[0]), "median": quantile(0.5), "mean": float(mean),
+        "p99": quantile(0.99), "max": float(values[-1]),
+    }  # fmt: skip
+
+
+def _closeness(X: Any, n_jobs: int | None) -> tuple[float, float]:
+    pairs = np.triu_indices(X.shape[0], 1)
+    if not len(pairs[0]):
+        return 1.0, 1.0
+    R, rho = resemblance(X, n_jobs=n_jobs)[pairs], correlation(X, n_jobs=n_jobs)[pairs]
+    return float(np.quantile(R, 0.9)), float(np.clip(np.quantile(rho, 0.9), 0, 1))
+
+
+def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, str]:
+    if density >= _DENSE:
+        return "core1", "almost no value is 0: CoRE 1 is close to the cosine, a linear model may do"
+    if binary:
+        return "resemblance", "all values are equal: they say nothing that the columns do not"
+    if heaviness > _HEAVY:
+        return "core1", "values are heavy-tailed, which CoRE 1 bears better than CoRE 2"
+    return "core1", "values and columns both count, and values are not heavy-tailed"
+
+
+def _plan(
+    kernel: str, R: float, rho: float, length: int, heaviness: float, n_columns: int,
+    n_rows: int, n_jobs: int | None,
+) -> Plan:  # fmt: skip
+    """Enough hashes for an error of 0.05 on the closer pairs, rounded up to a power of two."""
+    options: dict[str, Any] = {
+        "kernel": kernel, "R": R, "rho": rho, "length": length, "heaviness": max(1.0, heaviness),
+        "n_locations": n_columns if n_columns <= 2**16 else 2**32, "n_rows": n_rows,
+        "threads": thread_count(n_jobs),
+    }  # fmt: skip
+    wanted = plan(_ERROR, **options).n_hashes
+    n_hashes = int(np.clip(2 ** math.ceil(math.log2(wanted)), *_SIZES))
+    return plan(n_hashes=n_hashes, **options)

@@ -1,0 +1,91 @@
+"""Keys of many rows on the disk: written row by row, read back table by table."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import FileError
+
+Array = npt.NDArray[Any]
+
+_BLOCK_ROWS = 1 << 14
+
+
+class KeyFile:
+    """64-bit keys of rows in `n_tables` tables, in a file without a name.
+
+    The file goes with the process, however that ends. Memory is that of a block of rows.
+    """
+
+    def __init__(self, n_tables: int, folder: str | os.PathLike[str] | None) -> None:
+        self.n_tables = n_tables
+        self._folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
+        self._block = np.empty((_BLOCK_ROWS, n_tables), np.uint64)
+        self._n_waiting = 0
+        self._sizes: list[int] = []
+        with self._named():
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+
+    @property
+    def n_rows(self) -> int:
+        """Rows written so far."""
+        return sum(self._sizes) + self._n_waiting
+
+    def append(self, keys: Array) -> None:
+        """Add rows (n_rows, n_tables)."""
+        while len(keys):
+            some = keys[: _BLOCK_ROWS - self._n_waiting]
+            self._block[self._n_waiting : self._n_waiting + len(some)] = some
+            self._n_waiting += len(some)
+            keys = keys[len(some) :]
+            if self._n_waiting == _BLOCK_ROWS:
+                self._flush()
+
+    def table(self, number: int) -> Array:
+        """The keys of all rows in one table."""
+        self._flush()
+        out = np.empty(self.n_rows, np.uint64)
+        row = 0
+        with self._named():
+            for size in self._sizes:
+                self._file.seek(8 * (row * self.n_tables + number * size))
+                self._file.readinto(out[row : row + size].data)
+                row += size
+        return out
+
+    def _flush(self) -> None:
+        if self._n_waiting:
+            with self._named():
+                self._file.seek(0, os.SEEK_END)
+                self._file.write(np.ascontiguousarray(self._block[: self._n_waiting].T).data)
+                self._file.flush()
+            self._sizes.append(self._n_waiting)
+            self._n_waiting = 0
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise FileError(
+                f"{self._folder}: keys cannot be kept there ({error.strerror or error}); make "
+                f"room, {8 * self.n_tables} bytes a row, or choose another folder."
+            ) from error
+
+    def __enter__(self) -> "KeyFile":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with contextlib.suppress(OSError):  # what a full disk did not take is of no use now
+            self._file.close()

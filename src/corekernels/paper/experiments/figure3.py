@@ -1,0 +1,194 @@
+"""Figure 3: mean square errors of the estimators against the theorems, for pairs of words.
+
+Slots are independent, so one long signature holds many shorter ones: its k-slot means are
+estimates with k hashes each. How far their mean square error may stray from the variance is
+known too: for n estimates with kurtosis 3 + (kappa - 3) / k, where kappa is one slot's, its
+standard error is the variance times sqrt((kurtosis - 1) / n).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, stats
+
+import corekernels as ck
+from corekernels import datasets, theory
+
+from ...errors import FileError
+from ...report.layout import Figure, Line, Panel, Section, Table
+from .stages import HASHED, Record, Records, Setting, Stage, binarised, seeds
+
+Array = npt.NDArray[Any]
+
+HASHES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+PAIRS = {"a-the": ("a", "the"), "hong-kong": ("hong", "kong")}
+DIGITS = "digits"
+KINDS = ("counts", "binarised")
+KERNELS = {"CoRE 1": "core1", "CoRE 2": "core2"}
+CONFIDENCE = 0.95  # that all points of the figure lie in their bands
+_SLOTS_AT_ONCE = 50_000
+
+
+def _items(setting: Setting) -> Sequence[str]:
+    return list(PAIRS) if setting.full else [DIGITS]
+
+
+def measure(pair: str, setting: Setting) -> Record:
+    """Mean square errors for each k, with the theorems' variance and its sampling error."""
+    rows, results = _rows(pair, setting)
+    n_slots = 1_000_000 if setting.full else 100_000
+    for kind, X in zip(KINDS, (rows, binarised(rows)), strict=True):
+        for title, kernel in KERNELS.items():
+            products = slot_products(X, kernel, n_slots, setting)
+            results[f"{kind}, {title}"] = _errors(products, X, kernel)
+    return results
+
+
+def slot_products(X: Any, kernel: str, n_slots: int, setting: Setting) -> Array:
+    """For each slot, its contribution to the estimate of two rows' kernel."""
+    parts = []
+    for seed in seeds(setting.seed, n_slots // _SLOTS_AT_ONCE):
+        hasher = ck.CoREHasher(
+            kernel, _SLOTS_AT_ONCE, n_bits=None, scheme="independent", n_jobs=setting.n_jobs,
+            random_state=seed,
+        )  # fmt: skip
+        S = hasher.fit(X).sketch(X)
+        weights = np.asarray(S.weights, dtype=np.float64)
+        parts.append((S.codes[0] == S.codes[1]) * weights[0] * weights[1])
+    return np.concatenate(parts)
+
+
+def variance(X: Any, kernel: str, k: int) -> float:
+    """The variance that Theorem 1 or 2 gives for two rows."""
+    u, v = (row / np.linalg.norm(row) for row in sparse.csr_array(X, dtype=np.float64).toarray())
+    f1, f2, a = np.sum(u != 0), np.sum(v != 0), np.sum((u != 0) & (v != 0))
+    if kernel == "core1":
+        return float(theory.variance_core1(u @ v, theory.resemblance(f1, f2, a), k))
+    return float(theory.variance_core2(u @ v, f1, f2, a, np.sum(u**2 * v**2), k))
+
+
+def draw(records: Records) -> Section:
+    """The curves, and how many points lie in the band."""
+    panels, rows = [], []
+    found = records.results("figure3")
+    n_points = max(1, len(found) * len(KINDS) * len(KERNELS) * len(HASHES))
+    band = float(stats.norm.isf((1 - CONFIDENCE) / 2 / n_points))
+    for pair, results in found.items():
+        for kind in KINDS:
+            lines = []
+            for title in KERNELS:
+                lines += _lines(title, results[f"{kind}, {title}"], band)
+                rows.append(
+                    [_title(pair, kind), title, *_summary(results[f"{kind}, {title}"], band)]
+                )
+            panels.append(
+                Panel(
+                    _title(pair, kind),
+                    "hashes, k",
+                    "mean square error",
+                    lines,
+                    log_x=True,
+                    log_y=True,
+                )
+            )
+    return Section(
+        name="figure3",
+        title="Figure 3: errors of the estimators against Theorems 1 and 2",
+        text=(
+            "Points are measured mean square errors, lines the variances of the theorems, bands "
+            f"what sampling allows: {band:.1f} standard errors, from the slots' fourth moment, "
+            f"which all {n_points} points together keep to in {CONFIDENCE:.0%} of such figures. "
+            "The points of one curve are means of the same slots, and so stray together. "
+            + _comparison(found),
+        ),
+        tables=(
+            Table(
+                "Mean square error times k, over all k, and the point furthest from theory.",
+                ["pair", "kernel", "theorem", "measured at k = 1", "at k = 1000",
+                 "furthest point, standard errors", "points in the band"],
+                rows,
+            ),
+        ),
+        figures=(
+            Figure(
+                "figure3", "Figure 3. Mean square errors (points) and variances (lines, with the "
+                "band of sampling error) against k.",
+                "Log-log curves of the error against k from 1 to 1000: straight lines falling "
+                "as 1 over k, the measured points on them.",
+                panels,
+            ),
+        ),
+        notes=records.notes("figure3"),
+    )  # fmt: skip
+
+
+def _rows(pair: str, setting: Setting) -> tuple[Any, Record]:
+    if pair == DIGITS:
+        data = setting.load(DIGITS)
+        about = "Two images of the digit 0 among scikit-learn's digits; word counts need data."
+        return data.X_train[np.flatnonzero(data.y_train == 0)[:2]], {"data": about}
+    counts, words = datasets.word_counts(folder=setting.folder)
+    absent = [word for word in PAIRS[pair] if word not in words]
+    if absent:
+        raise FileError(f"words: {', '.join(absent)} not among the words; fetch them again.")
+    chosen = [words.index(word) for word in PAIRS[pair]]
+    about = (
+        "Word vectors: counts in the training documents of 20 Newsgroups; the paper counted "
+        "in web pages."
+    )
+    return sparse.csr_array(counts)[chosen].astype(np.float64), {"data": about}
+
+
+def _errors(products: Array, X: Any, kernel: str) -> Record:
+    exact = float(getattr(ck, kernel)(X)[0, 1])
+    errors = products - exact
+    kurtosis = float(np.mean(errors**4) / np.mean(errors**2) ** 2)
+    found: Record = {"kernel": exact, "k": list(HASHES), "mse": [], "variance": [], "error": []}
+    for k in HASHES:
+        n = len(products) // k
+        estimates = products[: n * k].reshape(n, k).mean(axis=1)
+        found["mse"].append(float(np.mean((estimates - exact) ** 2)))
+        found["variance"].append(variance(X, kernel, k))
+        spread = np.sqrt((2 + (kurtosis - 3) / k) / n)
+        found["error"].append(found["variance"][-1] * float(spread))
+    return found
+
+
+def _lines(title: str, found: Record, band: float) -> list[Line]:
+    theorem, error = np.array(found["variance"]), np.array(found["error"])
+    low, high = theorem - band * error, theorem + band * error
+    return [
+        Line(title, found["k"], found["variance"], low.tolist(), high.tolist(), style="dashed"),
+        Line(title, found["k"], found["mse"], style="points"),
+    ]
+
+
+def _summary(found: Record, band: float) -> list[str]:
+    z = (np.array(found["mse"]) - found["variance"]) / found["error"]
+    k, mse = found["k"], found["mse"]
+    inside = int(np.sum(np.abs(z) <= band))
+    return [
+        f"{found['variance'][0]:.4g}", f"{mse[0]:.4g}", f"{mse[-1] * k[-1]:.4g}",
+        f"{np.abs(z).max():.1f}", f"{inside} of {len(z)}",
+    ]  # fmt: skip
+
+
+def _title(pair: str, kind: str) -> str:
+    if pair == DIGITS:
+        return f"two images of 0, {'pixels' if kind == 'counts' else kind}"
+    return f"{'–'.join(PAIRS[pair]).upper()}, {kind}"
+
+
+def _comparison(found: dict[str, Record]) -> str:
+    """Which estimator has the larger variance, as the theorems have it for these rows."""
+    said = []
+    for pair, results in found.items():
+        for kind in KINDS:
+            first, second = (results[f"{kind}, {title}"]["variance"][0] for title in KERNELS)
+            said.append(f"{second / first:.2g} on {_title(pair, kind)}")
+    return f"CoRE 2's variance over CoRE 1's, by the theorems: {'; '.join(said)}."
+
+
+STAGE = Stage("figure3", _items, measure, draw, HASHED)

@@ -1,0 +1,147 @@
+"""Figure 4: hashed rows and a linear SVM, for each kernel, k, b and C, beside the exact kernel."""
+
+import warnings
+from collections.abc import Sequence
+
+from sklearn.exceptions import ConvergenceWarning
+
+import corekernels as ck
+
+from ...report.layout import Figure, Line, Mark, Panel, Section, Table
+from .published import title_of
+from .stages import HASHED, Record, Records, Setting, Stage, percent, provenance
+from .tables import EXACT, best
+
+HASHES = (64, 128, 256, 512, 1024, 2048, 4096)
+QUICK_HASHES = (16, 64, 256, 1024)
+BITS = (1, 2, 4, 8)
+MOST_C = 100.0  # accuracies have long settled; the paper's curves are flat there
+GAP = 1e-2  # of the objective, at which accuracies are read
+MOST_SWEEPS = 300
+
+
+def _data(setting: Setting) -> str:
+    return "m-rotate" if setting.full else "digits"
+
+
+def _items(setting: Setting) -> Sequence[str]:
+    hashes = HASHES if setting.full else QUICK_HASHES
+    return [f"{kernel}-{k}" for kernel in EXACT.values() for k in hashes]
+
+
+def measure(item: str, setting: Setting) -> Record:
+    """Accuracy for each number of bits and C, for one kernel and number of hashes."""
+    kernel, k = item.rsplit("-", 1)
+    name = _data(setting)
+    data = setting.load(name)
+    hasher = ck.CoREHasher(
+        kernel, int(k), n_bits=max(BITS), random_state=setting.seed, n_jobs=setting.n_jobs
+    ).fit(data.X_train)
+    S_train, S_test = hasher.sketch(data.X_train), hasher.sketch(data.X_test)
+    model = ck.linear.HashedLinearClassifier(
+        tol=GAP, max_iter=MOST_SWEEPS, random_state=setting.seed, n_jobs=setting.n_jobs
+    )
+    results: Record = {"data": provenance(data), "name": name, "kernel": kernel, "k": int(k)}
+    results["Cs"] = [C for C in setting.Cs if C <= MOST_C]
+    for b in BITS:
+        with warnings.catch_warnings():  # few bits and a large C end at the last sweep
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            path = ck.linear.c_path(
+                S_train.narrow(b), data.y_train, results["Cs"], model=model, path_tol=GAP,
+                validation=(S_test.narrow(b), data.y_test), progress=False,
+            )  # fmt: skip
+        results[f"b = {b}"] = [percent(share) for share in path.mean]
+    return results
+
+
+def draw(records: Records) -> Section:
+    """A panel for each kernel and number of bits, a line for each number of hashes."""
+    found = records.results("figure4")
+    name = next((results["name"] for results in found.values()), "m-rotate")
+    return Section(
+        name="figure4",
+        title="Figure 4: the kernels hashed, learned by a linear SVM",
+        text=(
+            f"{title_of(name)}: k codes of b bits and k weights a row take the place of the "
+            "kernel matrix; the learner is linear (read at a duality gap of 1 % or after "
+            f"{MOST_SWEEPS} sweeps). The dotted curve is the exact kernel's, from "
+            "Figure 2. The paper shows M-Rotate in a figure without a table; its text says that "
+            "hashed CoRE passes 86 %, hashed resemblance reaches about 80 %, a linear SVM 48 %.",
+        ),
+        tables=(_table(found, name, records),),
+        figures=[
+            _summary(found, name, records),
+            *(_figure(title, kernel, found, name, records) for title, kernel in EXACT.items()),
+        ],
+        notes=records.notes("figure4"),
+    )
+
+
+def _table(found: dict[str, Record], name: str, records: Records) -> Table:
+    hashes = sorted({results["k"] for results in found.values()})
+    rows = []
+    for title, kernel in EXACT.items():
+        exact = best(records.results("table2").get(name), title)
+        for b in BITS:
+            cells = [
+                f"{max(found[f'{kernel}-{k}'][f'b = {b}']):.1f}"
+                if f"{kernel}-{k}" in found
+                else None
+                for k in hashes
+            ]
+            rows.append([f"{title}, b = {b}", *cells, None if exact is None else f"{exact:.1f}"])
+    columns = ["kernel", *(f"k = {k}" for k in hashes), "exact kernel"]
+    return Table("Best accuracy over C, %, for each number of hashes and bits.", columns, rows)
+
+
+def _summary(found: dict[str, Record], name: str, records: Records) -> Figure:
+    """The whole figure in one panel: what more hashes bring, beside the exact kernels."""
+    lines, marks = [], []
+    for title, kernel in EXACT.items():
+        mine = sorted((r["k"], max(r["b = 8"])) for r in found.values() if r["kernel"] == kernel)
+        lines.append(Line(title, [k for k, _ in mine], [accuracy for _, accuracy in mine]))
+        exact = best(records.results("table2").get(name), title)
+        if exact is not None:
+            marks.append(Mark("exact kernel", exact, title))
+    linear = best(records.results("table1").get(name), "linear")
+    if linear is not None:
+        marks.append(Mark("linear SVM", linear))
+    reached = ", ".join(f"{line.name} {line.y[-1]:.1f} %" for line in lines if line.y)
+    return Figure(
+        "hashed",
+        f"{title_of(name)}: accuracy of a linear SVM on hashed rows (b = 8, best over C) against "
+        "the number of hashes; the exact kernels and the linear SVM on the rows as lines across.",
+        f"Accuracy rises with the number of hashes towards the exact kernels: {reached}.",
+        [Panel(title_of(name), "hashes a row, k", "accuracy, %", lines, marks, log_x=True)],
+    )
+
+
+def _figure(
+    title: str, kernel: str, found: dict[str, Record], name: str, records: Records
+) -> Figure:
+    exact = records.results("table2").get(name)
+    mine = sorted(
+        (results for results in found.values() if results["kernel"] == kernel),
+        key=lambda results: int(results["k"]),
+    )
+    panels = []
+    for b in BITS:
+        lines = [
+            Line(f"k = {results['k']}", results["Cs"], results[f"b = {b}"]) for results in mine
+        ]
+        if exact:
+            lines.append(Line("exact kernel", exact["Cs"], exact[title], style="dotted"))
+        panels.append(Panel(f"{title}, b = {b}", "C", "accuracy, %", lines, log_x=True))
+    last = (
+        f"{max(mine[-1]['b = 8']):.1f} % at k = {mine[-1]['k']}, b = 8" if mine else "not measured"
+    )
+    return Figure(
+        f"figure4-{kernel}",
+        f"Figure 4, {title}: accuracy against C for b = 1, 2, 4, 8.",
+        f"Accuracy rises with k and b towards the exact kernel's curve: {last}.",
+        panels,
+        same_y=True,
+    )
+
+
+STAGE = Stage("figure4", _items, measure, draw, HASHED)

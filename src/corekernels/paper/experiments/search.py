@@ -1,0 +1,99 @@
+"""Beyond the paper: near neighbours in the space of the kernels, which it proposes as a use."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import corekernels as ck
+
+from ...report.layout import Figure, Line, Panel, Section, Table
+from .published import title_of
+from .stages import HASHED, Record, Records, Setting, Stage, percent, provenance
+
+RECALLS = (0.8, 0.9, 0.95, 0.99)
+N_NEIGHBORS = 10
+
+
+def _items(setting: Setting) -> Sequence[str]:
+    return ["mnist10k", "20news"] if setting.full else []  # few rows are best searched exactly
+
+
+def measure(name: str, setting: Setting) -> Record:
+    """Recall and time of a query for several recalls asked for, beside exact search."""
+    data = setting.load(name)
+    swapped = name == "mnist10k"  # its larger part is the test set
+    X, queries = (data.X_test, data.X_train) if swapped else (data.X_train, data.X_test)
+    queries = queries[:2000]
+    results: Record = {"data": provenance(data), "rows": X.shape[0], "queries": queries.shape[0]}
+    timings: Record = {}
+    truth, timings["exact"], _ = _answers(X, queries, {"method": "exact"}, setting)
+    for recall in RECALLS:
+        found, microseconds, index = _answers(X, queries, {"recall": recall}, setting)
+        hits = sum(len(np.intersect1d(a, b)) for a, b in zip(found, truth, strict=True))
+        results[f"{recall}"] = {"recall": percent(hits / truth.size), "method": index.method_}
+        timings[f"{recall}"] = microseconds
+    return {**results, "timings": timings}
+
+
+def draw(records: Records) -> Section:
+    """Recall against time."""
+    rows, panels = [], []
+    for name, results in records.results("search").items():
+        timings = results["timings"]
+        exact = timings["exact"]
+        rows.append(
+            [title_of(name), f"{results['rows']:,}", "exact", "100.0", f"{exact:,.0f}", "1.0"]
+        )
+        for recall in RECALLS:
+            found, spent = results[f"{recall}"], timings[f"{recall}"]
+            rows.append([
+                title_of(name), f"{results['rows']:,}", f"{found['method']}, asked {recall:g}",
+                f"{found['recall']:.1f}", f"{spent:,.0f}", f"{exact / spent:.1f}",
+            ])  # fmt: skip
+        spent = [timings[f"{recall}"] for recall in RECALLS]
+        reached = [results[f"{recall}"]["recall"] for recall in RECALLS]
+        panels.append(
+            Panel(
+                title_of(name),
+                "microseconds a query",
+                "recall, %",
+                [
+                    Line("index", spent, reached),
+                    Line("exact search", [exact], [100.0], style="points"),
+                ],
+                log_x=True,
+            )
+        )
+    return Section(
+        name="search",
+        title="Beyond the paper: near-neighbour search",
+        text=(
+            f"The {N_NEIGHBORS} nearest rows by CoRE 1 with CoRENeighbors, one thread. Candidates "
+            "come from hashes or lists and are ranked by the exact kernel; exact search is ours, "
+            "pruned by bounds.",
+        ),
+        tables=(
+            Table("Recall and time of a query.",
+                  ["data set", "rows", "method", "recall, %", "µs a query", "times faster"], rows),
+        ),
+        figures=(
+            Figure("search", "Search: recall against the time of a query.",
+                   "Recall against microseconds a query, with exact search as one point.", panels),
+        ),
+        notes=records.notes("search"),
+    )  # fmt: skip
+
+
+def _answers(X: Any, queries: Any, options: Any, setting: Setting) -> tuple[Any, float, Any]:
+    index = ck.CoRENeighbors(
+        "core1", N_NEIGHBORS, n_jobs=1, random_state=setting.seed, **options
+    ).fit(X)
+    index.kneighbors(queries[:10])
+    start = time.perf_counter()
+    _, found = index.kneighbors(queries)
+    return found, (time.perf_counter() - start) / queries.shape[0] * 1e6, index
+
+
+STAGE = Stage("search", _items, measure, draw, HASHED)

@@ -1,0 +1,72 @@
+"""Blocks over threads: results in order, errors, and who does the work."""
+
+import threading
+
+import pytest
+
+from corekernels._core.threads import row_blocks, run_blocks, thread_count
+from corekernels.errors import ParameterError
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 7, 100])
+def test_results_come_in_order(n_jobs):
+    assert run_blocks(lambda item: item * item, range(30), n_jobs) == [i * i for i in range(30)]
+    assert run_blocks(str, [], n_jobs) == []
+
+
+def test_the_calling_thread_works_too():
+    both = threading.Barrier(2, timeout=10)  # broken unless two threads meet
+
+    def work(item):
+        both.wait()
+        return threading.current_thread()
+
+    threads = run_blocks(work, range(2), 2)
+    assert threading.current_thread() in threads
+    assert len(set(threads)) == 2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 8])
+def test_the_earliest_error_is_raised_and_no_item_is_begun_after_it(n_jobs):
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item >= 3:
+            raise ValueError(f"item {item}")
+
+    with pytest.raises(ValueError, match="item 3"):
+        run_blocks(work, range(1000), n_jobs)
+    assert len(begun) <= 3 + n_jobs
+
+
+def test_an_interrupt_ends_the_work():
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_blocks(work, range(1000), 2)
+    assert len(begun) <= 2
+
+
+def test_blocks_inside_blocks():
+    def work(item):
+        return sum(run_blocks(lambda other: item * other, range(4), 2))
+
+    assert run_blocks(work, range(5), 3) == [6 * item for item in range(5)]
+
+
+def test_row_blocks():
+    assert row_blocks(2, 9, 3) == [(2, 5), (5, 8), (8, 9)]
+    assert row_blocks(4, 4, 3) == []
+
+
+def test_thread_count(monkeypatch):
+    monkeypatch.setattr("corekernels._threads.config.NUMBA_NUM_THREADS", 6)
+    assert [thread_count(n) for n in (None, 1, 9, -1, -2, -100)] == [6, 1, 9, 6, 5, 1]
+    for wrong in (0, "two", 1.5):
+        with pytest.raises(ParameterError, match="n_jobs: got"):
+            thread_count(wrong)

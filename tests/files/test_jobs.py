@@ -1,0 +1,341 @@
+"""Files of any size give what matrices in memory give, and equal bytes for equal inputs."""
+
+import os
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import corekernels as ck
+from corekernels import files
+from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
+from corekernels.files import hashing
+from support import peaks
+from support.readers import Rows
+
+KERNELS = ["core1", "core2", "resemblance"]
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.poisson(0.3, (101, 40)) * rng.random((101, 40)))
+    return X, rng.integers(0, 3, 101)
+
+
+def recipe_of(source, **options):
+    return files.recipe_for(source, **{"n_hashes": 32, "seed": 5, **options})
+
+
+def folder_bytes(path):
+    if path.is_dir():
+        return {name: (path / name).read_bytes() for name in sorted(os.listdir(path))}
+    return path.read_bytes()
+
+
+def hidden(folder):
+    return [name for name in os.listdir(folder) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [1, 7, 200])
+@pytest.mark.parametrize("shard_rows", [None, 10, 101, 1000])
+def test_files_hold_what_the_hasher_gives(tmp_path, rows, kernel, size, shard_rows):
+    X, y = rows
+    source = Rows(X, y, size)
+    recipe = recipe_of(source, kernel=kernel)
+    report = files.hash_to_file(source, tmp_path / "out", recipe, shard_rows=shard_rows)
+    assert report.rows == 101
+    S, labels = files.load_signatures(tmp_path / "out")
+    expected = ck.CoREHasher(kernel, 32, random_state=5).fit(X).sketch(X)
+    assert S.recipe == expected.recipe
+    for name, array in expected._arrays().items():
+        np.testing.assert_array_equal(getattr(S, name), array)
+    np.testing.assert_array_equal(labels, y)
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("size", [3, 50])
+def test_a_file_put_together_from_parts_has_the_bytes_of_one_saved_whole(
+    tmp_path, rows, size, monkeypatch
+):
+    X, y = rows
+    source = Rows(X, y, size)
+    recipe = recipe_of(source, kernel="core2")
+    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1000)
+    monkeypatch.setattr(hashing, "_LEAST_ROWS", 4)
+    files.hash_to_file(source, tmp_path / "out", recipe)
+    S = ck.CoREHasher("core2", 32, random_state=5).fit(X).sketch(X)
+    sources = [{"source": "rows.svm", "first_row": 0, "rows": 101}]
+    S.save(tmp_path / "whole", labels=y, sources=sources)
+    assert folder_bytes(tmp_path / "out") == folder_bytes(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("shard_rows", [None, 10])
+@pytest.mark.parametrize("fail_at", [0, 14, 50, 98])
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_interrupted_run_resumes_to_the_same_bytes(
+    tmp_path, rows, shard_rows, fail_at, resume, monkeypatch
+):
+    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1000)
+    monkeypatch.setattr(hashing, "_LEAST_ROWS", 4)
+    X, y = rows
+    recipe = recipe_of(Rows(X))
+    files.hash_to_file(Rows(X, y), tmp_path / "whole", recipe, shard_rows=shard_rows)
+    with pytest.raises(KeyboardInterrupt):
+        files.hash_to_file(
+            Rows(X, y, fail_at=fail_at), tmp_path / "out", recipe, shard_rows=shard_rows
+        )
+    if shard_rows is None:
+        assert not (tmp_path / "out").exists()
+    elif fail_at >= 14:
+        with pytest.raises(FileError, match="unfinished run"):
+            files.load_signatures(tmp_path / "out")
+    report = files.hash_to_file(
+        Rows(X, y, size=3), tmp_path / "out", recipe, shard_rows=shard_rows, resume=resume
+    )
+    assert report.rows == 101
+    assert (report.rows_before > 0) == (resume and fail_at > 10)
+    assert folder_bytes(tmp_path / "out") == folder_bytes(tmp_path / "whole")
+    assert hidden(tmp_path) == []
+
+
+def test_a_resumed_run_must_be_of_the_same_job(tmp_path, rows):
+    X, y = rows
+    recipe = recipe_of(Rows(X))
+    target = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        files.hash_to_file(Rows(X, y, fail_at=50), target, recipe, shard_rows=10)
+    before = folder_bytes(target)
+    for other, options in [
+        (replace(recipe, seed=6), {"shard_rows": 10}),
+        (recipe, {"shard_rows": 11}),
+    ]:
+        with pytest.raises(FileError, match=r"the unfinished run had (seed 5|shard_rows 10)"):
+            files.hash_to_file(Rows(X, y), target, other, resume=True, **options)
+    with pytest.raises(FileError, match=r"the unfinished run had source 'rows\.svm'"):
+        files.hash_to_file(Rows(X, y, name="b"), target, recipe, resume=True)
+    with pytest.raises(DataError, match="hash anew without resuming"):
+        files.hash_to_file(Rows(X[:20], y[:20]), target, recipe, resume=True)
+    assert folder_bytes(target) == before
+    assert files.hash_to_file(Rows(X, y), target, recipe, resume=True).rows_before == 50
+
+
+def test_finished_shards_are_not_overwritten(tmp_path, rows):
+    X, _ = rows
+    recipe = recipe_of(Rows(X))
+    files.hash_to_file(Rows(X), tmp_path / "out", recipe, shard_rows=10)
+    before = folder_bytes(tmp_path / "out")
+    with pytest.raises(FileError, match="holds shards already"):
+        files.hash_to_file(Rows(X), tmp_path / "out", recipe, shard_rows=10)
+    report = files.hash_to_file(Rows(X), tmp_path / "out", recipe, resume=True)
+    assert (report.rows, report.rows_before, report.parts) == (101, 101, 11)
+    with pytest.raises(RecipeMismatch):
+        files.hash_to_file(
+            Rows(X), tmp_path / "out", replace(recipe, seed=1), shard_rows=10, append=True
+        )
+    assert folder_bytes(tmp_path / "out") == before
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(FileError, match="holds other files"):
+        files.hash_to_file(Rows(X), tmp_path / "other", recipe, shard_rows=10)
+
+
+@pytest.mark.parametrize("shard_rows", [None, 10])
+def test_append(tmp_path, rows, shard_rows):
+    X, y = rows
+    recipe = recipe_of(Rows(X))
+    target = tmp_path / "out"
+    options = {"shard_rows": shard_rows}
+    files.hash_to_file(Rows(X[:33], y[:33]), target, recipe, **options)
+    before = folder_bytes(target)
+    if shard_rows:
+        more = Rows(X[33:], y[33:], name="more", fail_at=30)
+        with pytest.raises(KeyboardInterrupt):
+            files.hash_to_file(more, target, recipe, append=True)
+        assert len(files.load_signatures(target)[0]) == 33  # what stood there before
+    more = Rows(X[33:], y[33:], name="more")
+    files.hash_to_file(more, target, recipe, append=True, resume=bool(shard_rows))
+    S, labels = files.load_signatures(target)
+    np.testing.assert_array_equal(labels, y)
+    expected = ck.CoREHasher("core1", 32, random_state=5).fit(X).sketch(X)
+    np.testing.assert_array_equal(S.codes, expected.codes)
+    assert folder_bytes(target) != before
+    reader = files.SignatureReader(target)
+    assert {entry["source"] for entry in reader.sources} == {"rows.svm", "more"}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array(["ham", "spam", "a longer word"] * 33 + ["x", "y"]),
+        np.array(["ham", "spam", "b"] * 33 + ["x", "y"], dtype=object),
+        np.arange(101) % 2 == 0,
+        np.arange(101) % 3,
+        (np.arange(101) % 3) / 2,
+        (np.arange(101) % 3).astype(np.uint8),
+        None,
+    ],
+)
+def test_labels_travel(tmp_path, rows, y, monkeypatch):
+    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1000)
+    monkeypatch.setattr(hashing, "_LEAST_ROWS", 4)
+    X, _ = rows
+    recipe = recipe_of(Rows(X))
+    for shard_rows in (None, 10):
+        target = tmp_path / f"out{shard_rows}"
+        files.hash_to_file(Rows(X, y), target, recipe, shard_rows=shard_rows)
+        _, labels = files.load_signatures(target)
+        if y is None:
+            assert labels is None
+        else:
+            assert labels.tolist() == y.tolist()
+
+
+def test_labels_that_no_file_can_hold(tmp_path, rows):
+    X, _ = rows
+    recipe = recipe_of(Rows(X))
+    for y in (np.arange(101) * 1j, np.array([None, "a", 3] * 33 + [1, 2], dtype=object)):
+        with pytest.raises(DataError, match="y: labels are"):
+            files.hash_to_file(Rows(X, y), tmp_path / "out", recipe)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("road", ["raw", "file", "shards"])
+def test_the_road_over_files_gives_the_predictions_of_memory(tmp_path, rows, kernel, road):
+    X, y = rows
+    model = ck.CoREClassifier(kernel, 32, random_state=5, C=0.7, class_weight="balanced").fit(X, y)
+    source = Rows(X, y)
+    recipe = recipe_of(source, kernel=kernel)
+    if road != "raw":
+        shard_rows = 9 if road == "shards" else None
+        files.hash_to_file(source, tmp_path / "rows", recipe, shard_rows=shard_rows)
+        source = files.open_source(tmp_path / "rows")
+    learned = files.train(source, tmp_path / "model", recipe, C=0.7, class_weight="balanced")
+    again = ck.CoREClassifier.load(tmp_path / "model")
+    for other in (learned, again):
+        np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+    files.predict(again, source, tmp_path / "labels")
+    assert (tmp_path / "labels").read_text().split() == [str(c) for c in model.predict(X)]
+    assert files.evaluate(again, source).accuracy == model.score(X, y)
+    assert hidden(tmp_path) == []
+
+
+def test_models_of_equal_rows_have_equal_bytes(tmp_path, rows):
+    X, y = rows
+    source = Rows(X, y)
+    recipe = recipe_of(source)
+    files.train(source, tmp_path / "a", recipe)
+    files.hash_to_file(source, tmp_path / "rows", recipe, shard_rows=20)
+    files.train(files.open_source(tmp_path / "rows"), tmp_path / "b", recipe)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_options_must_not_contradict_the_signatures(tmp_path, rows):
+    X, y = rows
+    files.hash_to_file(Rows(X, y), tmp_path / "s", recipe_of(Rows(X), kernel="core2"))
+    source = files.open_source(tmp_path / "s")
+    assert files.recipe_for(source, kernel="core2", seed=5).n_hashes == 32
+    with pytest.raises(ParameterError, match="seed: got 4"):
+        files.recipe_for(source, seed=4)
+    with pytest.raises(DataError, match="hashed already"):
+        files.hash_to_file(source, tmp_path / "t", source.recipe)
+
+
+def test_a_missing_part_is_noticed(tmp_path, rows):
+    X, _ = rows
+    files.hash_to_file(Rows(X), tmp_path / "s", recipe_of(Rows(X)), shard_rows=20)
+    (tmp_path / "s" / "part-00002.safetensors").unlink()
+    with pytest.raises(FileError, match=r"part-00002.safetensors is missing"):
+        files.load_signatures(tmp_path / "s")
+
+
+def test_two_writers_of_one_target(tmp_path, rows):
+    X, _ = rows
+    recipe = recipe_of(Rows(X))
+
+    class Nosy(Rows):
+        def __iter__(self):
+            for batch in super().__iter__():
+                with pytest.raises(FileError, match="another process is writing it"):
+                    files.hash_to_file(Rows(X), tmp_path / "out", recipe)
+                yield batch
+
+    files.hash_to_file(Nosy(X, size=60), tmp_path / "out", recipe)
+    assert len(ck.Signatures.load(tmp_path / "out")) == 101
+
+
+def test_evaluation_counts_labels_the_model_does_not_know(tmp_path, rows):
+    X, y = rows
+    model = ck.CoREClassifier(n_hashes=32, random_state=5).fit(X, y)
+    found = files.evaluate(model, Rows(X, np.where(y == 2, 7, y)))
+    assert found.classes.tolist() == [0, 1, 2, 7]
+    assert np.isnan(found.recall[2])
+    assert found.confusion.sum() == 101
+    with pytest.raises(DataError, match="of another kind"):
+        files.evaluate(model, Rows(X, np.array(["a"] * 101)))
+
+
+def test_a_sample_is_uniform():
+    X = sparse.csr_array(np.arange(1, 201.0)[:, None])
+    counts = np.zeros(200)
+    for seed in range(400):
+        kept, y = files.sample(Rows(X, np.arange(200), 17), 20, seed=seed)
+        np.testing.assert_array_equal(kept.toarray()[:, 0], y + 1)
+        counts[y] += 1
+    expected, deviation = 40, np.sqrt(400 * 0.1 * 0.9)
+    assert counts.sum() == 400 * 20
+    assert np.abs(counts - expected).max() < 5 * deviation
+
+
+def test_hashing_takes_constant_memory(tmp_path, monkeypatch):
+    """Ten times the rows, the same peak."""
+    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1 << 18)
+    monkeypatch.setattr("corekernels.io.containers._WRITE_BYTES", 1 << 18)
+    X = sparse.random_array((50_000, 300), density=0.02, rng=np.random.default_rng(0), format="csr")
+    peaks = []
+    for n_rows in (5_000, 50_000):
+        source = Rows(X[:n_rows], size=500)
+        recipe = recipe_of(source, n_hashes=64)
+        files.hash_to_file(Rows(X[:500]), tmp_path / "warm", recipe)
+        tracemalloc.start()
+        files.hash_to_file(source, tmp_path / "out", recipe, n_jobs=1)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0] + (1 << 18)
+
+
+def peak_memory(folder, n_rows, shard_bytes):
+    """Bytes a process needs to hash rows of 30 nonzeros with 256 hashes, mapped files included."""
+    line = "1 " + " ".join(f"{column}:{column % 7 + 1}" for column in range(1, 300, 10)) + "\n"
+    with open(folder / "rows.svm", "w") as file:
+        for _ in range(n_rows // 1_000):
+            file.write(line * 1_000)
+    found = peaks.output_of(
+        "from corekernels import files\n"
+        "from corekernels.files import hashing\n"
+        f"hashing._SHARD_BYTES = {shard_bytes}\n"
+        "source = files.open_source('rows.svm')\n"
+        "files.hash_to_file(source, 'rows.sig', files.recipe_for(source, n_hashes=256))\n"
+        "print(peak())",
+        folder,
+    )
+    (folder / "rows.sig").unlink()
+    return int(found)
+
+
+@peaks.needs_linux
+def test_the_memory_of_the_process_is_flat(tmp_path):
+    """200,000 rows make 155 MB of signatures; beyond some batches the peak barely grows."""
+    few = peak_memory(tmp_path, 100_000, 4 << 20)
+    many = peak_memory(tmp_path, 300_000, 4 << 20)
+    assert many - few < 50e6
+
+
+@peaks.needs_linux
+@pytest.mark.slow
+def test_five_million_rows_in_less_than_a_gigabyte(tmp_path):
+    assert peak_memory(tmp_path, 5_000_000, hashing._SHARD_BYTES) < 1e9

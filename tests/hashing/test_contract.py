@@ -1,0 +1,288 @@
+"""Hashing depends on the recipe alone, and version 3 of the contract stands still."""
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import corekernels as ck
+from corekernels._core.validation import as_matrix
+from corekernels._hashing import sketch as _sketch
+from corekernels._hashing import tables as _tables
+from corekernels._loops.hashing.banks import find_starts
+
+SCHEMES = ("circulant", "independent", "one-permutation")
+KERNELS = ("resemblance", "core1", "core2")
+
+
+def hash_rows(X, n_jobs=1, **recipe):
+    recipe = ck.Recipe(**{"n_hashes": 50, "seed": 7, "n_columns": X.shape[1], **recipe})
+    return _sketch.sketch(as_matrix(X), recipe, n_jobs)
+
+
+def assert_equal(S, T):
+    assert S.recipe == T.recipe
+    np.testing.assert_array_equal(S.codes, T.codes)
+    np.testing.assert_array_equal(S.lengths, T.lengths)
+    if S.weights is not None:
+        np.testing.assert_array_equal(S.weights, T.weights)
+    if S.sums is not None:
+        np.testing.assert_array_equal(S.sums, T.sums)
+
+
+@pytest.fixture(params=[100, 30_000, 10**6], ids=["few", "many", "wide"])
+def X(request):
+    rng = np.random.default_rng(0)
+    rows = [rng.choice(request.param, rng.integers(0, 60), replace=False) for _ in range(60)]
+    indptr = np.cumsum([0] + [len(row) for row in rows])
+    values = rng.normal(size=indptr[-1])
+    return sparse.csr_array((values, np.concatenate(rows), indptr), shape=(60, request.param))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_whole_equals_row_by_row_equals_shuffled(X, kernel, scheme, monkeypatch):
+    whole = hash_rows(X, kernel=kernel, scheme=scheme)
+    one_by_one = ck.concatenate(
+        [hash_rows(X[i : i + 1], kernel=kernel, scheme=scheme) for i in range(X.shape[0])]
+    )
+    assert_equal(whole, one_by_one)
+    order = np.random.default_rng(1).permutation(X.shape[0])
+    assert_equal(whole[order], hash_rows(X[order], kernel=kernel, scheme=scheme))
+    monkeypatch.setattr(_sketch, "_BLOCK_NONZEROS", 100)
+    for n_jobs in (1, 2, 7, 100):
+        assert_equal(whole, hash_rows(X, n_jobs, kernel=kernel, scheme=scheme))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_container_does_not_matter(kernel, scheme):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, (20, 40)) * rng.normal(size=(20, 40))
+    expected = hash_rows(sparse.csr_array(X), kernel=kernel, scheme=scheme)
+    messy = sparse.csr_array(X)
+    messy.indices = messy.indices.astype(np.int64)
+    messy.indptr = messy.indptr.astype(np.int64)
+    messy.data, messy.indices = messy.data.copy(), messy.indices.copy()
+    for start, stop in zip(messy.indptr[:-1], messy.indptr[1:], strict=True):
+        messy.data[start:stop] = messy.data[start:stop][::-1].copy()
+        messy.indices[start:stop] = messy.indices[start:stop][::-1].copy()
+    for other in (X, sparse.csc_matrix(X), sparse.coo_array(X), messy):
+        assert_equal(expected, hash_rows(other, kernel=kernel, scheme=scheme))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("n_bits", [1, 5, 8, 9, 16])
+def test_fewer_bits_are_a_part_of_the_whole(X, scheme, n_bits):
+    whole = hash_rows(X, scheme=scheme, n_bits=None)
+    assert_equal(whole.narrow(n_bits), hash_rows(X, scheme=scheme, n_bits=n_bits))
+    assert_equal(hash_rows(X, scheme=scheme, n_bits=16).narrow(n_bits), whole.narrow(n_bits))
+
+
+def test_every_part_of_a_recipe_matters(X):
+    first = hash_rows(X, n_bits=None)
+    assert not np.array_equal(first.codes, hash_rows(X, n_bits=None, seed=8).codes)
+    for scheme in SCHEMES[1:]:
+        assert not np.array_equal(first.codes, hash_rows(X, n_bits=None, scheme=scheme).codes)
+    other = hash_rows(X, n_bits=None, projection="rademacher")
+    np.testing.assert_array_equal(first.codes, other.codes)
+    assert not np.allclose(first.weights, other.weights)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_hashes", [1, 3, 64, 1000])
+@pytest.mark.parametrize("n_columns", [1, 2, 65, 2**31 + 11, 2**62])
+def test_any_number_of_hashes_and_columns(kernel, scheme, n_hashes, n_columns):
+    columns = np.array([0, n_columns - 1, n_columns // 2])
+    X = sparse.csr_array(
+        (np.array([1.0, -2.0, 3.0]), columns, np.array([0, 1, 3, 3])), shape=(3, n_columns)
+    )
+    S = hash_rows(X, kernel=kernel, scheme=scheme, n_hashes=n_hashes, n_columns=n_columns)
+    assert S.codes.shape == (3, n_hashes)
+    assert not S.codes[2].any()
+    K = S.estimate()
+    assert np.isfinite(K).all()
+    if kernel == "resemblance":
+        np.testing.assert_allclose(np.diag(K), [1, 1, 0], atol=1e-6)
+
+
+def test_core2_values_come_from_the_row():
+    rng = np.random.default_rng(0)
+    for n_columns in (300, 10**6):
+        X = sparse.random_array((5, n_columns), density=20 / n_columns, format="csr", rng=rng)
+        for scheme in SCHEMES:
+            S = hash_rows(X, kernel="core2", scheme=scheme)
+            for row in range(5):
+                stored = X[[row]].data
+                unit = stored / np.linalg.norm(stored) * np.sqrt(len(stored))
+                assert np.isin(S.weights[row], unit.astype(np.float32).astype(np.float16)).all()
+
+
+def starts_in(banks, bank, n_columns):
+    starts = np.empty(n_columns, np.int32)
+    find_starts(np.arange(n_columns, dtype=np.int32), banks, bank, starts)
+    return starts
+
+
+@pytest.mark.parametrize(
+    ("scheme", "n_hashes"), [("circulant", 300), ("independent", 300), ("circulant", 66_000)]
+)
+def test_projections_are_the_table_s(scheme, n_hashes):
+    """core1 weights, restated densely from the tables: 16 lower halves, then 16 upper ones."""
+    X = np.random.default_rng(0).normal(size=(4, 30))
+    recipe = ck.Recipe(n_hashes=n_hashes, scheme=scheme, seed=3, n_columns=30)
+    banks = _tables.projection_banks(recipe)
+    assert len(banks.tables) == (2 if n_hashes > 2**16 else 1)
+    R = np.empty((30, 0))
+    for bank, table in enumerate(banks.tables):
+        starts = starts_in(banks, bank, 30)[:, None]
+        words = table[starts + np.arange(-(-banks.width // 32) * 16)]
+        halves = np.stack([words << np.uint32(16), words & np.uint32(0xFFFF0000)])
+        numbers = halves.view(np.float32).reshape(2, 30, -1, 16).transpose(1, 2, 0, 3)
+        R = np.hstack([R, numbers.reshape(30, -1)[:, : banks.width]])
+    R = R[:, :n_hashes]
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    if scheme == "circulant":
+        unit *= _tables.signed(recipe, np.arange(30, dtype=np.int32), np.ones(30, np.float32))
+    S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3)
+    np.testing.assert_allclose(S.weights, unit @ R, rtol=2**-11, atol=1e-5)
+
+
+def test_directions_are_numbers_of_the_list():
+    """Each table holds the whole list twice, once in each half of its words."""
+    recipe = ck.Recipe(n_hashes=10, seed=3, n_columns=30)
+    words = _tables.projection_banks(recipe).tables[0, : _tables.DIRECTIONS]
+    numbers = np.sort(_tables.random_numbers("gaussian"))
+    for half in (words << np.uint32(16), words & np.uint32(0xFFFF0000)):
+        np.testing.assert_array_equal(np.sort(half.view(np.float32)), numbers)
+
+
+def test_minima_are_the_table_s():
+    X = sparse.random_array((5, 70), density=0.2, format="csr", rng=np.random.default_rng(0))
+    for scheme in ("circulant", "independent"):
+        recipe = ck.Recipe("resemblance", 200, None, scheme, seed=3, n_columns=70)
+        banks = _tables.minwise_banks(recipe)
+        locations = np.hstack(
+            [
+                [table[s : s + banks.width] for s in starts_in(banks, bank, 70)]
+                for bank, table in enumerate(banks.tables)
+            ]
+        )[:, :200]
+        assert all(sorted(column) == list(range(70)) for column in locations.T)
+        expected = [locations[X[[row]].indices].min(axis=0) for row in range(5)]
+        S = hash_rows(X, kernel="resemblance", n_hashes=200, n_bits=None, scheme=scheme, seed=3)
+        np.testing.assert_array_equal(S.codes, expected)
+
+
+@pytest.mark.parametrize("n_columns", [64, 65, 100, 513, 784, 5000, 2**16])
+@pytest.mark.parametrize("n_hashes", [1, 63, 513, 1300])
+def test_both_roads_to_the_minima_meet(n_columns, n_hashes, monkeypatch):
+    """Slice by slice or through the sieve: the same codes and the same values behind them."""
+    rng = np.random.default_rng(n_columns)
+    lengths = [1, 2, 40, n_columns // 3, n_columns]
+    columns = [np.sort(rng.choice(n_columns, length, replace=False)) for length in lengths]
+    indptr = np.cumsum([0, *lengths])
+    values = rng.normal(size=indptr[-1])
+    X = sparse.csr_array((values, np.concatenate(columns), indptr), shape=(5, n_columns))
+    make = _tables.minwise_banks
+    roads = []
+    for long in (1, 2**62):
+        monkeypatch.setattr(
+            _tables, "minwise_banks", lambda recipe, long=long: make(recipe)._replace(long=long)
+        )
+        roads += [hash_rows(X, kernel="core2", n_hashes=n_hashes, n_bits=None)]
+    assert_equal(*roads)
+
+
+def test_random_numbers_are_standard():
+    for projection, fourth in (("gaussian", 3), ("rademacher", 1)):
+        numbers = _tables.random_numbers(projection).astype(float)
+        assert numbers.mean() == pytest.approx(0, abs=1e-7)
+        assert numbers.var() == pytest.approx(1, abs=1e-6)
+        assert (numbers**4).mean() == pytest.approx(fourth, rel=1e-3)
+
+
+# three rows over few columns, and the same over columns beyond 2^31: first codes of the second
+# row, a checksum of all codes, and the sum of the magnitudes of all weights
+GOLDEN_VALUES = [
+    ([8, 18, 28, 16], 1912333454, 145.272),
+    ([8, 18, 28, 16], 1912333454, 172.65),
+    ([30, 32, 7, 17], 438594993, 147.235),
+    ([30, 32, 7, 17], 438594993, 169.005),
+    ([254, 239, 134, 188], 3017381109, 145.272),
+    ([254, 239, 134, 188], 3017381109, 163.974),
+    ([8, 252, 73, 206], 2016027594, 186.807),
+    ([8, 252, 73, 206], 2016027594, 152.258),
+    ([77, 234, 255, 76], 4037201404, 171.988),
+    ([77, 234, 255, 76], 4037201404, 170.698),
+    ([254, 210, 70, 188], 1959708574, 186.807),
+    ([254, 210, 70, 188], 1959708574, 169.18),
+    ([8, 18, 28, 16], 1912333454, 175.046),
+    ([582812936, 460898556, 127197257, 1436958670], 1812023706, None),
+    ([15752, 11973, 25722, 4533], 2915756064, None),
+]
+
+
+def golden_rows(n_columns):
+    columns = np.array([0, 5, 9, 5, 9, 60, n_columns - 1])
+    values = np.array([1.0, 2.0, -3.0, 0.5, 4.0, 1.0, 2.0])
+    return sparse.csr_array((values, columns, np.array([0, 3, 7, 7])), shape=(3, n_columns))
+
+
+def golden_cases():
+    base = ck.Recipe("core1", 100, 8, "circulant", "gaussian", 42, 100)
+    for n_columns in (100, 2**40):
+        for scheme in SCHEMES:
+            for kernel in ("core1", "core2"):
+                yield replace(base, scheme=scheme, kernel=kernel, n_columns=n_columns)
+    yield replace(base, projection="rademacher")
+    yield replace(base, kernel="resemblance", n_bits=None, n_columns=2**40)
+    yield replace(base, kernel="resemblance", n_bits=16, n_columns=50_000, seed=2**63)
+
+
+def fingerprint(recipe):
+    S = _sketch.sketch(as_matrix(golden_rows(recipe.n_columns)), recipe, 1)
+    total = None if S.weights is None else round(float(np.abs(S.weights).sum(dtype=float)), 3)
+    codes = S.codes.astype(f"<u{S.codes.itemsize}")
+    return S.codes[1, :4].tolist(), zlib.crc32(codes.tobytes()), total
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"), list(zip(golden_cases(), GOLDEN_VALUES, strict=True))
+)
+def test_golden_vectors(recipe, expected):
+    codes, checksum, total = fingerprint(recipe)
+    assert (codes, checksum) == expected[:2]
+    if total is not None:
+        assert total == pytest.approx(expected[2], rel=1e-4)
+
+
+GOLDEN_LONG_ROW = ([0, 4, 3, 5, 0, 0, 0, 1, 2, 1], 2614494100)
+GOLDEN_WEIGHT = 861.109
+
+
+def test_golden_long_row():
+    """A row that goes through the sieve, in two banks."""
+    X = sparse.csr_array(np.where(np.arange(784) % 4, 0.0, np.arange(784) + 1.0)[None])
+    recipe = ck.Recipe("core2", 1000, 8, seed=42, n_columns=784)
+    banks = _tables.minwise_banks(recipe)
+    assert X.nnz >= banks.long
+    assert len(banks.tables) == 2
+    S = _sketch.sketch(as_matrix(X), recipe, 1)
+    found = S.codes[0, ::100].tolist(), zlib.crc32(S.codes.tobytes())
+    assert found == GOLDEN_LONG_ROW
+    assert np.abs(S.weights).sum(dtype=float) == pytest.approx(GOLDEN_WEIGHT, rel=1e-4)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 7, 100, 5000])
+@pytest.mark.parametrize("n_hashes", [1, 300, 2**21])
+@pytest.mark.parametrize("n_threads", [1, 2, 100])
+def test_blocks_cover_each_row_once(n_rows, n_hashes, n_threads):
+    dense = np.ones((n_rows, 3))
+    for matrix in (dense, sparse.csr_array(dense), sparse.csr_array((n_rows, 3))):
+        blocks = _sketch._blocks(matrix, n_hashes, n_threads)
+        rows = [row for start, stop in blocks for row in range(start, stop)]
+        assert rows == list(range(n_rows))

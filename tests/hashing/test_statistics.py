@@ -1,0 +1,182 @@
+"""The estimators are unbiased, and scatter as the formulas say.
+
+Seeds are fixed and tolerances are five standard errors, from theory where it applies and
+from the scatter of the repetitions where that is larger (one-permutation hashing of short
+rows reuses bins).
+"""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import chi2
+
+import corekernels as ck
+from corekernels import theory
+from support import oracles
+
+N_BITS = (1, 2, 4, 8, 16, None)
+N_HASHES = 256
+
+
+def make_pair(n_columns, f1, f2, a):
+    """Two rows with a shared columns; heavy-tailed values of both signs."""
+    rng = np.random.default_rng(n_columns + f1)
+    union = f1 + f2 - a
+    values = np.zeros((2, union))
+    values[0, :f1] = rng.lognormal(size=f1) * rng.choice([-1, 1, 1], f1)
+    values[1, f1 - a :] = rng.lognormal(size=f2)
+    values[1, f1 - a : f1] += values[0, f1 - a : f1]
+    row, place = np.nonzero(values)
+    columns = rng.choice(n_columns, union, replace=False)
+    return sparse.csr_array((values[row, place], (row, columns[place])), shape=(2, n_columns))
+
+
+PAIRS = {
+    "dense-ish": make_pair(784, 150, 160, 90),
+    "sparse": make_pair(50_000, 100, 100, 40),
+    "one nonzero": make_pair(784, 1, 1, 0),
+    "the same nonzero": make_pair(784, 1, 1, 1),
+    "more columns than tables": make_pair(10**6, 60, 80, 40),
+    "fewer columns than bits": make_pair(20, 8, 10, 5),
+}
+
+
+def describe(X):
+    """f1, f2, a, rho, R and the shared squares of two rows."""
+    u, v = X.toarray() if X.shape[1] < 10**5 else X[:, np.unique(X.indices)].toarray()
+    u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
+    f1, f2, a = (u != 0).sum(), (v != 0).sum(), ((u != 0) & (v != 0)).sum()
+    return f1, f2, a, u @ v, theory.resemblance(f1, f2, a), (u**2 * v**2).sum()
+
+
+def variance(recipe, X):
+    """The formula for the variance of one estimate by k independent hashes."""
+    f1, f2, a, rho, R, squares = describe(X)
+    chance = theory.aliasing(f1, f2, recipe.n_locations, recipe.n_bits)
+    constants = {"C1": chance.C1, "C2": chance.C2}
+    k = recipe.n_hashes
+    if recipe.kernel == "resemblance":
+        return theory.variance_resemblance(R, k, **constants)
+    if recipe.kernel == "core2":
+        return theory.variance_core2(rho, f1, f2, a, squares, k, **constants)
+    return theory.variance_core1(
+        rho, R, k, projection=recipe.projection, shared_squares=squares, **constants
+    )
+
+
+def sketches(X, kernel, scheme, projection, repeats):
+    for seed in range(repeats):
+        hasher = ck.CoREHasher(
+            kernel, N_HASHES, n_bits=None, scheme=scheme, projection=projection,
+            random_state=seed, n_jobs=1,
+        )  # fmt: skip
+        yield hasher.fit(X).sketch(X)
+
+
+def estimates(X, kernel, scheme, projection, repeats):
+    """For each number of bits the estimates of all repetitions, and the recipe."""
+    results = {}
+    for whole in sketches(X, kernel, scheme, projection, repeats):
+        for n_bits in N_BITS:
+            S = whole if n_bits is None else whole.narrow(n_bits)
+            value = S.estimate_pairs(0, 1, return_std=False)[0]
+            results.setdefault(n_bits, (S.recipe, []))[1].append(value)
+    return {n_bits: (recipe, np.array(values)) for n_bits, (recipe, values) in results.items()}
+
+
+@pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
+@pytest.mark.parametrize(
+    ("kernel", "projection"),
+    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+)
+def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
+    repeats = 40
+    exact = getattr(ck, kernel)(pair)[0, 1]
+    for recipe, values in estimates(pair, kernel, scheme, projection, repeats).values():
+        spread = max(values.var(ddof=1), variance(recipe, pair))
+        # where nothing is random, weights are 1 and only the estimate is rounded, by 1e-6 at most
+        assert abs(values.mean() - exact) <= 5 * np.sqrt(spread / repeats) + 1e-6, recipe
+
+
+@pytest.mark.parametrize("pair", ["dense-ish", "sparse"])
+@pytest.mark.parametrize(
+    ("kernel", "projection"),
+    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+)
+def test_variance_is_the_formula_s(pair, kernel, projection):
+    """Independent hashes meet it, circulant ones do not exceed it."""
+    repeats = 150
+    pair = PAIRS[pair]
+    # a sample variance of n values scatters by sqrt((kurtosis - 1) / n): 2 / n near normal
+    slack = 5 * np.sqrt(2 / repeats)
+    recipe, values = estimates(pair, kernel, "independent", projection, repeats)[None]
+    assert values.var(ddof=1) == pytest.approx(variance(recipe, pair), rel=slack)
+    recipe, values = estimates(pair, kernel, "circulant", projection, repeats)[None]
+    assert values.var(ddof=1) <= variance(recipe, pair) * (1 + slack)
+
+
+@pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
+def test_locations_collide_with_the_resemblance(scheme):
+    pair = PAIRS["dense-ish"]
+    R = ck.resemblance(pair)[0, 1]
+    shares = [
+        np.mean(S.codes[0] == S.codes[1]) for S in sketches(pair, "core1", scheme, "gaussian", 60)
+    ]
+    spread = max(np.var(shares, ddof=1), R * (1 - R) / N_HASHES)
+    assert abs(np.mean(shares) - R) <= 5 * np.sqrt(spread / 60)
+
+
+@pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
+def test_locations_and_projections_are_independent(scheme):
+    """The mean product of projections is the same where locations agree and where not."""
+    pair = PAIRS["dense-ish"]
+    gaps = []
+    for S in sketches(pair, "core1", scheme, "gaussian", 80):
+        equal = S.codes[0] == S.codes[1]
+        products = np.multiply(*S.weights.astype(float))
+        gaps.append(products[equal].mean() - products[~equal].mean())
+    assert abs(np.mean(gaps)) <= 5 * np.std(gaps, ddof=1) / np.sqrt(80)
+
+
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("n_bits", [1, 8, None])
+def test_standard_errors_cover(kernel, n_bits):
+    """Among many pairs, about 95 % lie within two standard errors, and none far off."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, (150, 300)) * rng.normal(1, 1, (150, 300))
+    S = ck.CoREHasher(kernel, 512, n_bits=n_bits, scheme="independent", random_state=0)
+    i, j = np.triu_indices(150, 1)
+    estimate, error = S.fit(X).sketch(X).estimate_pairs(i, j)
+    distance = np.abs(estimate - getattr(ck, kernel)(X)[i, j]) / error
+    assert 0.93 <= np.mean(distance < 2) <= 0.99
+    assert distance.max() < 8
+
+
+def test_empty_rows_are_known_exactly():
+    X = sparse.csr_array(np.array([[0.0, 0], [1, 2]]))
+    for kernel in ("resemblance", "core1", "core2"):
+        S = ck.CoREHasher(kernel, 16, n_bits=1, random_state=0).fit(X).sketch(X)
+        np.testing.assert_array_equal(S.estimate()[0], 0)
+        estimate, error = S.estimate_pairs([0, 0], [0, 1])
+        np.testing.assert_array_equal(estimate, 0)
+        np.testing.assert_array_equal(error, 0)
+
+
+@pytest.mark.parametrize("n_columns", [784, 4096, 65_536])
+@pytest.mark.parametrize("scheme", ["circulant", "one-permutation"])
+def test_projections_of_full_rows_of_one_sign(n_columns, scheme):
+    """Such rows show any number that slots repeat and any sum that a table has."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.ones(n_columns), rng.uniform(0.5, 1.5, n_columns)])
+    rho = oracles.correlation(X, X)[0, 1]
+    k, n_seeds = 512, 12
+    products = np.empty((n_seeds, 3))
+    for seed in range(n_seeds):
+        w = ck.CoREHasher("core1", k, scheme=scheme, random_state=seed).fit(X).sketch(X).weights
+        w = w.astype(float)
+        products[seed] = (w[0] @ w[0] / k, w[1] @ w[1] / k, w[0] @ w[1] / k)
+    error = np.sqrt(np.array([2, 2, 1 + rho**2]) / (k * n_seeds))
+    assert (np.abs(products.mean(axis=0) - [1, 1, rho]) <= 5 * error).all()
+    spread = products.var(axis=0, ddof=1) / (n_seeds * error**2)
+    assert (spread <= chi2.ppf(1 - 1e-6, n_seeds - 1) / (n_seeds - 1)).all()

@@ -1,0 +1,233 @@
+"""svmlight text: what is read, and what is said about a line that cannot be."""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from corekernels import io
+from corekernels._loops.text import svmlight as scan
+from corekernels.errors import DataError, FileError
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """Text to rows, through a file."""
+
+    def read(text, **options):
+        path = tmp_path / "rows.svm"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return io.read_rows(path, **options)
+
+    return read
+
+
+def test_as_scikit_learn_reads_it(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 8)) * (rng.random((50, 8)) < 0.4)
+    y = rng.integers(-2, 3, 50)
+    for zero_based in (True, False):
+        path = tmp_path / "rows"
+        dump_svmlight_file(X, y, str(path), zero_based=zero_based, comment="made by hand")
+        mine, labels = io.read_rows(path, batch_bytes=300)
+        theirs, targets = load_svmlight_file(str(path), zero_based=zero_based)
+        np.testing.assert_array_equal(mine.toarray(), theirs.toarray())
+        np.testing.assert_array_equal(labels, targets)
+        assert labels.dtype == np.int64
+
+
+def test_where_columns_count_from(rows):
+    text = "1 1:5 3:6\n1 2:7\n"
+    assert rows(text)[0].shape == (2, 3)
+    assert rows(text, one_based=False)[0].shape == (2, 4)
+    assert rows(text + "1 0:1\n")[0].shape == (3, 4)
+    assert rows(text, n_columns=10)[0].shape == (2, 10)
+    np.testing.assert_array_equal(
+        rows(text, one_based=True, n_columns=3)[0].toarray(), [[5, 0, 6], [0, 7, 0]]
+    )
+
+
+def test_comments_blank_lines_tabs_and_line_ends(rows):
+    text = "\ufeff# heading ¡ 0:1\r\n\n  +1\t1:2  3:4 # 9:9\r\n   \n-1#\n1 2:1e1"
+    X, y = rows(text)
+    assert X.toarray().tolist() == [[2, 0, 4], [0, 0, 0], [0, 10, 0]]
+    assert y.tolist() == [1, -1, 1]
+
+
+def test_query_ids_are_noted(tmp_path, monkeypatch):
+    path = tmp_path / "rows"
+    path.write_text("3 qid:1 1:0.5\n2 qid:1 2:7\n")
+    for options in ({}, {"n_columns": 2, "one_based": True}):
+        reader = io.open_rows(path, **options)
+        (batch,) = reader
+        assert batch.X.toarray().tolist() == [[0.5, 0], [0, 7]]
+        assert reader.notes == ["query ids (qid) were ignored"]
+    path.write_text("1 1:1 # qid:3\nqid 1:1\n")
+    assert io.open_rows(path).notes == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (["1", "-3", "+7"], np.int64),
+        (["1", "2.5", "3"], np.float64),
+        (["1.0", "2.0", "3.0"], np.float64),
+        (["spam", "3", "a,b"], np.str_),
+        (["größe", "b", "c"], np.str_),
+    ],
+)
+@pytest.mark.parametrize("batch_bytes", [1, 1 << 20])
+def test_labels_of_every_kind(rows, labels, kind, batch_bytes):
+    _, y = rows("".join(f"{label} 1:1\n" for label in labels), batch_bytes=batch_bytes)
+    assert y.dtype.type is kind
+    assert y.tolist() == [kind(label) for label in labels]
+
+
+def test_labels_nobody_wants_may_be_anything(rows):
+    X, y = rows("1 1:1\nnan 1:2\n? 1:3\n1,2 1:4\n99999999999999999999 1:5\n", labels=False)
+    assert y is None
+    assert X.toarray().ravel().tolist() == [1, 2, 3, 4, 5]
+
+
+FAULTS = {
+    "no label": ("1:5 2:6", "has no label before '1:5'; put one there"),
+    "an index that goes down": ("1 5:1 3:1", "has column 3 after column 5; sort"),
+    "an index twice": ("1 5:1 5:1", "has column 5 after column 5"),
+    "beyond 2^31": ("1 2147483648:1", "has a column beyond 2147483647.*hash them"),
+    "beyond 2^63": ("1 9223372036854775808:1", "has a column beyond 2147483647"),
+    "beyond all bounds": ("1 " + "9" * 5000 + ":1", "has a column beyond 2147483647"),
+    "nan": ("1 2:nan", "has 'nan' as the value of column 2; fill or drop"),
+    "infinity": ("1 2:-inf", "has '-inf' as the value of column 2"),
+    "overflow": ("1 2:1e999", "has '1e999' as the value of column 2"),
+    "text for a value": ("1 2:abc", "has 'abc' as the value of column 2; give a number"),
+    "no value": ("1 2:", "has '' as the value of column 2"),
+    "text for a column": ("1 x:1", "has the column 'x', which is not a whole number"),
+    "a fraction for a column": ("1 1.5:1", "has the column '1.5', which is not a whole number"),
+    "a negative column": ("1 -4:1", "has the column -4; columns count from 1"),
+    "no colon": ("1 2", "has '2' where column:value should stand"),
+    "text for a label": ("one 2:1", "has the label 'one', which is not a number as the first"),
+    "nan for a label": ("nan 2:1", "has the label 'nan'; give a finite number"),
+    "several labels": ("1,2 2:1", "has several labels, '1,2'; keep one a row"),
+    "a query id without a number": ("1 qid 2:1", "has the query id 'qid'; write it as qid:NUMBER"),
+    "digit separators in a column": ("1 1_0:1", "has the column '1_0', which is not a whole"),
+    "digit separators in a value": ("1 2:1_0", "has '1_0' as the value of column 2"),
+    "a zero byte": ("1 2:1\0", r"holds a zero byte \(byte 6 of the line\)"),
+    "not UTF-8": (b"1 2:1 # caf\xe9", r"holds the byte 0xe9, which is not UTF-8 \(byte 12"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("place", [1, 2, 1000])
+@pytest.mark.parametrize("batch_bytes", [500, 8 << 20])
+def test_a_bad_line_is_named(rows, line, message, place, batch_bytes):
+    good = b"1 1:1 7:2 # fine"
+    lines = [good] * 1000
+    lines[place - 1] = line if isinstance(line, bytes) else line.encode()
+    if place == 1 and "first" in message:
+        return
+    with pytest.raises((DataError, FileError), match=f"rows.svm: line {place} {message}"):
+        rows(b"\n".join(lines) + b"\n", batch_bytes=batch_bytes, format="svmlight")
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_bad_line_in_a_pipe_is_named(monkeypatch, tmp_path, name):
+    line, message = FAULTS[name]
+    if "beyond" in name:
+        message = "has the column '[0-9]*…?', beyond 2147483647"
+    (tmp_path / "text").write_bytes(
+        b"1 1:1\n\n2 1:1\n" + (line if isinstance(line, bytes) else line.encode())
+    )
+    with open(tmp_path / "text") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        with pytest.raises(DataError, match=f"^standard input: line 4 {message}"):
+            list(io.open_rows("-", n_columns=10))
+
+
+def test_standard_input_that_is_closed(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(FileError, match="standard input: is closed"):
+        list(io.open_rows("-", n_columns=10))
+
+
+def test_column_0_where_columns_count_from_1(rows, monkeypatch, tmp_path):
+    message = "line 2 has a column 0, but columns count from 1 in this file; pass one_based=False"
+    for options in ({"one_based": True}, {"one_based": True, "n_columns": 5}):
+        with pytest.raises(DataError, match=message):
+            rows("1 1:1\n1 0:1\n", **options)
+
+
+def test_a_column_beyond_those_announced(rows):
+    for options in ({}, {"one_based": True}):
+        with pytest.raises(DataError, match=r"line 2 has the column 6.* 5 columns counted from 1"):
+            rows("1 1:1\n1 6:1\n", n_columns=5, **options)
+    with pytest.raises(DataError, match=r"line 2 has the column 5.* 5 columns counted from 0"):
+        rows("1 0:1\n1 5:1\n", n_columns=5)
+
+
+def test_labels_too_large_for_a_float(rows):
+    with pytest.raises(DataError, match="line 2 has the label '9007199254740993', too large"):
+        rows("1 1:1\n9007199254740993 1:1\n")
+    assert rows("1e300 1:1\n")[1].tolist() == [1e300]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n"])
+def test_no_rows(rows, text):
+    with pytest.raises(FileError, match=r"rows.svm: is empty"):
+        rows(text)
+    with pytest.raises(FileError, match="is empty"):
+        rows(text, format="svmlight", n_columns=3, one_based=True)
+
+
+def test_no_columns(rows):
+    with pytest.raises(FileError, match="no row has a column:value; pass n_columns"):
+        rows("1\n2\n")
+    assert rows("1\n2\n", n_columns=4)[0].shape == (2, 4)
+
+
+@pytest.mark.parametrize("text", ["a,b,c\n1,2,3\n", '{"a": 1}', "once upon a time", "1 2 3\n"])
+def test_other_text_is_not_taken_for_rows(rows, text):
+    with pytest.raises((FileError, DataError), match=r"line 1 has|no row has a column:value"):
+        rows(text)
+
+
+def test_a_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("corekernels.io.streams.MAX_LINE_BYTES", 10_000)
+    (tmp_path / "rows.gz").write_bytes(gzip.compress(b"1 1:" + b"1" * 1_000_000))
+    with pytest.raises(FileError, match=r"line before byte .* is longer than"):
+        io.read_rows(tmp_path / "rows.gz", batch_bytes=100, n_columns=3, one_based=True)
+
+
+tokens = st.lists(
+    st.sampled_from(["0:1", "3:2.5", "12:-1", "+4:1", "qid:7", "#", "# 9:9", "x", ":", "7", "\t"]),
+    max_size=5,
+)
+labels = st.sampled_from(["1", "-1", "+2", "0.5", "a", "", "#", "1:2"])
+
+
+@given(st.lists(st.tuples(labels, tokens), max_size=8), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_the_scan_finds_what_a_plain_search_finds(table, ends):
+    text = "\n".join(" ".join([label, *rest]) for label, rest in table) + "\n" * ends
+    facts = np.zeros(scan.N_FACTS, np.int64)
+    facts[scan.LARGEST] = -1
+    scan.scan_lines(np.frombuffer(text.encode(), np.uint8), facts)
+    parts = [line.partition("#")[0].split() for line in text.split("\n")]
+    rows = [part for part in parts if part]
+    columns = [
+        (int(token.split(":")[0]), number)
+        for number, part in enumerate(parts, 1)
+        for token in part[1:]
+        if token.split(":")[0].lstrip("+").isdigit() and ":" in token
+    ]
+    assert facts[scan.ROWS] == len(rows)
+    assert facts[scan.LINES] == len(parts) - (text.endswith("\n") or text == "")
+    assert facts[scan.LARGEST] == max((column for column, _ in columns), default=-1)
+    assert facts[scan.ZERO_LINE] == min(
+        (line for column, line in columns if column == 0), default=0
+    )
+    assert facts[scan.QUERIES] == sum(part[1:2] == ["qid:7"] for part in rows)
+    assert facts[scan.OTHER_LABELS] == sum(part[0] not in ("1", "-1", "+2", "7") for part in rows)

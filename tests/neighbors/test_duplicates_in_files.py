@@ -1,0 +1,243 @@
+"""Near-duplicates of files are those of matrices in memory, in memory that is stated."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import corekernels as ck
+from corekernels import files, io
+from corekernels.errors import DataError, FileError, ParameterError
+from corekernels.neighbors.duplicates import candidate_pairs as candidates
+from corekernels.neighbors.duplicates import collisions as meetings
+from corekernels.neighbors.duplicates import comparison as scoring
+from corekernels.neighbors.duplicates import in_files as duplicates
+from corekernels.neighbors.duplicates import key_file
+from support import oracles, peaks
+from support.clusters import clustered
+from support.readers import Rows
+
+CASES = [("core1", 0.9), ("core1", 0.6), ("resemblance", 0.8), ("core2", 0.85), ("core1", 1.0)]
+
+
+@pytest.fixture(scope="module")
+def X():
+    """5000 rows with near ones, copies of some, multiples of some, and empty ones."""
+    rng = np.random.default_rng(0)
+    X = clustered(5000, 300, 30).toarray()
+    X[3000:3300] = X[:300] * (rng.random((300, 300)) > 0.03)
+    X[4000:4020] = X[4020:4040] = X[:20]
+    X[4100:4130] = X[7]
+    X[4200:4210] = 2 * X[10:20]
+    X[4300:4303] = 0
+    return sparse.csr_array(X)
+
+
+@pytest.mark.parametrize(("kernel", "threshold"), CASES)
+def test_a_file_has_the_pairs_of_a_matrix(X, kernel, threshold, monkeypatch):
+    monkeypatch.setattr(key_file, "_BLOCK_ROWS", 700)
+    monkeypatch.setattr(candidates, "_HASHED_ROWS", 300)
+    monkeypatch.setattr(meetings, "_FIRST_ROOM", 100)
+    monkeypatch.setattr(scoring, "_BYTES_A_VALUE", 100)  # rows take several passes too
+    index = ck.CoRENeighbors(kernel, method="exact", random_state=3).fit(X)
+    expected = index.near_duplicates(threshold)
+    n_copies = 5000 - 2 - len(np.unique(X.toarray(), axis=0))  # empty rows are no copies
+    for size, memory in ((5000, 1024), (1000, 8), (401, 4)):  # the last holds little
+        source = Rows(X, size=size)
+        found = files.near_duplicates(source, threshold, kernel, seed=3, working_memory=memory)
+        np.testing.assert_array_equal(found.pairs, expected.pairs)
+        # two copies may meet in the other order, and be summed in it
+        np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-14)
+        assert found.expected_missed == expected.expected_missed < 0.001
+        assert (found.rows, found.copies) == (5000, n_copies)
+
+
+@pytest.mark.parametrize("n_rows", [5000, 3500])
+def test_copies_once_keeps_the_groups(X, n_rows):
+    X = X[-n_rows:]
+    whole = files.near_duplicates(Rows(X, size=999), 0.9)
+    once = files.near_duplicates(Rows(X, size=999), 0.9, all_pairs=False)
+    assert len(once.pairs) < len(whole.pairs)
+    assert set(map(tuple, once.pairs.tolist())) < set(map(tuple, whole.pairs.tolist()))
+    for a, b in zip(once.groups(), whole.groups(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(once.redundant(), whole.redundant())
+    assert len(whole.redundant()) == sum(len(group) - 1 for group in whole.groups())
+
+
+def test_what_is_missed_is_what_theory_expects(X, monkeypatch):
+    """With one table misses can be counted; each pair has its own chance, by its R."""
+    left, right = ck.CoRENeighbors(method="exact").fit(X).near_duplicates(0.8).pairs.T
+    R = np.array([oracles.resemblance(X[[i]].toarray(), X[[j]].toarray())[0, 0]
+                  for i, j in zip(left, right, strict=True)])  # fmt: skip
+    plan = meetings.plan_tables("core1", 0.8)
+    chance = R**plan.n_slots
+    monkeypatch.setattr(duplicates, "plan_tables", lambda *_: plan)
+    for module in (duplicates, candidates, meetings):
+        monkeypatch.setattr(module, "N_TABLES", 1)
+    found = [files.near_duplicates(Rows(X, size=1000), 0.8, seed=seed, working_memory=4)
+             for seed in range(20)]  # fmt: skip
+    counts = [len(some.pairs) for some in found]
+    assert np.mean(counts) < len(left)
+    error = np.std(counts, ddof=1) / np.sqrt(20)
+    assert abs(np.mean(counts) - chance.sum()) < 5 * error
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 9))
+def test_core2_above_t_has_resemblance_above_2t_minus_1(f1, f2, shared):
+    shared = min(shared, f1, f2)
+    R = shared / (f1 + f2 - shared)
+    assert np.sqrt(f1 * f2) / (f1 + f2 - shared) <= (1 + R) / 2 + 1e-12
+
+
+def test_tables_only_where_they_tell_enough():
+    assert meetings.plan_tables("core2", 0.5) is None
+    assert meetings.plan_tables("core2", 0.73) is None
+    assert meetings.plan_tables("core2", 0.74).n_slots == 3
+    assert meetings.plan_tables("core1", 0.46) is None
+    assert meetings.plan_tables("core1", -1) is None
+    assert meetings.plan_tables("core1", 0.47).missed < 0.001
+    assert meetings.plan_tables("core1", 1.0).missed == 0
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 6), max_size=30), st.integers(0, 3))
+def test_meetings_are_all_pairs_of_equal_keys(values, n_more):
+    keys, rows = np.array(values, np.uint64), np.arange(len(values)) * 2
+    met, first, last = meetings.Meetings(100, 0, 100), 4, 20
+    some = meetings.Meetings(100, first, last)
+    for table in [keys] * (1 + n_more):
+        assert met.add_table(table, rows)
+        assert some.add_table(table, rows)
+    expected = [100 * rows[i] + rows[j] for i in range(len(rows)) for j in range(i)
+                if values[i] == values[j]]  # fmt: skip
+    assert met.pairs().tolist() == sorted(expected)
+    assert met.counts.sum() == len(expected) * (1 + n_more)
+    assert some.pairs().tolist() == sorted(p for p in expected if first <= p % 100 < last)
+    if expected:
+        few = meetings.Meetings(100, 0, 100)
+        assert not few.add_table(keys, rows, len(expected) - 1)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=12), st.data())
+def test_copies_are_expanded_to_all_pairs(kinds, data):
+    """Rows of one kind are equal; some kinds are near each other."""
+    kinds = np.array(kinds)
+    near = {pair for pair in ((0, 1), (1, 2), (0, 3)) if data.draw(st.booleans())}
+    near |= {pair[::-1] for pair in near}
+    copies, firsts = meetings.find_copies(kinds.astype(np.uint64), kinds, np.arange(len(kinds)))
+    first = np.arange(len(kinds))
+    first[copies] = firsts
+    alike = lambda i, j: kinds[i] == kinds[j] or (kinds[i], kinds[j]) in near  # noqa: E731
+    every = [(i, j) for j in range(len(kinds)) for i in range(j) if alike(i, j)]
+    few = [(i, j) for i, j in every if first[j] == i or (first[i] == i and first[j] == j)]
+    left, right = np.array(few, np.int64).reshape(-1, 2).T
+    i, j, _ = scoring.expanded(left, right, np.ones(len(left)), copies, firsts, len(every))
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(every)
+    if every:
+        out = scoring.expanded(left, right, np.ones(len(left)), copies, firsts, len(every) - 1)
+        assert out is None
+
+
+def test_files_of_pairs_groups_and_rows(X, tmp_path):
+    y = np.arange(5000) % 3
+    found = files.near_duplicates(Rows(X, y, 1000), 0.95)
+    files.write_pairs(found, tmp_path / "pairs")
+    lines = np.loadtxt(tmp_path / "pairs", skiprows=1)
+    np.testing.assert_array_equal(lines[:, :2], found.pairs)
+    np.testing.assert_allclose(lines[:, 2], found.similarities, atol=1e-6)
+    files.write_groups(found, tmp_path / "groups")
+    row, group = np.loadtxt(tmp_path / "groups", skiprows=1, dtype=int).T
+    np.testing.assert_array_equal(np.sort(row[row != group]), found.redundant())
+    n_kept = files.write_kept(Rows(X, y, 1000), found, tmp_path / "kept.npz")
+    Z, labels = io.read_rows(tmp_path / "kept.npz")
+    kept = np.setdiff1d(np.arange(5000), found.redundant())
+    assert n_kept == len(kept)
+    np.testing.assert_array_equal(labels, y[kept])
+    assert (X[kept] != Z).nnz == 0
+    again = files.near_duplicates(Rows(Z), 0.95)
+    assert len(again.redundant()) <= 1  # of pairs missed before, of which 0.1 % are expected
+
+
+def test_errors(X, monkeypatch):
+    source = Rows(X[:10])
+    for threshold in (0, -0.5, 1.5, np.nan, "high"):
+        with pytest.raises(ParameterError, match="threshold: got"):
+            files.near_duplicates(source, threshold)
+    with pytest.raises(ParameterError, match="kernel: got 'rbf'"):
+        files.near_duplicates(source, 0.5, "rbf")
+    with pytest.raises(ParameterError, match="seed: got -1"):
+        files.near_duplicates(source, 0.5, seed=-1)
+    with pytest.raises(DataError, match="more than 100 pairs of rows are alike; raise"):
+        files.near_duplicates(Rows(X), 0.9, most_pairs=100)
+    with pytest.raises(DataError, match="more than 9 pairs of rows are alike; raise"):
+        files.near_duplicates(Rows(X[-900:]), 0.9, most_pairs=9)
+    with pytest.raises(DataError, match=r"0 MB, and at so low a threshold.*core2; raise"):
+        files.near_duplicates(Rows(X), 0.6, "core2", working_memory=0.1)
+    with pytest.raises(DataError, match=r"rows\.svm: holds no rows"):
+        files.near_duplicates(Rows(X[:0]), 0.9)
+    with pytest.raises(FileError, match="keys cannot be kept there"):
+        files.near_duplicates(Rows(X), 0.9, scratch="no/where", working_memory=4)
+    with pytest.raises(FileError, match="can be read only once"):
+        files.near_duplicates(files.open_source("-", n_columns=3), 0.9)
+
+    class Changing(Rows):
+        def __iter__(self):
+            yield from Rows(self.X, size=self.size)
+            self.X = self.X[::-1]
+
+    class Shrinking(Changing):
+        def __iter__(self):
+            yield from Rows(self.X, size=self.size)
+            self.X = self.X[:100]
+
+    for source in (Changing(X), Shrinking(X)):
+        with pytest.raises(DataError, match="changed while it was read"):
+            files.near_duplicates(source, 0.9, working_memory=4)
+
+
+def test_many_copies_make_no_search_of_their_own():
+    """6,000 equal rows would make 18 million pairs before they were counted."""
+    same = Rows(sparse.csr_array(np.tile([1.0, 2, 0, 3], (6000, 1))))
+    with pytest.raises(DataError, match="more than 1,000 pairs"):
+        files.near_duplicates(same, 0.9, most_pairs=1000)
+    found = files.near_duplicates(same, 0.9, all_pairs=False)
+    assert found.copies == len(found.pairs) == 5999
+    assert (found.similarities == 1).all()
+
+
+MEASURE = """
+import numpy as np
+from scipy import sparse
+from corekernels import files, io
+
+def write(name, n_rows):
+    rng = np.random.default_rng(0)
+    with io.RowWriter(name) as writer:
+        for _ in range(0, n_rows, 10_000):
+            columns = np.sort(rng.integers(0, 2**31 - 1, (10_000, 16)), axis=1)
+            columns[::100] = columns[1::100]
+            values, ends = rng.random(160_000), np.arange(0, 160_001, 16)
+            shape = 10_000, 2**31 - 1
+            writer.write(sparse.csr_array((values, columns.ravel(), ends), shape=shape))
+
+peaks = []
+for n_rows in (20_000, 100_000, 400_000):  # the first round loads libraries and compiles
+    write("rows.npz", n_rows)
+    reset()
+    source = io.open_rows("rows.npz", batch_bytes=1 << 20)
+    found = files.near_duplicates(source, 0.5, working_memory=1, n_jobs=1)
+    peaks.append(peak())
+print((peaks[2] - peaks[1]) / 300_000, len(found.pairs))
+"""
+
+
+@peaks.needs_linux
+def test_memory_grows_by_less_than_64_bytes_a_row(tmp_path):
+    """Rows take 192 bytes each, 77 MB in all; their keys on the disk 528."""
+    growth, n_pairs = peaks.output_of(MEASURE, tmp_path).split()
+    assert float(growth) < 64
+    # values differ: pairs of equal columns, of which some are not near enough
+    assert 1000 < int(n_pairs) <= 4000

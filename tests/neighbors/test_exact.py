@@ -1,0 +1,139 @@
+"""Exact search against brute force, on every odd matrix and down both roads."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import corekernels as ck
+from corekernels._core.validation import check_rows
+from corekernels.neighbors.candidates import exact
+from corekernels.neighbors.store import join, make_queries, make_store
+from support import oracles
+from support.strategies import messy_pair
+
+KERNELS = ("core1", "core2", "resemblance")
+ROADS = {"scan": 1e30, "lists": 0.0}
+
+
+@pytest.fixture(params=ROADS)
+def road(request, monkeypatch):
+    monkeypatch.setattr(exact, "_WORDS_PER_STEP", ROADS[request.param])
+    return request.param
+
+
+def check_against_brute_force(X, Q, kernel, k, distances, found):
+    """True values, in order; where two are equal, the lower index first; none better left out."""
+    K = oracles.kernel(kernel, Q, X)
+    n_kept = min(k, X.shape[0])
+    assert distances.shape == found.shape == (Q.shape[0], n_kept)
+    np.testing.assert_allclose(1 - distances, np.take_along_axis(K, found, axis=1), atol=1e-6)
+    np.testing.assert_allclose(1 - distances, -np.sort(-K, axis=1)[:, :n_kept], atol=1e-6)
+    later = np.diff(distances, axis=1)
+    assert (later >= 0).all()
+    assert (np.diff(found, axis=1)[later == 0] > 0).all()
+    assert all(len(set(row)) == n_kept for row in found)
+
+
+@given(messy_pair(), st.sampled_from(KERNELS), st.integers(1, 12), st.sampled_from(list(ROADS)))
+@settings(max_examples=60, deadline=None)
+def test_equals_brute_force_on_odd_matrices(pair, kernel, k, road):
+    X, Q = pair
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "_WORDS_PER_STEP", ROADS[road])
+        index = ck.CoRENeighbors(kernel, k, method="exact").fit(X)
+        check_against_brute_force(X, Q, kernel, k, *index.kneighbors(Q))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_equals_brute_force_on_many_rows(road, kernel):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.random(90) * 0.5, (6000, 90)) * rng.integers(1, 5, (6000, 90))
+    X[rng.integers(0, 6000, 50)] = 0
+    X[3000:3100] = X[:100]  # ties
+    Q = np.concatenate([X[:40], rng.poisson(0.3, (20, 90)), np.zeros((1, 90), int), -X[:5]])
+    index = ck.CoRENeighbors(kernel, 10, method="exact").fit(X)
+    distances, found = index.kneighbors(Q)
+    check_against_brute_force(X, Q, kernel, 10, distances, found)
+    # whole numbers: values are exact, so are ties
+    K = oracles.kernel(kernel, Q, X).round(12)
+    np.testing.assert_array_equal(found, np.argsort(-K, axis=1, kind="stable")[:, :10])
+    assert (found[60] == np.arange(10)).all()  # an empty query is as far from every row
+
+
+def test_a_row_is_at_distance_zero_from_itself(road):
+    X = np.random.default_rng(0).lognormal(sigma=3, size=(200, 30))
+    X[X < 1] = 0
+    distances, found = ck.CoRENeighbors(n_neighbors=1, method="exact").fit(X).kneighbors(X)
+    present = X.any(axis=1)
+    assert (found[present, 0] == np.flatnonzero(present)).all()
+    assert (distances[present] == 0).all()
+
+
+@pytest.mark.parametrize("n_columns", [70_000, 2**40])
+def test_columns_beyond_tables(n_columns):
+    rng = np.random.default_rng(0)
+    columns = rng.choice(n_columns, 300)
+    X = sparse.csr_array(
+        (rng.random(900), rng.choice(columns, 900), np.arange(0, 901, 9)), shape=(100, n_columns)
+    )
+    X.sum_duplicates()
+    Q = X[:20].copy()
+    Q.indices[::3] = n_columns - 1  # a column no row has
+    Q.sum_duplicates()
+    index = ck.CoRENeighbors("core2", 5, method="exact").fit(X[:60]).add(X[60:])
+    _, narrow = np.unique(np.concatenate([X.indices, Q.indices]), return_inverse=True)
+    shape = narrow.max() + 1
+    dense = sparse.csr_array((X.data, narrow[: X.nnz], X.indptr), shape=(100, shape)).toarray()
+    queries = sparse.csr_array((Q.data, narrow[X.nnz :], Q.indptr), shape=(20, shape)).toarray()
+    check_against_brute_force(dense, queries, "core2", 5, *index.kneighbors(Q))
+
+
+def test_values_of_any_magnitude():
+    X = np.random.default_rng(0).random((50, 8)) ** 3
+    scales = 10.0 ** np.linspace(-300, 300, 50)
+    plain = ck.CoRENeighbors(n_neighbors=5).fit(X).kneighbors(X)
+    scaled = ck.CoRENeighbors(n_neighbors=5).fit(X * scales[:, None]).kneighbors(X * 1e-200)
+    np.testing.assert_allclose(plain[0], scaled[0], atol=1e-12)
+
+
+def test_dense_equals_sparse_and_threads_do_not_matter(road):
+    X = np.random.default_rng(0).poisson(0.3, (700, 50)).astype(np.float32)
+    one = ck.CoRENeighbors(n_jobs=1).fit(X).kneighbors(X)
+    many = ck.CoRENeighbors(n_jobs=3).fit(sparse.csc_array(X)).kneighbors(sparse.coo_array(X))
+    for a, b in zip(one, many, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@given(messy_pair(), st.sampled_from(KERNELS), st.floats(0, 1.5))
+@settings(max_examples=25, deadline=None)
+def test_radius(pair, kernel, radius):
+    X, Q = pair
+    index = ck.CoRENeighbors(kernel).fit(X)
+    distances, found = index.radius_neighbors(Q, radius)
+    apart = 1 - oracles.kernel(kernel, Q, X)
+    for q in range(Q.shape[0]):
+        surely = np.flatnonzero(apart[q] < radius - 1e-6)
+        perhaps = np.flatnonzero(apart[q] <= radius + 1e-6)
+        assert set(surely) <= set(found[q]) <= set(perhaps)
+        np.testing.assert_allclose(distances[q], apart[q, found[q]], atol=1e-6)
+
+
+def test_radius_with_many_rows_inside(road):
+    X = np.random.default_rng(0).poisson(1, (500, 20))
+    found = ck.CoRENeighbors().fit(X).radius_neighbors(X[:3], 2.0, return_distance=False)
+    assert [sorted(row) for row in found] == [list(range(500))] * 3
+
+
+def test_stores():
+    X = sparse.csr_array(np.array([[1.0, 0, 255], [0, 0, 0], [0.5, 2, 0]]))
+    store = make_store(check_rows(X[:2]), "core1")
+    assert store.values.dtype == np.uint8
+    assert store.columns.dtype == np.uint16
+    both = join(store, make_store(check_rows(X[2:] / 3), "core1"))
+    assert both.values.dtype == np.float64
+    assert (both.lengths == [2, 0, 2]).all()
+    queries = make_queries(check_rows(X), store)
+    assert (queries.lengths == [2, 0, 2]).all()
+    assert (both.take(np.array([2, 0])).lengths == [2, 2]).all()

@@ -1,0 +1,70 @@
+"""The theory of hash tables against tables that were built."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corekernels import theory
+from corekernels._core.validation import check_rows
+from corekernels.errors import ParameterError
+from corekernels.neighbors.candidates.lsh import Tables
+from corekernels.neighbors.store import make_store
+
+N_PAIRS = 1500
+
+
+def pairs_of_rows(shared, alone, rho, seed=0):
+    """Rows 2 i and 2 i + 1 share columns, have some of their own, and the cosine rho."""
+    rng = np.random.default_rng(seed)
+    length = shared + 2 * alone
+    columns = np.array([rng.choice(3000, length, replace=False) for _ in range(N_PAIRS)])
+    first, second = (
+        columns[:, : shared + alone],
+        np.delete(columns, np.s_[shared : shared + alone], 1),
+    )
+    values = rng.normal(size=(N_PAIRS, shared))
+    other = rng.normal(size=(N_PAIRS, shared))
+    values /= np.linalg.norm(values, axis=1)[:, None]
+    other -= (other * values).sum(axis=1)[:, None] * values
+    other /= np.linalg.norm(other, axis=1)[:, None]
+    other = rho * values + np.sqrt(1 - rho**2) * other
+    tiny = np.full((N_PAIRS, alone), 1e-9)
+    data = np.stack([np.hstack([values, tiny]), np.hstack([other, tiny])], axis=1)
+    indices = np.stack([first, second], axis=1)
+    indptr = np.arange(2 * N_PAIRS + 1) * (shared + alone)
+    shape = (2 * N_PAIRS, 3000)
+    return sparse.csr_array((data.ravel(), indices.ravel(), indptr), shape=shape)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("m", "T"), [(3, 8), (6, 16)])
+def test_rows_meet_as_often_as_expected(m, T, signed):
+    rho = 0.9
+    rows = check_rows(pairs_of_rows(80, 10, rho))
+    tables = Tables.build(make_store(rows, "core1"), 1, m, T, signed, 1, 0, None)
+    numbers = tables.numbers(rows, None)
+    met = (numbers[::2] == numbers[1::2]).any(axis=1)
+    p = theory.slot_collision(0.8, rho if signed else None)
+    expected = theory.table_recall(p, m, T)
+    by_chance = T / (tables.heads.shape[1] - 1)
+    assert (
+        abs(met.mean() - expected) <= 5 * np.sqrt(expected * (1 - expected) / N_PAIRS) + by_chance
+    )
+    assert theory.miss_rate(p, m, T) == pytest.approx(1 - expected)
+
+
+def test_tables_and_slots_follow_from_recall():
+    for p in (0.3, 0.6, 0.9):
+        for m in (1, 4):
+            T = theory.tables_needed(p, m, 0.95)
+            assert theory.table_recall(p, m, T) >= 0.95
+            assert T == 1 or theory.table_recall(p, m, T - 1) < 0.95
+        m = theory.slots_allowed(p, 64, 0.95)
+        assert theory.table_recall(p, m, 64) >= 0.95 > theory.table_recall(p, m + 1, 64)
+    assert theory.slots_allowed(0.01, 4, 0.95) == 0
+    assert theory.tables_needed(1.0, 3, 0.5) == 1
+    with pytest.raises(ParameterError, match="never found"):
+        theory.tables_needed(0.0, 3, 0.5)
+    with pytest.raises(ParameterError, match="recall: got 1"):
+        theory.slots_allowed(0.5, 3, 1)
+    assert theory.sign_collision(-1.0) == pytest.approx(0)

@@ -7,6 +7,7 @@ from .errors import CoREError
 from .hasher import CoREHasher
 from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
 from .neighbors import CoRENeighbors, CoRENeighborsTransformer
+from .planner import Plan, plan
 from .recipe import Recipe
 from .regressor import CoRERegressor
 from .signatures import Signatures, concatenate
@@ -20,6 +21,7 @@ __all__ = [
     "CoRENeighbors",
     "CoRENeighborsTransformer",
     "CoRERegressor",
+    "Plan",
     "Recipe",
     "Signatures",
     "advise",
@@ -33,6 +35,7 @@ __all__ = [
     "gram_to_file",
     "io",
     "linear",
+    "plan",
     "resemblance",
     "theory",
 ]

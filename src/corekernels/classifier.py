@@ -1,6 +1,7 @@
 """CoREClassifier: raw rows in, labels out."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._core.arguments import seed_of
 from ._core.validation import as_matrix
-from ._hashing.sketch import sketch
 from .errors import DataError, RecipeMismatch
+from .io.provenance import Origin
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .linear.model_file import read_model, write_model
 from .recipe import Recipe
-from .signatures import Signatures
+from .signatures import Signatures, sketch
 
 Array = npt.NDArray[Any]
 
@@ -65,8 +66,8 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         What was learned from the signatures.
     n_iter_ : int
         Sweeps over the rows; not there after `partial_fit`.
-    sources_ : list of dict
-        Where the rows came from, if the file the model was loaded from said so.
+    provenance_ : list of io.Origin
+        Where the rows came from, as far as the file the model was loaded from says.
 
     Examples
     --------
@@ -183,16 +184,16 @@ class CoREClassifier(ClassifierMixin, BaseEstimator):
         return self.linear_.classes_
 
     def save(
-        self, path: str | os.PathLike[str], *, sources: list[dict[str, Any]] | None = None
+        self, path: str | os.PathLike[str], *, provenance: Iterable[Origin] | None = None
     ) -> None:
         """Write the model to a safetensors file, whole or not at all.
 
         The file holds numbers and a JSON description, no code: it is safe to load one from
-        somebody else. `partial_fit` goes on from the average of the stream so far. `sources`
-        may say where the rows came from: `source`, `first_row` and `rows` of each.
+        somebody else. `partial_fit` goes on from the average of the stream so far. `provenance`
+        may say where the rows came from.
         """
         check_is_fitted(self)
-        write_model(path, self, self.linear_, sources)
+        write_model(path, self, self.linear_, provenance)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "CoREClassifier":

@@ -1,28 +1,79 @@
-"""CoREHasher: rows in, signatures or sparse features out."""
+"""CoREHasher: rows in, signatures or sparse features out; and the base of estimators that hash."""
 
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from ._core.arguments import seed_of
-from ._core.validation import as_matrix
-from ._hashing.sketch import require_finite, sketch
-from .errors import DataError, ParameterError
-from .recipe import Recipe
-from .signatures import Signatures
+from ._core.estimator import RowsEstimator
+from ._hashing.sketch import require_finite
+from .errors import ParameterError
+from .recipe import (
+    DEFAULT_BITS,
+    DEFAULT_HASHES,
+    DEFAULT_KERNEL,
+    DEFAULT_PROJECTION,
+    DEFAULT_SCHEME,
+    MAX_BITS,
+    Recipe,
+)
+from .signatures import Signatures, sketch
 
 
-class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class HashingEstimator(RowsEstimator):
+    """An estimator that hashes rows by a recipe made from its parameters."""
+
+    kernel: str
+    n_hashes: int
+    n_bits: int | None
+    scheme: str
+    projection: str
+    random_state: Any
+    n_jobs: int | None
+    recipe_: Recipe
+
+    def sketch(self, X: Any) -> Signatures:
+        """Signatures of the rows of X, which may be memory-mapped: it is read in blocks.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> ck.CoREHasher("core2", 16, random_state=0).fit([[1.0, 2.0]]).sketch([[0.0, 3.0]]).codes
+        array([[0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1]], dtype=uint8)
+        """
+        matrix = self._fitted_matrix(X)
+        return sketch(matrix, self.recipe_, self.n_jobs)
+
+    def _hashing_matrix(self, X: Any) -> Any:
+        """The matrix behind X, whose columns and recipe are noted as those fitted."""
+        matrix = self._fitting_matrix(X)
+        self.recipe_ = self._recipe(matrix.shape[1], seed_of(self.random_state))
+        return matrix
+
+    def _recipe(self, n_columns: int, seed: int) -> Recipe:
+        """The recipe that the parameters make for rows of this many columns."""
+        return Recipe(
+            kernel=self.kernel,
+            n_hashes=self.n_hashes,
+            n_bits=self.n_bits,
+            scheme=self.scheme,
+            projection=self.projection,
+            seed=seed,
+            n_columns=n_columns,
+        )
+
+
+class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstimator):
     """Hash rows so that inner products of the result estimate a CoRE kernel.
 
     Slot j of a row keeps the location L_j of its first nonzero under the j-th random
     permutation, cut to `n_bits` bits, and a weight: the j-th random projection P_j of the
     unit row (core1), the value V_j found at L_j times the root of the row's number of
-    nonzeros (core2), or 1 (resemblance). Two rows' slots count where their locations agree:
+    nonzeros (core2), or 1 (resemblance). Two rows' slots count where their locations are equal:
 
         E[1/k sum_j w_j(u) w_j(v) 1{L_j(u) = L_j(v)}] = K(u, v).
 
@@ -30,14 +81,14 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     learns what a kernel machine would. Hashing costs O(nonzeros x n_hashes) simple
     operations (with scheme "one-permutation", O(nonzeros + n_hashes), core1's projections
     aside) and memory for the result and for small tables. It depends on the parameters, the
-    seed and the number of columns alone, never on the data: no row is learnt from.
+    seed and the number of columns alone, never on the data: nothing is learned from rows.
 
     Parameters
     ----------
     kernel : {"core1", "core2", "resemblance"}
         Which kernel the hashes estimate.
     n_hashes : int
-        Slots a row, k. The estimator's error falls as 1 / sqrt(k); `corekernels.planner`
+        Slots per row, k. The estimator's error falls as 1 / sqrt(k); `corekernels.plan`
         says how many an error takes. May exceed the number of columns.
     n_bits : int from 1 to 16, or None
         Bits kept of each location, b. Expanded rows have k 2^b columns. None keeps
@@ -78,12 +129,12 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __init__(
         self,
-        kernel: str = "core1",
-        n_hashes: int = 1024,
+        kernel: str = DEFAULT_KERNEL,
+        n_hashes: int = DEFAULT_HASHES,
         *,
-        n_bits: int | None = 8,
-        scheme: str = "circulant",
-        projection: str = "gaussian",
+        n_bits: int | None = DEFAULT_BITS,
+        scheme: str = DEFAULT_SCHEME,
+        projection: str = DEFAULT_PROJECTION,
         normalize: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -99,41 +150,14 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def fit(self, X: Any, y: Any = None) -> "CoREHasher":
         """Note the number of columns and the seed; of the values, only that they are finite."""
-        matrix = as_matrix(X)
-        validate_data(self, X, skip_check_array=True)
-        if matrix.shape[0] == 0:
-            raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
+        matrix = self._hashing_matrix(X)
         require_finite(matrix, self.n_jobs)
-        recipe = Recipe(
-            kernel=self.kernel,
-            n_hashes=self.n_hashes,
-            n_bits=self.n_bits,
-            scheme=self.scheme,
-            projection=self.projection,
-            seed=seed_of(self.random_state),
-            n_columns=matrix.shape[1],
-        )
-        self.recipe_ = recipe
-        self.seed_ = recipe.seed
-        self._n_features_out = recipe.n_features
+        self.seed_ = self.recipe_.seed
+        self._n_features_out = self.recipe_.n_features
         return self
 
-    def sketch(self, X: Any) -> Signatures:
-        """Signatures of the rows of X, which may be memory-mapped: it is read in blocks.
-
-        Examples
-        --------
-        >>> import corekernels as ck
-        >>> ck.CoREHasher("core2", 16, random_state=0).fit([[1.0, 2.0]]).sketch([[0.0, 3.0]]).codes
-        array([[0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1]], dtype=uint8)
-        """
-        check_is_fitted(self)
-        matrix = as_matrix(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return sketch(matrix, self.recipe_, self.n_jobs)
-
     def transform(self, X: Any) -> sparse.csr_array:
-        """Sparse float32 features: n_hashes nonzeros a row, n_hashes 2^n_bits columns."""
+        """Sparse float32 features: n_hashes nonzeros per row, n_hashes 2^n_bits columns."""
         return self.sketch(X).to_csr(normalize=self.normalize)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
@@ -141,14 +165,14 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         if self.n_bits is None:
             raise ParameterError(
-                f"n_bits: {self._n_features_out} columns have no names; choose n_bits from 1 to 16."
+                f"n_bits: {self._n_features_out} columns have no names; choose n_bits from 1 to "
+                f"{MAX_BITS}."
             )
         names: npt.NDArray[np.object_] = super().get_feature_names_out(input_features)
         return names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.requires_fit = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags

@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import sklearn
-from tqdm import tqdm
 
-from ._core.validation import check_pair, read_only
-from ._exact.gram import KERNELS, compact_columns, fill_gram, plan_columns
-from ._loops.gram.blocks import vector_pair
+from ._core.progress import progress_bar
+from ._exact.gram import Formula, Gram, value_of_vectors
 from .errors import ParameterError
-from .io import atomic_write
+from .io.atomic import atomic_write
+from .kernel_table import CORE1, CORE2, CORRELATION, RESEMBLANCE, Kernel, exact_kernel
+from .recipe import DEFAULT_KERNEL
 
 Array = npt.NDArray[Any]
 
@@ -70,7 +70,7 @@ def correlation(
     >>> ck.correlation([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     array([[0.8, 0. ]])
     """
-    return _whole(X, Y, "correlation", gamma, n_jobs)
+    return _whole(X, Y, CORRELATION, gamma, n_jobs)
 
 
 def resemblance(
@@ -88,7 +88,7 @@ def resemblance(
     >>> ck.resemblance([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     array([[0.5, 0. ]])
     """
-    return _whole(X, Y, "resemblance", gamma, n_jobs)
+    return _whole(X, Y, RESEMBLANCE, gamma, n_jobs)
 
 
 def core1(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | None = None) -> Any:
@@ -112,7 +112,7 @@ def core1(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
     >>> round(SVC(kernel=ck.core1, C=10).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
     0.96
     """
-    return _whole(X, Y, "core1", gamma, n_jobs)
+    return _whole(X, Y, CORE1, gamma, n_jobs)
 
 
 def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | None = None) -> Any:
@@ -127,13 +127,13 @@ def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
     >>> ck.core2([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]).round(4)
     array([[0.5657, 0.    ]])
     """
-    return _whole(X, Y, "core2", gamma, n_jobs)
+    return _whole(X, Y, CORE2, gamma, n_jobs)
 
 
 def gram_chunks(
     X: Any,
     Y: Any = None,
-    kernel: str = "core1",
+    kernel: str = DEFAULT_KERNEL,
     *,
     gamma: float | None = None,
     working_memory: float | None = None,
@@ -165,15 +165,15 @@ def gram_chunks(
     ...     np.fill_diagonal(block[:, rows], -1)
     ...     nearest[rows] = block.argmax(axis=1)
     """
-    prepared = _Gram(X, Y, kernel, gamma, n_jobs)
-    return prepared.chunks(_chunk_rows(prepared, working_memory))
+    gram = Gram(X, Y, Formula(exact_kernel(kernel), _checked_gamma(gamma)), n_jobs)
+    return gram.chunks(_chunk_rows(gram, working_memory))
 
 
 def gram_to_file(
     path: str | os.PathLike[str],
     X: Any,
     Y: Any = None,
-    kernel: str = "core1",
+    kernel: str = DEFAULT_KERNEL,
     *,
     gamma: float | None = None,
     working_memory: float | None = None,
@@ -210,22 +210,17 @@ def gram_to_file(
      [0.4 1. ]]
     >>> del K; folder.cleanup()
     """
-    prepared = _Gram(X, Y, kernel, gamma, n_jobs)
-    chunks = prepared.chunks(_chunk_rows(prepared, working_memory))
+    gram = Gram(X, Y, Formula(exact_kernel(kernel), _checked_gamma(gamma)), n_jobs)
+    chunks = gram.chunks(_chunk_rows(gram, working_memory))
     header = {
-        "descr": np.lib.format.dtype_to_descr(prepared.dtype),
+        "descr": np.lib.format.dtype_to_descr(gram.dtype),
         "fortran_order": False,
-        "shape": prepared.shape,
+        "shape": gram.shape,
     }
-    n_bytes = math.prod(prepared.shape) * prepared.dtype.itemsize
+    n_bytes = math.prod(gram.shape) * gram.dtype.itemsize
     with (
         atomic_write(path, n_bytes) as file,
-        tqdm(
-            total=prepared.shape[0],
-            desc=kernel,
-            unit=" rows",
-            disable=None if progress is None else not progress,
-        ) as bar,
+        progress_bar(gram.shape[0], kernel, "rows", progress) as bar,
     ):
         np.lib.format.write_array_header_2_0(file, header)
         for rows, block in chunks:
@@ -236,64 +231,23 @@ def gram_to_file(
     return mapped
 
 
-class _Gram:
-    """A Gram matrix about to be computed: arguments checked, columns planned."""
-
-    def __init__(
-        self, X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None
-    ) -> None:
-        if not isinstance(kernel, str) or kernel not in KERNELS:
-            raise ParameterError(f"kernel: got {kernel!r}; choose one of {', '.join(KERNELS)}.")
-        self.X, self.Y = compact_columns(*check_pair(X, Y))
-        self.columns = plan_columns(self.X, self.Y)
-        self.kernel, self.exponent, self.n_jobs = kernel, _exponent(gamma), n_jobs
-        self.dtype = self.X.data.dtype
-        self.shape = (len(self.X), len(self.X if self.Y is None else self.Y))
-
-    def whole(self) -> Array:
-        out = np.empty(self.shape, self.dtype)
-        fill_gram(self.X, self.Y, self.columns, self.kernel, self.exponent, self.n_jobs, out)
-        return out
-
-    def chunks(self, size: int) -> Iterator[tuple[slice, Array]]:
-        others = self.X if self.Y is None else self.Y
-        for start in range(0, self.shape[0], size):
-            block = self.X.block(start, min(start + size, self.shape[0]))
-            out = np.empty((len(block), self.shape[1]), self.dtype)
-            fill_gram(block, others, self.columns, self.kernel, self.exponent, self.n_jobs, out)
-            if self.Y is None:
-                np.fill_diagonal(out[:, start:], block.lengths > 0)
-            yield slice(start, start + len(block)), out
-            del out  # not to be held beside the next one
-
-
-def _whole(X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None) -> Any:
+def _whole(X: Any, Y: Any, kernel: Kernel, gamma: float | None, n_jobs: int | None) -> Any:
+    formula = Formula(kernel, _checked_gamma(gamma))
     if _is_vector(X) and _is_vector(Y):
-        return _of_vectors(X, Y, kernel, gamma)
-    return _Gram(X, Y, kernel, gamma, n_jobs).whole()
+        return value_of_vectors(X, Y, formula)
+    return Gram(X, Y, formula, n_jobs).whole()
 
 
 def _is_vector(X: Any) -> bool:
     try:
         return np.ndim(X) == 1 and np.size(X) > 0
-    except ValueError:  # lists of different lengths; the door has the words for it
+    except ValueError:  # lists of different lengths, which `check_pair` refuses in its own words
         return False
 
 
-def _of_vectors(x: Any, y: Any, kernel: str, gamma: float | None) -> float:
-    """The value for two vectors: scikit-learn's pairwise functions ask for it a million times."""
-    u, v, out = np.asarray(x), np.asarray(y), np.empty(1)
-    if u.dtype.kind in "biuf" and v.dtype.kind in "biuf" and u.shape == v.shape:
-        u, v = read_only(u, np.float64), read_only(v, np.float64)
-        if vector_pair(KERNELS[kernel], _exponent(gamma), u, v, out):
-            return float(out[0])
-    return float(_Gram(u[np.newaxis], v[np.newaxis], kernel, gamma, 1).whole()[0, 0])
-
-
-def _exponent(gamma: float | None) -> float:
-    """Gamma as the loops take it: -1 for no exponential."""
+def _checked_gamma(gamma: Any) -> float | None:
     if gamma is None:
-        return -1.0
+        return None
     if isinstance(gamma, np.ndarray) and gamma.size == 1:  # scikit-learn's Gaussian processes
         gamma = gamma.item()
     if not isinstance(gamma, int | float | np.number) or not (math.isfinite(gamma) and gamma >= 0):
@@ -301,7 +255,7 @@ def _exponent(gamma: float | None) -> float:
     return float(gamma)
 
 
-def _chunk_rows(gram: _Gram, working_memory: float | None) -> int:
+def _chunk_rows(gram: Gram, working_memory: float | None) -> int:
     limit = sklearn.get_config()["working_memory"] if working_memory is None else working_memory
     if not isinstance(limit, int | float | np.number) or not limit > 0:
         raise ParameterError(f"working_memory: got {limit!r}; give megabytes > 0, or None.")

@@ -1,5 +1,9 @@
-"""How rows were, or will be, hashed."""
+"""How rows were, or will be, hashed: the recipe, its limits and its defaults.
 
+Limits, defaults and the version of the hash contract stand here and nowhere else.
+"""
+
+import math
 import operator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -7,17 +11,34 @@ from typing import Any
 import numpy as np
 
 from ._core.arguments import require_choice
-from ._hashing.tables import CONTRACT_VERSION, location_count
 from .errors import ParameterError
+from .kernel_table import CORE1, SlotWeight, hashed_kernel
 
-KERNELS = ("resemblance", "core1", "core2")
+CONTRACT_VERSION = 3
+
 SCHEMES = ("circulant", "independent", "one-permutation")
 PROJECTIONS = ("gaussian", "rademacher")
+
+DEFAULT_KERNEL = CORE1.name
+DEFAULT_HASHES = 1024
+DEFAULT_BITS = 8
+DEFAULT_SCHEME = "circulant"
+DEFAULT_PROJECTION = "gaussian"
+
+MAX_HASHES = 2**31 - 1
+MAX_BITS = 16
+MAX_COLUMNS = 2**63 - 1
+MAX_SEED = 2**64 - 1
+
+# parts of the hash contract
+NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
+WIDE_LOCATIONS = 1 << 32  # size of the space of locations beyond
+INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that a hash depends on: equal recipes give equal signatures, everywhere.
+    """Everything that a hash depends on: equal recipes give equal signatures, everywhere.
 
     Parameters
     ----------
@@ -37,31 +58,30 @@ class Recipe:
     --------
     >>> from corekernels import Recipe
     >>> recipe = Recipe(kernel="core1", n_hashes=256, n_columns=784)
-    >>> recipe.n_features
-    65536
+    >>> recipe.n_features, recipe.bytes_per_row
+    (65536, 776)
     """
 
-    kernel: str = "core1"
-    n_hashes: int = 1024
-    n_bits: int | None = 8
-    scheme: str = "circulant"
-    projection: str | None = "gaussian"
+    kernel: str = DEFAULT_KERNEL
+    n_hashes: int = DEFAULT_HASHES
+    n_bits: int | None = DEFAULT_BITS
+    scheme: str = DEFAULT_SCHEME
+    projection: str | None = DEFAULT_PROJECTION
     seed: int = 0
     n_columns: int = 1
     version: int = CONTRACT_VERSION
 
     def __post_init__(self) -> None:
-        require_choice("kernel", self.kernel, KERNELS)
         require_choice("scheme", self.scheme, SCHEMES)
-        if self.kernel == "core1":
+        if hashed_kernel(self.kernel).slot_weight is SlotWeight.PROJECTION:
             require_choice("projection", self.projection, PROJECTIONS)
         else:
             object.__setattr__(self, "projection", None)
-        self._require_integer("n_hashes", 1, 2**31 - 1)
-        self._require_integer("n_columns", 1, 2**63 - 1)
-        self._require_integer("seed", 0, 2**64 - 1)
+        self._require_integer("n_hashes", 1, MAX_HASHES)
+        self._require_integer("n_columns", 1, MAX_COLUMNS)
+        self._require_integer("seed", 0, MAX_SEED)
         if self.n_bits is not None:
-            self._require_integer("n_bits", 1, 16)
+            self._require_integer("n_bits", 1, MAX_BITS)
         if self.version != CONTRACT_VERSION:
             raise ParameterError(
                 f"version: got {self.version!r}; this corekernels knows hash contract "
@@ -79,9 +99,21 @@ class Recipe:
         object.__setattr__(self, name, number)
 
     @property
+    def has_own_tables(self) -> bool:
+        """Whether the scheme "independent" keeps a number for each column and slot."""
+        return (
+            self.n_columns <= NARROW_COLUMNS
+            and self.n_columns * self.n_hashes <= INDEPENDENT_ENTRIES
+        )
+
+    @property
     def n_locations(self) -> int:
         """Size of the space that locations come from."""
-        return location_count(self)
+        if self.scheme == "one-permutation" or self.n_columns > NARROW_COLUMNS:
+            return WIDE_LOCATIONS
+        if self.scheme == "independent" and not self.has_own_tables:
+            return WIDE_LOCATIONS
+        return self.n_columns
 
     @property
     def code_mask(self) -> int:
@@ -99,6 +131,25 @@ class Recipe:
     def n_features(self) -> int:
         """Columns of the expanded rows: 2**n_bits, or all locations, for each hash."""
         return self.n_hashes * (self.n_locations if self.n_bits is None else 2**self.n_bits)
+
+    @property
+    def arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The arrays of a signature: for each its type and its shape per row."""
+        kernel = hashed_kernel(self.kernel)
+        found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
+            "codes": (self.code_type, (self.n_hashes,))
+        }
+        if kernel.slot_weight is not SlotWeight.NONE:
+            found["weights"] = np.dtype(np.float16), (self.n_hashes,)
+        found["lengths"] = np.dtype(np.int64), ()
+        if kernel.keeps_sums:
+            found["sums"] = np.dtype(np.float32), ()
+        return found
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that the signature of one row takes."""
+        return sum(dtype.itemsize * math.prod(shape) for dtype, shape in self.arrays.values())
 
     def asdict(self) -> dict[str, Any]:
         """The fields, for a file."""

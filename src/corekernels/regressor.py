@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._core.arguments import require_positive
 from ._core.validation import as_matrix, read_only
-from ._hashing.sketch import sketch
 from .errors import DataError
 from .linear.classifier import check_options, warn_unless_converged
 from .linear.descent import Block
@@ -17,6 +16,7 @@ from .linear.labels import check_values, check_weights
 from .linear.one_vs_rest import as_planes, learn, make_lesson
 from .linear.planes import pack
 from .recipe import Recipe
+from .signatures import sketch
 
 
 class CoRERegressor(RegressorMixin, BaseEstimator):

@@ -1,7 +1,7 @@
 """Signatures: what hashed rows have become, and what can be done with them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,17 +9,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ._hashing import estimate as _estimate
+from ._core.validation import Rows
+from ._hashing.estimate import estimate_matrix, estimate_pairs
 from ._hashing.signature_file import pack_labels, read_signatures, write_signatures
-from .errors import DataError, FileError, ParameterError, RecipeMismatch
-from .recipe import Recipe
+from ._hashing.sketch import empty_arrays, hash_matrix, hash_rows
+from .errors import DataError, ParameterError, RecipeMismatch
+from .io.provenance import Origin
+from .recipe import MAX_BITS, Recipe
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Signatures:
-    """Hashed rows: k codes a row and, but for resemblance, k weights.
+    """Hashed rows: k codes per row and, for most kernels, k weights.
 
     Made by `CoREHasher.sketch`. Arrays may be memory-mapped and read-only.
 
@@ -31,10 +34,10 @@ class Signatures:
         The lowest `n_bits` bits of each location.
     weights : ndarray of shape (n, k), float16, or None
         Projections (core1), values times the root of the row's length (core2), or None
-        (resemblance: every weight is 1). Halves have three digits, which is plenty where one
-        slot's share in an estimate scatters by its own size; compute with them in more.
+        (resemblance: every weight is 1). Half precision has three digits, which is plenty where
+        one slot's share in an estimate varies by its own size; convert before computing.
     lengths : ndarray of shape (n,), int64
-        Nonzeros of each row; the codes and weights of an empty row are 0.
+        Number of nonzeros of each row; the codes and weights of an empty row are 0.
     sums : ndarray of shape (n,), float32, or None
         Sum of the unit row's values (core2): makes estimates from few bits unbiased.
 
@@ -66,15 +69,18 @@ class Signatures:
 
     @classmethod
     def empty(cls, recipe: Recipe, n_rows: int) -> "Signatures":
-        """Room for the signatures of n rows, whatever is in it."""
-        shape = (n_rows, recipe.n_hashes)
-        weighted = recipe.kernel != "resemblance"
+        """Room for the signatures of n rows, not filled yet."""
+        return cls.from_arrays(recipe, empty_arrays(recipe, n_rows))
+
+    @classmethod
+    def from_arrays(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
+        """Signatures over arrays named as in `Recipe.arrays`."""
         return cls(
             recipe,
-            np.empty(shape, recipe.code_type),
-            np.empty(shape, np.float16) if weighted else None,
-            np.empty(n_rows, np.int64),
-            np.empty(n_rows, np.float32) if recipe.kernel == "core2" else None,
+            arrays["codes"],
+            arrays.get("weights"),
+            arrays["lengths"],
+            arrays.get("sums"),
         )
 
     def __len__(self) -> int:
@@ -84,8 +90,8 @@ class Signatures:
         """Some of the rows: a slice (a view), an integer, or an array of either kind."""
         if isinstance(rows, int | np.integer):
             rows = [range(len(self))[rows]]
-        arrays = {name: array[rows] for name, array in self._arrays().items()}
-        return self._with(arrays)
+        arrays = {name: array[rows] for name, array in self.arrays().items()}
+        return Signatures.from_arrays(self.recipe, arrays)
 
     def __repr__(self) -> str:
         return f"Signatures({len(self)} rows, {self.nbytes:,} bytes, {self.recipe})"
@@ -93,7 +99,7 @@ class Signatures:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays together."""
-        return sum(array.nbytes for array in self._arrays().values())
+        return sum(array.nbytes for array in self.arrays().values())
 
     def narrow(self, n_bits: int) -> "Signatures":
         """The same rows with fewer bits of each location, as if hashed that way.
@@ -127,7 +133,8 @@ class Signatures:
         k, n_features = self.recipe.n_hashes, self.recipe.n_features
         if n_features >= 2**63:
             raise ParameterError(
-                f"n_bits: {n_features} expanded columns are too many; choose n_bits from 1 to 16."
+                f"n_bits: {n_features} expanded columns are too many; choose n_bits from 1 to "
+                f"{MAX_BITS}."
             )
         present = np.flatnonzero(self.lengths)
         index_type = np.int64 if max(n_features, len(present) * k) >= 2**31 else np.int32
@@ -172,8 +179,8 @@ class Signatures:
                [1., 1., 0.],
                [0., 0., 1.]], dtype=float32)
         """
-        T = self._alike(T)
-        return _estimate.matrix(self.recipe, self._arrays(), T._arrays(), n_jobs)
+        T = self.require_same_recipe(T)
+        return estimate_matrix(self.recipe, self.arrays(), T.arrays(), n_jobs)
 
     def estimate_pairs(
         self, i: Any, j: Any, T: "Signatures | None" = None, *, return_std: bool = True
@@ -196,9 +203,9 @@ class Signatures:
         where no slot happened to collide. With the scheme "one-permutation" and fewer
         nonzeros than hashes it is too small, by up to a third: slots repeat each other.
         """
-        T = self._alike(T)
+        T = self.require_same_recipe(T)
         i, j = np.atleast_1d(i), np.atleast_1d(j)
-        estimates, errors = _estimate.pairs(self.recipe, self._arrays(), T._arrays(), i, j)
+        estimates, errors = estimate_pairs(self.recipe, self.arrays(), T.arrays(), i, j)
         return (estimates, errors) if return_std else estimates
 
     def save(
@@ -206,7 +213,7 @@ class Signatures:
         path: str | os.PathLike[str],
         *,
         labels: Any = None,
-        sources: list[dict[str, Any]] | None = None,
+        provenance: Iterable[Origin] | None = None,
     ) -> None:
         """Write a safetensors file, whole or not at all.
 
@@ -215,11 +222,11 @@ class Signatures:
         path : path
         labels : array-like, optional
             Labels of the rows, to travel with them; `files.load_signatures` gives them back.
-        sources : list of dict, optional
-            Where the rows came from: `source`, `first_row` and `rows` of each.
+        provenance : iterable of io.Origin, optional
+            Where the rows came from.
         """
         packed, classes = (None, None) if labels is None else pack_labels(labels, len(self))
-        write_signatures(path, self.recipe, self._arrays(), packed, classes, sources)
+        write_signatures(path, self.recipe, self.arrays(), packed, classes, provenance)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> "Signatures":
@@ -235,27 +242,11 @@ class Signatures:
         >>> bool((again.codes == S.codes).all()), again.recipe == S.recipe
         (True, True)
         """
-        recipe, arrays, _ = read_signatures(path, mmap=mmap)
-        return cls._checked(path, recipe, arrays)
+        found = read_signatures(path, mmap=mmap)
+        return cls.from_arrays(found.recipe, found.arrays)
 
-    @classmethod
-    def _checked(
-        cls, path: str | os.PathLike[str], recipe: Recipe, arrays: dict[str, Array]
-    ) -> "Signatures":
-        """What `read_signatures` read, after checks that its parts fit together."""
-        model = cls.empty(recipe, 0)._arrays()
-        n_rows = len(arrays.get("lengths", ()))
-        for name, expected in model.items():
-            found = arrays.get(name)
-            shape = (n_rows, *expected.shape[1:])
-            if found is None or found.dtype != expected.dtype or found.shape != shape:
-                raise FileError(f"{path}: array {name!r} does not fit its recipe; make it again.")
-        loaded = cls.empty(recipe, 0)._with({name: arrays[name] for name in model})
-        if len(loaded) and (loaded.lengths.min() < 0 or loaded.lengths.max() > recipe.n_columns):
-            raise FileError(f"{path}: array 'lengths' is out of range; make it again.")
-        return loaded
-
-    def _arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Array]:
+        """The arrays by name, without those that this kernel does not have."""
         arrays = {
             "codes": self.codes,
             "weights": self.weights,
@@ -264,17 +255,8 @@ class Signatures:
         }
         return {name: array for name, array in arrays.items() if array is not None}
 
-    def _with(self, arrays: dict[str, Array]) -> "Signatures":
-        """The same recipe over other arrays."""
-        return Signatures(
-            self.recipe,
-            arrays["codes"],
-            arrays.get("weights"),
-            arrays["lengths"],
-            arrays.get("sums"),
-        )
-
-    def _alike(self, T: "Signatures | None") -> "Signatures":
+    def require_same_recipe(self, T: "Signatures | None") -> "Signatures":
+        """T, or these signatures if it is None; an error unless it was hashed alike."""
         if T is None:
             return self
         if not isinstance(T, Signatures):
@@ -282,6 +264,16 @@ class Signatures:
         if self.recipe != T.recipe:
             raise RecipeMismatch(self.recipe, T.recipe)
         return T
+
+
+def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None = None, name: str = "X") -> Signatures:
+    """Signatures of the rows of a matrix that has passed `as_matrix`."""
+    return Signatures.from_arrays(recipe, hash_matrix(matrix, recipe, n_jobs, name))
+
+
+def sketch_rows(rows: Rows, recipe: Recipe) -> Signatures:
+    """Signatures of clean rows, in this thread."""
+    return Signatures.from_arrays(recipe, hash_rows(rows, recipe))
 
 
 def concatenate(signatures: Sequence[Signatures]) -> Signatures:
@@ -298,5 +290,6 @@ def concatenate(signatures: Sequence[Signatures]) -> Signatures:
     if not signatures:
         raise DataError("signatures: got none; pass at least one.")
     first = signatures[0]
-    parts = [first._alike(other)._arrays() for other in signatures]
-    return first._with({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+    parts = [first.require_same_recipe(other).arrays() for other in signatures]
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return Signatures.from_arrays(first.recipe, arrays)

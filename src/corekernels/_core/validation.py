@@ -54,6 +54,12 @@ class Rows:
         """Rows start to stop, without a copy."""
         return Rows(self.indptr[start : stop + 1], self.indices, self.data, self.n_columns)
 
+    def compact(self) -> "Rows":
+        """The same rows, the first of which starts at position 0 of the arrays."""
+        begin, end = self.indptr[0], self.indptr[-1]
+        indptr = read_only(self.indptr - begin)
+        return Rows(indptr, self.indices[begin:end], self.data[begin:end], self.n_columns)
+
     def take(self, chosen: npt.NDArray[Any]) -> "Rows":
         """Some of the rows, in the order given."""
         lengths = self.lengths[chosen]

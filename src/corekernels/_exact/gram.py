@@ -1,224 +1,165 @@
-"""Gram blocks from clean rows: the plan of the columns, the panels, the threads.
+"""Gram blocks from clean rows: panels, blocks, threads.
 
-Y is taken in panels of rows small enough that a panel's dense columns, bit sets
-and inverted index stay in the caches; the rows of X pass by each panel in blocks,
-one block a task. With Y = X only blocks on and above the diagonal are computed.
+Y is taken in panels of rows small enough that a panel's dense columns, bit sets and inverted
+index stay in the caches; the rows of X pass by each panel in blocks, one block per task. With
+Y = X only blocks on and above the diagonal are computed.
 """
 
-import contextlib
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from .._core.threads import row_blocks, run_blocks
-from .._core.validation import Rows, read_only
+from .._core.validation import Rows, check_pair, read_only
 from .._loops.gram import blocks as loops
+from .._loops.gram.blocks import BlockRows, PanelRows
 from .._loops.rows import unit_values
+from ..kernel_table import Kernel
+from .blas import single_threaded_blas
+from .columns import Columns, compact_columns, plan_columns
 
 Array = npt.NDArray[Any]
 
-KERNELS = {
-    "correlation": loops.CORRELATION,
-    "resemblance": loops.RESEMBLANCE,
-    "core1": loops.CORE1,
-    "core2": loops.CORE2,
-}
-
-# Time of one inverted-index update over the time BLAS and the bit sets need for one
-# column of one pair, by value size: `benchmarks/exact.py --sweep` measures it.
-_UPDATES_PER_PRODUCT = {4: 60.0, 8: 30.0}
-_TABLE_COLUMNS = 1 << 20  # with more, the columns in use are numbered anew
-_COUNTED_TOGETHER = 1 << 18  # column numbers
-_PANEL_ROWS = 1024
+PANEL_ROWS = 1024
 _PANEL_BYTES = 16 << 20
 _BLOCKS_PER_PANEL = 4
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Which road each column takes: `slot >= 0` through BLAS, `~slot` to an inverted list."""
+class Formula:
+    """What is computed of each pair of rows: K or, with gamma, exp(-gamma (1 - K))."""
 
-    slot: npt.NDArray[np.int32]
-    n_full: int
+    kernel: Kernel
+    gamma: float | None = None
 
     @property
-    def n_thin(self) -> int:
-        """Number of columns with an inverted list."""
-        return len(self.slot) - self.n_full
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A run of unit rows, its full columns laid out densely."""
-
-    rows: Rows
-    values: Array
-    dense: Array
-    bits: npt.NDArray[np.uint32]
-
-
-def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
-    """The same rows over the columns in use, where most columns are not."""
-    matrices = [X] if Y is None else [X, Y]
-    if X.n_columns <= _TABLE_COLUMNS:
-        return X, Y
-    columns = np.unique(np.concatenate([_indices(rows) for rows in matrices]))
-
-    def renumber(rows: Rows) -> Rows:
-        indices = read_only(np.searchsorted(columns, _indices(rows)), np.int32)
-        data = rows.data[rows.indptr[0] : rows.indptr[-1]]
-        indptr = read_only(rows.indptr - rows.indptr[0])
-        return Rows(indptr, indices, data, max(1, len(columns)))
-
-    return renumber(X), None if Y is None else renumber(Y)
-
-
-def plan_columns(X: Rows, Y: Rows | None) -> Columns:
-    """Send each column down its cheaper road, by the number of rows it is nonzero in."""
-    in_x = _column_lengths(X)
-    in_y = in_x if Y is None else _column_lengths(Y)
-    updates = in_x.astype(float) * in_y * _UPDATES_PER_PRODUCT[X.data.itemsize]
-    full = updates > float(len(X)) * len(X if Y is None else Y)
-    n_full = int(full.sum())
-    slot = np.empty(X.n_columns, np.int32)
-    slot[full] = np.arange(n_full)
-    slot[~full] = ~np.arange(X.n_columns - n_full)
-    return Columns(read_only(slot), n_full)
-
-
-def _column_lengths(rows: Rows) -> npt.NDArray[np.int64]:
-    """Number of nonzeros of each column; NumPy copies what it counts, so it counts in parts."""
-    lengths = np.zeros(rows.n_columns, np.int64)
-    indices = _indices(rows)
-    size = max(_COUNTED_TOGETHER, rows.n_columns)
-    for start in range(0, len(indices), size):
-        lengths += np.bincount(indices[start : start + size], minlength=rows.n_columns)
-    return lengths
+    def exponent(self) -> float:
+        """Gamma as the loops take it."""
+        return loops.NO_EXPONENTIAL if self.gamma is None else self.gamma
 
 
 def fill_gram(
-    X: Rows, Y: Rows | None, columns: Columns, kernel: str, exponent: float,
-    n_jobs: int | None, out: Array,
+    X: Rows, Y: Rows | None, columns: Columns, formula: Formula, n_jobs: int | None, out: Array,
+    panel_rows: int = PANEL_ROWS,
 ) -> None:  # fmt: skip
     """Write the kernel values of X against Y, or against itself, into `out`."""
     others = X if Y is None else Y
-    panel_rows = _panel_rows(columns.n_full * out.itemsize)
+    panel_rows = _fitting_rows(panel_rows, columns.n_dense * out.itemsize)
     block_rows = max(1, panel_rows // _BLOCKS_PER_PANEL)
-    few = Y is not None and len(X) <= panel_rows  # then threads share out the panels
-    within, across = (1, n_jobs) if few else (n_jobs, 1)
+    one_panel_of_x = Y is not None and len(X) <= panel_rows  # then threads share out the panels
+    within, across = (1, n_jobs) if one_panel_of_x else (n_jobs, 1)
 
-    def one_panel(span: tuple[int, int]) -> None:
+    def work(span: tuple[int, int]) -> None:
         start, stop = span
         panel = others.block(start, stop)
-        work = _panel_work(X, panel, start, columns, kernel, exponent, Y is None, out)
-        run_blocks(work, row_blocks(0, stop if Y is None else len(X), block_rows), within)
+        task = _panel_task(X, panel, start, columns, formula, Y is None, out)
+        run_blocks(task, row_blocks(0, stop if Y is None else len(X), block_rows), within)
         if Y is None:
             square = out[start:stop, start:stop]
             loops.mirror_within(square)
             np.fill_diagonal(square, panel.lengths > 0)
 
-    with _BLAS.single_thread():
-        run_blocks(one_panel, row_blocks(0, len(others), panel_rows), across)
+    with single_threaded_blas():
+        run_blocks(work, row_blocks(0, len(others), panel_rows), across)
 
 
-def _panel_work(
-    X: Rows, panel: Rows, column: int, columns: Columns, kernel: str, exponent: float,
-    symmetric: bool, out: Array,
+def _panel_task(
+    X: Rows, panel: Rows, column: int, columns: Columns, formula: Formula, symmetric: bool,
+    out: Array,
 ) -> Callable[[tuple[int, int]], None]:  # fmt: skip
     """The task of one block of rows of X against a panel whose first row is `column` of `out`."""
-    code = KERNELS[kernel]
-    y = _spread(panel, columns)
-    bits_of_y = read_only(y.bits.T)
-    index = _invert(y, columns)
-    lengths = read_only(panel.lengths, np.int32)
+    dense_of_y, y = _panel_rows(panel, columns)
     stop = column + len(panel)
 
     def work(block: tuple[int, int]) -> None:
-        x = _spread(X.block(*block), columns)
+        rows = X.block(*block)
+        dense, bits, values = _spread(rows, columns)
         target = out[block[0] : block[1], column:stop]
-        if columns.n_full and kernel != "resemblance":
-            np.matmul(x.dense, y.dense.T, out=target)
+        if columns.n_dense and formula.kernel.uses_values:
+            np.matmul(dense, dense_of_y.T, out=target)
         else:
             target[...] = 0
+        x = BlockRows(rows.indptr, rows.indices, values, bits)
+        counts = np.empty(len(panel), np.int32)
         loops.finish_block(
-            code, exponent,
-            x.rows.indptr, x.rows.indices, x.values, x.bits, columns.slot,
-            bits_of_y, *index, lengths, np.empty(len(panel), np.int32), target,
-        )  # fmt: skip
+            formula.kernel.number, formula.exponent, x, y, columns.slot, counts, target
+        )
         if symmetric and block[1] <= column:
             loops.mirror(target, out[column:stop, block[0] : block[1]])
 
     return work
 
 
-def _spread(rows: Rows, columns: Columns) -> Spread:
+def _panel_rows(panel: Rows, columns: Columns) -> tuple[Array, PanelRows]:
+    """The dense columns of a panel, and the rest of it as the loops take it."""
+    dense, bits, values = _spread(panel, columns)
+    heads = np.empty(columns.n_listed + 1, np.int64)
+    rows, listed = np.empty(len(values), np.int32), np.empty_like(values)
+    loops.invert_listed(panel.indptr, panel.indices, values, columns.slot, heads, rows, listed)
+    return dense, PanelRows(
+        bits=read_only(bits.T),
+        heads=read_only(heads),
+        rows=read_only(rows),
+        values=read_only(listed),
+        lengths=read_only(panel.lengths, np.int32),
+    )
+
+
+def _spread(rows: Rows, columns: Columns) -> tuple[Array, Array, Array]:
+    """Dense columns of the unit rows, their supports as bit sets, and all values."""
     dtype = rows.data.dtype
     values = np.empty(rows.nnz, dtype)
     unit_values(rows.indptr, rows.data, values)
-    dense = np.zeros((len(rows), columns.n_full), dtype)
-    bits = np.zeros((len(rows), -(-columns.n_full // 32)), np.uint32)
-    loops.spread_full(rows.indptr, rows.indices, values, columns.slot, dense, bits)
-    return Spread(rows, read_only(values), read_only(dense), read_only(bits))
+    dense = np.zeros((len(rows), columns.n_dense), dtype)
+    bits = np.zeros((len(rows), -(-columns.n_dense // 32)), np.uint32)
+    loops.spread_dense(rows.indptr, rows.indices, values, columns.slot, dense, bits)
+    return read_only(dense), read_only(bits), read_only(values)
 
 
-def _invert(panel: Spread, columns: Columns) -> tuple[Array, Array, Array]:
-    heads = np.empty(columns.n_thin + 1, np.int64)
-    rows = np.empty(len(panel.values), np.int32)
-    values = np.empty_like(panel.values)
-    loops.invert_thin(
-        panel.rows.indptr, panel.rows.indices, panel.values, columns.slot, heads, rows, values
-    )
-    return read_only(heads), read_only(rows), read_only(values)
-
-
-def _panel_rows(bytes_per_row: int) -> int:
-    """Rows of a panel: a power of two, fewer where its dense columns would take too much."""
-    rows = _PANEL_ROWS
+def _fitting_rows(rows: int, bytes_per_row: int) -> int:
+    """Rows of a panel: halved until its dense columns fit in a share of the cache."""
     while rows > 4 and rows * bytes_per_row > _PANEL_BYTES:
         rows //= 2
     return rows
 
 
-def _indices(rows: Rows) -> Array:
-    return rows.indices[rows.indptr[0] : rows.indptr[-1]]
+class Gram:
+    """A Gram matrix about to be computed: rows checked, columns planned."""
+
+    def __init__(self, X: Any, Y: Any, formula: Formula, n_jobs: int | None) -> None:
+        self.X, self.Y = compact_columns(*check_pair(X, Y))
+        self.columns = plan_columns(self.X, self.Y)
+        self.formula, self.n_jobs = formula, n_jobs
+        self.dtype = self.X.data.dtype
+        self.shape = (len(self.X), len(self.X if self.Y is None else self.Y))
+
+    def whole(self) -> Array:
+        """All values."""
+        out = np.empty(self.shape, self.dtype)
+        fill_gram(self.X, self.Y, self.columns, self.formula, self.n_jobs, out)
+        return out
+
+    def chunks(self, n_rows: int) -> Iterator[tuple[slice, Array]]:
+        """Horizontal blocks of `n_rows` rows, and which rows they are."""
+        others = self.X if self.Y is None else self.Y
+        for start in range(0, self.shape[0], n_rows):
+            block = self.X.block(start, min(start + n_rows, self.shape[0]))
+            out = np.empty((len(block), self.shape[1]), self.dtype)
+            fill_gram(block, others, self.columns, self.formula, self.n_jobs, out)
+            if self.Y is None:
+                np.fill_diagonal(out[:, start:], block.lengths > 0)
+            yield slice(start, start + len(block)), out
+            del out  # not to be held beside the next one
 
 
-class _Blas:
-    """The BLAS libraries of this process, held to one thread while any product is under way.
-
-    Each task is one thread, so each product must be. Calls may overlap (in other threads):
-    the first one in sets the limit and the last one out lifts it.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._limit: Any = None
-
-    @contextlib.contextmanager
-    def single_thread(self) -> Iterator[None]:
-        with self._lock:
-            if self._inside == 0:
-                self._limit = _libraries().limit(limits=1, user_api="blas")
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._limit.restore_original_limits()
-
-
-_BLAS = _Blas()
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
+def value_of_vectors(x: Any, y: Any, formula: Formula) -> float:
+    """The value of two vectors: scikit-learn's pairwise functions ask for it a million times."""
+    u, v, out = np.asarray(x), np.asarray(y), np.empty(1)
+    if u.dtype.kind in "biuf" and v.dtype.kind in "biuf" and u.shape == v.shape:
+        u, v = read_only(u, np.float64), read_only(v, np.float64)
+        if loops.vector_pair(formula.kernel.number, formula.exponent, u, v, out):
+            return float(out[0])
+    return float(Gram(u[np.newaxis], v[np.newaxis], formula, 1).whole()[0, 0])

@@ -1,17 +1,19 @@
-"""Signature files: the arrays of hashed rows, the labels beside them, and where they came from.
+"""Signature files: the arrays of hashed rows, their labels, and where they came from.
 
 A file holds no date: equal rows, hashed alike, give equal bytes.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, FileError, ParameterError
-from ..io import load_arrays, save_arrays
+from ..io.containers import load_arrays, save_arrays
+from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
 
 Array = npt.NDArray[Any]
@@ -21,13 +23,38 @@ _VERSION = 1
 _LABELS = "labels"
 
 
+@dataclass(frozen=True)
+class SignatureFile:
+    """What a signature file holds; arrays are those of `Recipe.arrays`, checked to fit.
+
+    Labels are the numbers that stand in the file: of `classes` if there are some, else the
+    labels themselves.
+    """
+
+    path: str | os.PathLike[str]
+    recipe: Recipe
+    arrays: dict[str, Array]
+    label_numbers: Array | None
+    classes: list[Any] | None
+    provenance: list[Origin]
+
+    def __len__(self) -> int:
+        return len(self.arrays["lengths"])
+
+    def labels(self) -> Array | None:
+        """The labels, or None if there are none."""
+        if self.label_numbers is None or self.classes is None:
+            return self.label_numbers
+        return np.array(self.classes)[self.label_numbers]
+
+
 def write_signatures(
     path: str | os.PathLike[str],
     recipe: Recipe,
     arrays: Mapping[str, Any],
     labels: Any = None,
     classes: list[Any] | None = None,
-    sources: list[dict[str, Any]] | None = None,
+    provenance: Iterable[Origin] | None = None,
 ) -> None:
     """Write arrays of signatures, with what `pack_labels` made of their labels."""
     about: dict[str, Any] = {"recipe": recipe.asdict()}
@@ -35,28 +62,59 @@ def write_signatures(
         arrays = {**arrays, _LABELS: labels}
     if classes is not None:
         about["classes"] = classes
-    if sources is not None:
-        about["sources"] = sources
+    if provenance is not None:
+        about["sources"] = [origin.asdict() for origin in provenance]
     save_arrays(path, _KIND, _VERSION, arrays, about)
 
 
-def read_signatures(
-    path: str | os.PathLike[str], *, mmap: bool = True
-) -> tuple[Recipe, dict[str, Array], Any]:
-    """The recipe, all arrays as they stand in the file, and the rest of its description."""
+def read_signatures(path: str | os.PathLike[str], *, mmap: bool = True) -> SignatureFile:
+    """What a file holds, after checks that its parts fit together."""
     arrays, about = load_arrays(path, _KIND, _VERSION, mmap=mmap)
     try:
         recipe = Recipe.fromdict(about["recipe"])
     except (ParameterError, KeyError, TypeError) as error:
         raise FileError(f"{path}: its recipe is damaged or unknown ({error}).") from error
-    return recipe, arrays, about
+    n_rows = len(arrays.get("lengths", ()))
+    for name, (dtype, shape) in recipe.arrays.items():
+        found = arrays.get(name)
+        if found is None or found.dtype != dtype or found.shape != (n_rows, *shape):
+            raise FileError(f"{path}: array {name!r} does not fit its recipe; make it again.")
+    lengths, labels, classes = arrays["lengths"], arrays.get(_LABELS), about.get("classes")
+    if n_rows and (lengths.min() < 0 or lengths.max() > recipe.n_columns):
+        raise FileError(f"{path}: array 'lengths' is out of range; make it again.")
+    _require_labels(path, labels, classes, n_rows)
+    return SignatureFile(
+        path,
+        recipe,
+        {name: arrays[name] for name in recipe.arrays},
+        labels,
+        None if labels is None else classes,
+        read_provenance(about.get("sources")),
+    )
+
+
+def _require_labels(
+    path: str | os.PathLike[str], labels: Array | None, classes: Any, n_rows: int
+) -> None:
+    if labels is None:
+        return
+    if labels.shape != (n_rows,):
+        raise FileError(f"{path}: its labels do not fit its rows; make it again.")
+    if classes is None:
+        return
+    if not isinstance(classes, list) or not all(isinstance(name, str | bool) for name in classes):
+        raise FileError(f"{path}: its classes are damaged; make it again.")
+    if labels.dtype.kind != "i" or (
+        n_rows and not 0 <= labels.min() <= labels.max() < len(classes)
+    ):
+        raise FileError(f"{path}: its labels do not fit its classes; make it again.")
 
 
 def pack_labels(y: Any, n_rows: int) -> tuple[Array, list[Any] | None]:
     """Labels as numbers a file can hold, and the classes these number if labels are no numbers."""
     labels: Array = np.asarray(y)
     if labels.shape != (n_rows,):
-        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label a row.")
+        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label per row.")
     if labels.dtype.kind in "iuf" and labels.dtype != np.float16:
         return labels.astype(labels.dtype.newbyteorder("="), copy=False), None
     if labels.dtype.kind not in "bUO":
@@ -69,24 +127,3 @@ def pack_labels(y: Any, n_rows: int) -> tuple[Array, list[Any] | None]:
     if not all(isinstance(name, str | bool) for name in names):
         raise DataError("y: labels are neither numbers nor strings; use one of these.")
     return numbers.astype(np.int32), names
-
-
-def unpack_labels(
-    path: str | os.PathLike[str], arrays: Mapping[str, Array], about: Any, n_rows: int
-) -> Array | None:
-    """The labels of a file that `read_signatures` read, or None if it has none."""
-    labels = arrays.get(_LABELS)
-    if labels is None:
-        return None
-    classes = about.get("classes")
-    if labels.shape != (n_rows,):
-        raise FileError(f"{path}: its labels do not fit its rows; make it again.")
-    if classes is None:
-        return labels
-    if not isinstance(classes, list) or not all(isinstance(name, str | bool) for name in classes):
-        raise FileError(f"{path}: its classes are damaged; make it again.")
-    if labels.dtype.kind != "i" or (
-        n_rows and not 0 <= labels.min() <= labels.max() < len(classes)
-    ):
-        raise FileError(f"{path}: its labels do not fit its classes; make it again.")
-    return np.array(classes)[labels]

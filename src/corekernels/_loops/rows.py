@@ -105,7 +105,7 @@ def unit_values(indptr, data, out):
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc"})
-def sum_and_lift(indptr, values, sums):
+def sum_and_scale(indptr, values, sums):
     """Sums of each row's values, which then are multiplied by the root of their number."""
     for row in range(indptr.shape[0] - 1):
         mine = values[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]

@@ -13,10 +13,10 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
 from .._core.validation import clean_rows
-from .._hashing.sketch import sketch
 from ..kernels import core1, core2, resemblance
 from ..linear import HashedLinearClassifier, c_path
 from ..recipe import Recipe
+from ..signatures import sketch
 
 Array = npt.NDArray[Any]
 Folds = list[tuple[Array, Array]]

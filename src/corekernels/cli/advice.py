@@ -13,8 +13,8 @@ from rich.console import Console
 import corekernels
 
 from .. import files, plotting
-from .._hashing.tables import CONTRACT_VERSION
 from ..advice.verdict import advise as advise_on
+from ..recipe import CONTRACT_VERSION
 from . import frame
 from .frame import command
 from .progress import watched

@@ -1,6 +1,6 @@
-"""Jobs on files larger than memory: hash, learn, judge, estimate, search, deduplicate.
+"""Jobs on files larger than memory: hash, learn, predict, estimate, search, deduplicate.
 
-Every function takes readers, from `open_source`, and goes through them batch by batch.
+Every function takes readers, from `open_reader`, and goes through them batch by batch.
 Files are written whole or not at all.
 """
 
@@ -13,19 +13,12 @@ from .kernels import gram_description, kernel_to_file
 from .learning import sweep, train
 from .matching import open_matching
 from .prediction import Evaluation, evaluate, label_text, predict, predictions
-from .readers import (
-    SignatureReader,
-    load_signatures,
-    open_source,
-    recipe_for,
-    require_file,
-    require_target,
-    sources_of,
-)
+from .readers import AnyReader, SignatureReader, load_signatures, open_reader, recipe_for
 from .search import IndexReport, SearchReport, index_rows, search
 from .survey import Survey, sample, survey
 
 __all__ = [
+    "AnyReader",
     "Estimates",
     "Evaluation",
     "FileDuplicates",
@@ -47,15 +40,12 @@ __all__ = [
     "near_duplicates",
     "nearest",
     "open_matching",
-    "open_source",
+    "open_reader",
     "predict",
     "predictions",
     "recipe_for",
-    "require_file",
-    "require_target",
     "sample",
     "search",
-    "sources_of",
     "survey",
     "sweep",
     "train",

@@ -1,20 +1,26 @@
 """Rows from one format into another, and what a file is."""
 
 import os
-from typing import Any
 
 from .. import io
+from ..io.readers import RowReader, watched
 from .kernels import gram_description
 from .shards import is_shard_folder
 
 
-def convert(source: Any, target: str | os.PathLike[str], *, format: str | None = None) -> int:  # noqa: A002
+def convert(
+    reader: RowReader,
+    target: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    progress: bool | None = None,
+) -> int:
     """Write all rows and labels of a reader in another format; number of rows."""
     n_rows = 0
     with io.RowWriter(target, format=format) as writer:
-        for batch in source:
+        for batch in watched(reader, "converting", progress):
             writer.write(batch.X, batch.y)
-            n_rows += batch.X.shape[0]
+            n_rows += len(batch)
     return n_rows
 
 
@@ -27,4 +33,4 @@ def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:  
     found = io.detect(path)
     if found == "npy" and gram_description(path) is not None:
         return "gram"
-    return found if found in ("signatures", "model", "index") else "rows"
+    return found if found in io.CONTAINER_KINDS else "rows"

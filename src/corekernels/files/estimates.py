@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, ParameterError
+from ..io.readers import Reader
 from ..signatures import Signatures
-from .readers import SignatureReader, hashed_batches
+from .readers import AnyReader, SignatureReader, hashed_batches
 
 Array = npt.NDArray[Any]
 
@@ -24,59 +25,68 @@ class Estimates:
     standard_error: npt.NDArray[np.float64]
 
 
-def estimate_pairs(source: SignatureReader, pairs: Any, against: Any = None) -> Estimates:
+def estimate_pairs(
+    reader: SignatureReader, pairs: Any, against: SignatureReader | None = None
+) -> Estimates:
     """Estimates for pairs of rows of a signature file, or of two.
 
     Parameters
     ----------
-    source : SignatureReader
-        From `open_source`.
+    reader : SignatureReader
+        From `open_reader`.
     pairs : array-like of shape (n, 2)
-        Row of `source`, and row of `against` (of `source` too if None), counted from 0.
+        Row of `reader`, and row of `against` (of `reader` too if None), counted from 0.
     against : SignatureReader, optional
     """
-    _require_signatures(source)
+    _require_signatures(reader)
     rows = np.asarray(pairs)
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise ParameterError("pairs: give two row numbers for each pair.")
-    other = source if against is None else _require_signatures(against)
-    S, T = source.take(rows[:, 0]), other.take(rows[:, 1])
+    other = reader if against is None else _require_signatures(against)
+    S, T = reader.take(rows[:, 0]), other.take(rows[:, 1])
     some = np.arange(len(rows))
     values, errors = S.estimate_pairs(some, some, T)
     return Estimates(rows[:, 0], rows[:, 1], values, errors)
 
 
 def nearest(
-    source: SignatureReader, queries: Any, n_nearest: int = 10, *, n_jobs: int | None = None
-) -> Iterator[Estimates]:
+    reader: SignatureReader, queries: AnyReader, n_nearest: int = 10, *,
+    progress: bool | None = None, n_jobs: int | None = None,
+) -> Iterator[Estimates]:  # fmt: skip
     """For each batch of query rows, the rows of a signature file with the largest estimates.
 
     Every query is compared with every row; memory is that of a batch on either side.
 
     Parameters
     ----------
-    source : SignatureReader
-        The rows to find, from `open_source`.
+    reader : SignatureReader
+        The rows to find, from `open_reader`.
     queries : reader
-        Rows or signatures; raw rows are hashed as the source was.
+        Rows or signatures; raw rows are hashed as the reader's were.
     n_nearest : int
         Rows for each query, nearest first; ties go to the lower row number.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
+    n_jobs : int, optional
+        Threads; None means all cores.
     """
-    _require_signatures(source)
+    _require_signatures(reader)
     if n_nearest < 1:
         raise ParameterError(f"n_nearest: got {n_nearest!r}; give 1 or more.")
-    if source.n_rows < 1:
-        raise DataError(f"{source.name}: holds no rows; nothing can be near.")
-    for batch in hashed_batches(queries, source.recipe, n_jobs):
-        yield _nearest_of_batch(source, batch.signatures, batch.first_row, n_nearest, n_jobs)
+    if reader.n_rows < 1:
+        raise DataError(f"{reader.name}: holds no rows; nothing can be near.")
+    for batch in hashed_batches(
+        queries, reader.recipe, "estimating", progress=progress, n_jobs=n_jobs
+    ):
+        yield _nearest_of_batch(reader, batch.signatures, batch.first_row, n_nearest, n_jobs)
 
 
 def _nearest_of_batch(
-    source: SignatureReader, Q: Signatures, first_row: int, n_nearest: int, n_jobs: int | None
+    reader: SignatureReader, Q: Signatures, first_row: int, n_nearest: int, n_jobs: int | None
 ) -> Estimates:
     best_values = np.empty((len(Q), 0), np.float32)
     best_rows = np.empty((len(Q), 0), np.int64)
-    for batch in source:
+    for batch in reader:
         found = Q.estimate(batch.signatures, n_jobs=n_jobs)
         rows = np.arange(batch.first_row, batch.first_row + found.shape[1])
         values = np.concatenate([best_values, found], axis=1)
@@ -86,11 +96,11 @@ def _nearest_of_batch(
         best_rows = np.take_along_axis(numbers, order, axis=1)
     i = np.repeat(np.arange(len(Q)), best_rows.shape[1])
     j = best_rows.reshape(-1)
-    values, errors = Q.estimate_pairs(i, np.arange(len(j)), source.take(j))
+    values, errors = Q.estimate_pairs(i, np.arange(len(j)), reader.take(j))
     return Estimates(i + first_row, j, values, errors)
 
 
-def _require_signatures(source: Any) -> SignatureReader:
-    if not isinstance(source, SignatureReader):
-        raise DataError(f"{source.name}: holds raw rows; hash them first.")
-    return source
+def _require_signatures(reader: Reader) -> SignatureReader:
+    if not isinstance(reader, SignatureReader):
+        raise DataError(f"{reader.name}: holds raw rows; hash them first.")
+    return reader

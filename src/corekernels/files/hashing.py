@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
+from ..io.readers import Batch, RowReader, watched
+from ..io.targets import require_target
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
-from ..theory import bytes_per_row
 from .merging import merge_parts
-from .readers import SignatureReader, require_target, short_name, sketch_batch, source_entry
-from .shards import ShardWriter, is_finished, is_shard_folder, shard_size
+from .readers import SignatureReader, sketch_batch
+from .shards import ShardWriter, is_finished, is_shard_folder, require_recipe, shard_size
 
 Array = npt.NDArray[Any]
 
@@ -31,7 +32,7 @@ class HashReport:
     ----------
     target : str
     rows : int
-        Rows of the source that are in the target now.
+        Rows of the reader that are in the target now.
     rows_before : int
         Rows of it that an earlier, unfinished run had hashed.
     parts : int
@@ -48,13 +49,14 @@ class HashReport:
 
 
 def hash_to_file(
-    source: Any,
+    reader: RowReader,
     target: str | os.PathLike[str],
     recipe: Recipe,
     *,
     shard_rows: int | None = None,
     resume: bool = False,
     append: bool = False,
+    progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> HashReport:
     """Hash all rows of a reader into a signature file, or a folder of shards.
@@ -67,12 +69,12 @@ def hash_to_file(
 
     Parameters
     ----------
-    source : reader of rows
-        From `io.open_rows` or `open_source`.
+    reader : RowReader
+        From `io.open_rows` or `open_reader`.
     target : path
         The file to create or replace, or the folder of shards to create.
     recipe : Recipe
-        How to hash; `recipe_for(source, kernel=...)` makes one.
+        How to hash; `recipe_for(reader, kernel=...)` makes one.
     shard_rows : int, optional
         Rows of a shard: makes the target a folder.
     resume : bool
@@ -80,6 +82,8 @@ def hash_to_file(
         was not interrupted. Without it, leftovers are cleared first.
     append : bool
         Put the rows after those the target holds.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
     n_jobs : int, optional
         Threads; None means all cores. Never changes the result.
 
@@ -89,39 +93,43 @@ def hash_to_file(
     >>> folder = tempfile.TemporaryDirectory()
     >>> rows = os.path.join(folder.name, "rows.npy")
     >>> np.save(rows, np.eye(5))
-    >>> source = ck.files.open_source(rows)
-    >>> recipe = ck.files.recipe_for(source, n_hashes=16)
-    >>> ck.files.hash_to_file(source, os.path.join(folder.name, "rows.sig"), recipe).rows
+    >>> reader = ck.files.open_reader(rows)
+    >>> recipe = ck.files.recipe_for(reader, n_hashes=16)
+    >>> ck.files.hash_to_file(reader, os.path.join(folder.name, "rows.sig"), recipe).rows
     5
     >>> folder.cleanup()
     """
     target = Path(target)
-    if isinstance(source, SignatureReader):
-        raise DataError(f"{source.name}: is hashed already; give a file of rows.")
+    if isinstance(reader, SignatureReader):
+        raise DataError(f"{reader.name}: is hashed already; give a file of rows.")
     if shard_rows is not None and shard_rows < 1:
         raise ParameterError(f"shard_rows: got {shard_rows!r}; give 1 or more.")
     if shard_rows is None and is_shard_folder(target) and (append or resume):
         shard_rows = shard_size(target)
     if resume and not append and is_finished(target):
-        return _finished_before(source, target, recipe)
+        return _finished_before(reader, target, recipe)
+    batches = watched(reader, "hashing", progress)
     if shard_rows is None:
-        return _to_file(source, target, recipe, resume, append, n_jobs)
-    writer = ShardWriter(
-        target, recipe, short_name(source.name), shard_rows, resume=resume, append=append
-    )
+        return _to_file(reader, batches, target, recipe, resume, append, n_jobs)
+    writer = ShardWriter(target, recipe, _name(reader), shard_rows, resume=resume, append=append)
     with writer.writing():
-        rows = _write_parts(source, writer, n_jobs)
+        rows = _write_parts(reader, batches, writer, n_jobs)
     n_bytes = sum(part.stat().st_size for part in writer.parts)
     return HashReport(str(target), rows, writer.rows_before, len(writer.parts), n_bytes)
 
 
-def _finished_before(source: Any, target: Path, recipe: Recipe) -> HashReport:
+def _name(reader: RowReader) -> str:
+    """What parts call the file they were hashed from."""
+    return reader.origin(0, 0).source
+
+
+def _finished_before(reader: RowReader, target: Path, recipe: Recipe) -> HashReport:
     """The report on shards that are complete, if they are those of this job."""
     old = SignatureReader(target)
     if old.recipe != recipe:
         raise RecipeMismatch(old.recipe, recipe)
-    if {entry["source"] for entry in old.sources} != {short_name(source.name)}:
-        raise FileError(f"{target}: holds shards of another source; name another folder.")
+    if {origin.source for origin in old.provenance} != {_name(reader)}:
+        raise FileError(f"{target}: holds shards of another file; name another folder.")
     return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)
 
 
@@ -131,26 +139,27 @@ def parts_folder(target: Path) -> Path:
 
 
 def _to_file(
-    source: Any, target: Path, recipe: Recipe, resume: bool, append: bool, n_jobs: int | None
-) -> HashReport:
-    require_target(target, source.name)
+    reader: RowReader, batches: Iterator[Batch], target: Path, recipe: Recipe,
+    resume: bool, append: bool, n_jobs: int | None,
+) -> HashReport:  # fmt: skip
+    require_target(target, reader.name)
     old = [target] if append and target.exists() else []
     if old:
-        Signatures.load(target)._alike(Signatures.empty(recipe, 0))
-    per_row = bytes_per_row(recipe.kernel, recipe.n_hashes, recipe.n_bits, recipe.n_locations)
-    shard_rows = max(_LEAST_ROWS, _SHARD_BYTES // per_row)
-    name = short_name(source.name)
+        require_recipe(target, recipe)
+    shard_rows = max(_LEAST_ROWS, _SHARD_BYTES // recipe.bytes_per_row)
     folder = parts_folder(target)
-    writer = ShardWriter(folder, recipe, name, shard_rows, resume=resume, target=target)
+    writer = ShardWriter(folder, recipe, _name(reader), shard_rows, resume=resume, target=target)
     with writer.writing():
-        rows = _write_parts(source, writer, n_jobs)
+        rows = _write_parts(reader, batches, writer, n_jobs)
         merge_parts([*old, *writer.parts], target)
         writer.discard()
     return HashReport(str(target), rows, writer.rows_before, 1, target.stat().st_size)
 
 
-def _write_parts(source: Any, writer: ShardWriter, n_jobs: int | None) -> int:
-    """Hash the rows that are not there yet; number of all rows of the source."""
+def _write_parts(
+    reader: RowReader, batches: Iterator[Batch], writer: ShardWriter, n_jobs: int | None
+) -> int:
+    """Hash the rows that are not there yet; number of all rows of the reader."""
     held: list[Signatures] = []
     labels: list[Array] = []
     n_held, n_rows = 0, 0
@@ -160,17 +169,17 @@ def _write_parts(source: Any, writer: ShardWriter, n_jobs: int | None) -> int:
         nonlocal held, labels, n_held, first_row
         y = np.concatenate(labels) if labels else None
         if y is not None and len(y) < n_held:
-            raise DataError(f"{source.name}: some rows have labels and some have none.")
+            raise DataError(f"{reader.name}: some rows have labels and some have none.")
         S = concatenate(held) if held else Signatures.empty(writer.recipe, 0)
-        writer.write(S, y, source_entry(source, first_row, len(S)))
+        writer.write(S, y, reader.origin(first_row, len(S)))
         first_row += len(S)
         held, labels, n_held = [], [], 0
 
-    for batch in source:
-        n_rows = batch.first_row + batch.X.shape[0]
+    for batch in batches:
+        n_rows = batch.first_row + len(batch)
         start = max(0, writer.rows_before - batch.first_row)
-        for some in _pieces(start, batch.X.shape[0], writer.shard_rows - n_held, writer.shard_rows):
-            S = sketch_batch(batch.X[some], writer.recipe, n_jobs, source.name)
+        for some in _pieces(start, len(batch), writer.shard_rows - n_held, writer.shard_rows):
+            S = sketch_batch(batch.X[some], writer.recipe, n_jobs, reader.name)
             held.append(S)
             n_held += len(S)
             if batch.y is not None:
@@ -179,7 +188,7 @@ def _write_parts(source: Any, writer: ShardWriter, n_jobs: int | None) -> int:
                 write()
     if n_rows < writer.rows_before:
         raise DataError(
-            f"{source.name}: has {n_rows} rows, an unfinished run had hashed "
+            f"{reader.name}: has {n_rows} rows, an unfinished run had hashed "
             f"{writer.rows_before}; hash anew without resuming."
         )
     if held or not writer.parts:

@@ -9,30 +9,32 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..io import atomic_write
+from ..io.atomic import atomic_write
+from ..io.readers import RowReader, require_rows, watched
+from ..io.targets import require_target
 from ..kernels import gram_to_file
-from .readers import require_rows, require_target, source_entry
+from ..recipe import DEFAULT_KERNEL
 
 
 def kernel_to_file(
-    source: Any,
+    reader: RowReader,
     target: str | os.PathLike[str],
-    kernel: str = "core1",
+    kernel: str = DEFAULT_KERNEL,
     *,
-    against: Any = None,
+    against: RowReader | None = None,
     gamma: float | None = None,
     working_memory: float | None = None,
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> tuple[int, int]:
-    """Exact kernel values of all rows of a source with all rows of another, in an `.npy` file.
+    """Exact kernel values of all rows of a reader with all rows of another, in an `.npy` file.
 
     Beside it, `NAME.npy.json` says what it holds: an `.npy` file has no room for that.
 
     Parameters
     ----------
-    source, against : reader of rows
-        From `open_source`; the source itself if `against` is None. Of two files of unequal
+    reader, against : RowReader
+        From `open_reader`; the same rows if `against` is None. Of two files of unequal
         width, the narrower one is taken to lack the last columns.
     target : path
         The file to create or replace.
@@ -43,9 +45,10 @@ def kernel_to_file(
     -------
     (n, m) : shape of the matrix
     """
-    require_target(target, *(part.name for part in (source, against) if part is not None))
-    X = whole(source)
-    Y = None if against is None else whole(against)
+    readers = [reader] if against is None else [reader, against]
+    require_target(target, *(side.name for side in readers))
+    X = read_whole(reader, progress)
+    Y = None if against is None else read_whole(against, progress)
     if Y is not None:
         n_columns = max(X.shape[1], Y.shape[1])
         X.resize(X.shape[0], n_columns)
@@ -54,7 +57,6 @@ def kernel_to_file(
         target, X, Y, kernel, gamma=gamma, working_memory=working_memory, progress=progress,
         n_jobs=n_jobs,
     )  # fmt: skip
-    sides = [(source, X)] if Y is None else [(source, X), (against, Y)]
     description = {
         "format": "corekernels.gram",
         "version": 1,
@@ -64,7 +66,10 @@ def kernel_to_file(
         "shape": list(K.shape),
         "last_row": _digest(K),
         "n_columns": X.shape[1],
-        "sources": [source_entry(reader, 0, rows.shape[0]) for reader, rows in sides],
+        "sources": [
+            side.origin(0, n_rows).asdict()
+            for side, n_rows in zip(readers, K.shape, strict=False)  # one side, if both are one
+        ],
     }
     with atomic_write(description_path(target)) as file:
         file.write((json.dumps(description, sort_keys=True) + "\n").encode())
@@ -96,8 +101,7 @@ def _digest(K: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(K[-1:]).tobytes()).hexdigest()
 
 
-def whole(source: Any) -> sparse.csr_array:
-    """All rows of a source; a kernel needs them together."""
-    require_rows(source)
-    blocks = [batch.X for batch in source]
+def read_whole(reader: RowReader, progress: bool | None) -> sparse.csr_array:
+    """All rows of a reader; kernels and indexes need them together."""
+    blocks = [batch.X for batch in watched(require_rows(reader), "reading", progress)]
     return sparse.csr_array(sparse.vstack(blocks, format="csr"))

@@ -11,32 +11,33 @@ import numpy as np
 import numpy.typing as npt
 
 from ..classifier import CoREClassifier
+from ..io.provenance import Origin, join_runs
+from ..io.targets import require_target
 from ..linear import CPath, HashedLinearClassifier, c_path
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate
 from .hashing import hash_to_file
-from .merging import joined_sources
 from .readers import (
+    AnyReader,
     SignatureReader,
     hashed_batches,
-    labels_of,
     load_signatures,
-    require_target,
-    source_entry,
+    require_labels,
 )
 
 Array = npt.NDArray[Any]
 
 
 def train(
-    source: Any,
+    reader: AnyReader,
     target: str | os.PathLike[str],
     recipe: Recipe,
     *,
+    progress: bool | None = None,
     n_jobs: int | None = None,
     **options: Any,
 ) -> CoREClassifier:
-    """Learn from a source of labelled rows or signatures, and write the model to `target`.
+    """Learn from a reader of labelled rows or signatures, and write the model to `target`.
 
     Raw rows are hashed batch by batch; their signatures lie in a file beside the target,
     memory-mapped, while the model is learned. The model is the one that
@@ -44,31 +45,34 @@ def train(
 
     Parameters
     ----------
-    source : reader
-        From `open_source`.
+    reader : reader
+        From `open_reader`.
     target : path
         The model file to create or replace.
     recipe : Recipe
         How to hash, or how the rows were hashed: from `recipe_for`.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
     n_jobs : int, optional
         Threads; None means all cores.
     **options
         `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
     """
     model = _classifier(recipe, n_jobs, options)
-    with _signatures(source, recipe, require_target(target, source.name), n_jobs) as (S, y):
-        model.fit_signatures(S, labels_of(y, source.name))
-        model.save(target, sources=_sources(source, len(S)))
+    beside = require_target(target, reader.name)
+    with _signatures(reader, recipe, beside, progress, n_jobs) as (S, y):
+        model.fit_signatures(S, require_labels(y, reader.name))
+        model.save(target, provenance=_provenance(reader, len(S)))
     return model
 
 
 def sweep(
-    source: Any,
+    reader: AnyReader,
     recipe: Recipe,
     Cs: Any,
     *,
     target: str | os.PathLike[str] | None = None,
-    validation: Any = None,
+    validation: AnyReader | None = None,
     cv: Any = 5,
     progress: bool | None = None,
     n_jobs: int | None = None,
@@ -78,14 +82,14 @@ def sweep(
 
     Parameters
     ----------
-    source, recipe, n_jobs
+    reader, recipe, n_jobs
         As for `train`.
     Cs, cv, progress
         As for `linear.c_path`.
     target : path, optional
         The model file to create or replace.
     validation : reader, optional
-        Rows to score on, instead of folds of the source.
+        Rows to score on, instead of folds of the reader.
     **options
         `loss`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
     """
@@ -93,28 +97,29 @@ def sweep(
     judges = None
     beside = None
     if target is not None:
-        readers = (source,) if validation is None else (source, validation)
-        beside = require_target(target, *(reader.name for reader in readers))
-    with _signatures(source, recipe, beside, n_jobs) as (S, y):
+        sides = [reader] if validation is None else [reader, validation]
+        beside = require_target(target, *(side.name for side in sides))
+    with _signatures(reader, recipe, beside, progress, n_jobs) as (S, y):
         if validation is not None:
-            batches = list(hashed_batches(validation, recipe, n_jobs))
-            held = [labels_of(batch.y, validation.name) for batch in batches]
+            hashed = hashed_batches(validation, recipe, "hashing", progress=progress, n_jobs=n_jobs)
+            batches = list(hashed)
+            held = [require_labels(batch.y, validation.name) for batch in batches]
             judges = (concatenate([batch.signatures for batch in batches]), np.concatenate(held))
         path = c_path(
-            S, labels_of(y, source.name), Cs, cv=cv, validation=judges, progress=progress,
+            S, require_labels(y, reader.name), Cs, cv=cv, validation=judges, progress=progress,
             model=HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed),
         )  # fmt: skip
         if target is not None:
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
-            model.save(target, sources=_sources(source, len(S)))
+            model.save(target, provenance=_provenance(reader, len(S)))
     return path
 
 
-def _sources(source: Any, n_rows: int) -> list[dict[str, Any]]:
+def _provenance(reader: AnyReader, n_rows: int) -> list[Origin]:
     """Where the rows came from: of signatures, the files that were hashed."""
-    if isinstance(source, SignatureReader) and source.sources:
-        return joined_sources(source.sources)
-    return [source_entry(source, 0, n_rows)]
+    if isinstance(reader, SignatureReader):
+        return join_runs(reader.provenance)
+    return [reader.origin(0, n_rows)]
 
 
 def _classifier(recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> CoREClassifier:
@@ -126,22 +131,23 @@ def _classifier(recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> 
 
 @contextlib.contextmanager
 def _signatures(
-    source: Any, recipe: Recipe, beside: Path | None, n_jobs: int | None
-) -> Iterator[tuple[Signatures, Array | None]]:
-    """Signatures and labels of a source; of raw rows, in a file that goes afterwards.
+    reader: AnyReader, recipe: Recipe, beside: Path | None, progress: bool | None,
+    n_jobs: int | None,
+) -> Iterator[tuple[Signatures, Array | None]]:  # fmt: skip
+    """Signatures and labels of a reader; of raw rows, in a file that is removed afterwards.
 
     Its name depends on the target's alone: what a killed run leaves, the next one replaces.
     """
-    if isinstance(source, SignatureReader):
-        yield source.read()
+    if isinstance(reader, SignatureReader):
+        yield reader.read()
     elif beside is None:
         with tempfile.TemporaryDirectory() as folder:
-            hash_to_file(source, Path(folder) / "rows", recipe, n_jobs=n_jobs)
+            hash_to_file(reader, Path(folder) / "rows", recipe, progress=progress, n_jobs=n_jobs)
             yield load_signatures(Path(folder) / "rows")
     else:
         scratch = beside.with_name(f".{beside.name}.rows")
         try:
-            hash_to_file(source, scratch, recipe, n_jobs=n_jobs)
+            hash_to_file(reader, scratch, recipe, progress=progress, n_jobs=n_jobs)
             yield load_signatures(scratch)
         finally:
             scratch.unlink(missing_ok=True)

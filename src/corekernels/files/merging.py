@@ -2,15 +2,16 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._hashing.signature_file import read_signatures, unpack_labels, write_signatures
+from .._hashing.signature_file import read_signatures, write_signatures
 from ..errors import DataError, RecipeMismatch
-from ..signatures import Signatures
+from ..io.provenance import Origin, join_runs
 
 Array = npt.NDArray[Any]
 
@@ -62,73 +63,64 @@ def merge_parts(paths: Sequence[Path], target: Path) -> None:
     if len(paths) == 1 and paths[0] != target:
         os.replace(paths[0], target)
         return
-    recipe = read_signatures(paths[0])[0]
-    lengths: list[int] = []
-    forms: list[tuple[np.dtype[Any] | None, list[Any] | None]] = []
-    sources: list[dict[str, Any]] = []
+    recipe = read_signatures(paths[0]).recipe
+    parts: list[_Part] = []
+    provenance: list[Origin] = []
     for path in paths:
-        other, arrays, about = read_signatures(path)
-        if other != recipe:
-            raise RecipeMismatch(recipe, other)
-        lengths.append(len(Signatures._checked(path, other, arrays)))
-        labels = unpack_labels(path, arrays, about, lengths[-1])
-        forms.append((None if labels is None else labels.dtype, about.get("classes")))
-        sources.extend(about.get("sources") or [])
+        found = read_signatures(path)
+        if found.recipe != recipe:
+            raise RecipeMismatch(recipe, found.recipe)
+        labels = found.labels()
+        parts.append(_Part(len(found), None if labels is None else labels.dtype, found.classes))
+        provenance.extend(found.provenance)
 
     def reader(name: str) -> Callable[[int], Callable[[slice], Array]]:
-        return lambda number: read_signatures(paths[number])[1][name].__getitem__
+        return lambda number: read_signatures(paths[number]).arrays[name].__getitem__
 
+    lengths = [part.n_rows for part in parts]
     stacked = {
-        name: Stacked(lengths, empty, reader(name))
-        for name, empty in Signatures.empty(recipe, 0)._arrays().items()
+        name: Stacked(lengths, np.empty((0, *shape), dtype), reader(name))
+        for name, (dtype, shape) in recipe.arrays.items()
     }
-    numbers, classes = _stack_labels(paths, lengths, forms, target)
-    write_signatures(target, recipe, stacked, numbers, classes, joined_sources(sources))
+    numbers, classes = _stack_labels(paths, parts, target)
+    write_signatures(target, recipe, stacked, numbers, classes, join_runs(provenance))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """How many rows a part has, and what its labels are."""
+
+    n_rows: int
+    label_type: np.dtype[Any] | None
+    classes: list[Any] | None
 
 
 def _stack_labels(
-    paths: Sequence[Path], lengths: list[int],
-    forms: list[tuple[np.dtype[Any] | None, list[Any] | None]], target: Path,
-) -> tuple[Stacked | None, list[Any] | None]:  # fmt: skip
+    paths: Sequence[Path], parts: Sequence[_Part], target: Path
+) -> tuple[Stacked | None, list[Any] | None]:
     """Labels of all parts as numbers, and the classes these number if labels are no numbers."""
-    types = [dtype for dtype, _ in forms if dtype is not None]
+    types = [part.label_type for part in parts if part.label_type is not None]
     if not types:
         return None, None
-    if len(types) < len(forms):
+    if len(types) < len(parts):
         raise DataError(f"{target}: labels would be missing from some of its rows; give them all.")
-    kinds = {"b" if dtype.kind == "b" else "U" if dtype.kind == "U" else "n" for dtype in types}
+    kinds = {dtype.kind if dtype.kind in "bU" else "number" for dtype in types}
     if len(kinds) > 1:
         raise DataError(f"{target}: labels of its rows are of several kinds; use one kind.")
     classes = None
-    if kinds != {"n"}:
-        classes = sorted({name for _, names in forms for name in names or []})
+    if kinds != {"number"}:
+        classes = sorted({name for part in parts for name in part.classes or []})
     known = np.array(classes)
     dtype = np.dtype(np.int32) if classes is not None else np.result_type(*types)
 
     def read(number: int) -> Callable[[slice], Array]:
-        _, arrays, about = read_signatures(paths[number])
-        labels = unpack_labels(paths[number], arrays, about, lengths[number])
+        labels = read_signatures(paths[number]).labels()
+        assert labels is not None
 
         def numbers(rows: slice) -> Array:
-            some = labels[rows] if labels is not None else np.empty(0)
+            some = labels[rows]
             return (some if classes is None else np.searchsorted(known, some)).astype(dtype)
 
         return numbers
 
-    return Stacked(lengths, np.empty(0, dtype), read), classes
-
-
-def joined_sources(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same sources, runs of one of them taken together."""
-    joined: list[dict[str, Any]] = []
-    for entry in sources:
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and last["source"] == entry["source"]
-            and last["first_row"] + last["rows"] == entry["first_row"]
-        ):
-            last["rows"] += entry["rows"]
-        else:
-            joined.append(dict(entry))
-    return joined
+    return Stacked([part.n_rows for part in parts], np.empty(0, dtype), read), classes

@@ -1,17 +1,16 @@
 """Applying a model to files, batch by batch."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..classifier import CoREClassifier
 from ..errors import DataError
-from ..io import atomic_write
-from .readers import hashed_batches, labels_of, require_target
+from ..io.targets import Target, open_target
+from .readers import AnyReader, hashed_batches, require_labels
 
 Array = npt.NDArray[Any]
 
@@ -48,30 +47,37 @@ class Evaluation:
         return _share(np.diag(self.confusion), self.confusion.sum(axis=0))
 
 
-def predictions(model: CoREClassifier, source: Any) -> Iterator[tuple[Array, Array | None]]:
-    """Predicted labels of a source of rows or signatures, and its own, batch by batch."""
-    for batch in hashed_batches(source, model.recipe_, model.n_jobs):
+def predictions(
+    model: CoREClassifier, reader: AnyReader, what: str = "predicting",
+    progress: bool | None = None,
+) -> Iterator[tuple[Array, Array | None]]:  # fmt: skip
+    """Predicted labels of the rows or signatures of a reader, and their own, batch by batch."""
+    for batch in hashed_batches(
+        reader, model.recipe_, what, progress=progress, n_jobs=model.n_jobs
+    ):
         yield model.linear_.predict(batch.signatures), batch.y
 
 
-def predict(model: CoREClassifier, source: Any, target: str | os.PathLike[str] | IO[bytes]) -> int:
-    """Write the predicted label of each row of a source, a label a line; number of rows.
+def predict(
+    model: CoREClassifier, reader: AnyReader, target: Target, *, progress: bool | None = None
+) -> int:
+    """Write the predicted label of each row of a reader, one label per line; number of rows.
 
     Parameters
     ----------
     model : CoREClassifier
-    source : reader
-        From `open_source`, with the model's number of columns.
+    reader : reader
+        From `open_matching`, with the model's number of columns.
     target : path or open binary file
         A file is created or replaced, whole or not at all.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
     """
-    if isinstance(target, str | os.PathLike):
-        with atomic_write(require_target(target, source.name)) as file:
-            return predict(model, source, file)
     n_rows = 0
-    for labels, _ in predictions(model, source):
-        target.write("".join(f"{label_text(label)}\n" for label in labels.tolist()).encode())
-        n_rows += len(labels)
+    with open_target(target, reader.name) as file:
+        for labels, _ in predictions(model, reader, progress=progress):
+            file.write("".join(f"{label_text(label)}\n" for label in labels.tolist()).encode())
+            n_rows += len(labels)
     return n_rows
 
 
@@ -86,21 +92,23 @@ def label_text(label: Any) -> str:
     return str(label)
 
 
-def evaluate(model: CoREClassifier, source: Any) -> Evaluation:
-    """Accuracy and confusion of a model on the labelled rows of a source."""
+def evaluate(
+    model: CoREClassifier, reader: AnyReader, *, progress: bool | None = None
+) -> Evaluation:
+    """Accuracy and confusion of a model on the labelled rows of a reader."""
     counts: dict[tuple[Any, Any], int] = {}
     n_rows = 0
-    for found, y in predictions(model, source):
-        truth = labels_of(y, source.name)
+    for found, y in predictions(model, reader, "evaluating", progress):
+        truth = require_labels(y, reader.name)
         n_rows += len(truth)
         for pair in zip(truth.tolist(), found.tolist(), strict=True):
             counts[pair] = counts.get(pair, 0) + 1
     if not n_rows:
-        raise DataError(f"{source.name}: holds no rows; give some to judge the model by.")
+        raise DataError(f"{reader.name}: holds no rows; give some to judge the model by.")
     names = {label for pair in counts for label in pair} | set(model.classes_.tolist())
     if len({isinstance(name, str) for name in names}) > 1:
         raise DataError(
-            f"{source.name}: its labels are of another kind than the model's "
+            f"{reader.name}: its labels are of another kind than the model's "
             f"({', '.join(label_text(name) for name in model.classes_[:3])}, ...)."
         )
     classes = sorted(names)

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -13,10 +13,10 @@ from scipy import sparse
 
 from .._core.arguments import require_count
 from ..errors import DataError, ParameterError
-from ..io import atomic_write
+from ..io.readers import Batch, RowReader, require_rows, watched
+from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
-from .kernels import whole
-from .readers import require_rows, require_target, source_entry
+from .kernels import read_whole
 
 Array = npt.NDArray[Any]
 
@@ -53,24 +53,24 @@ class SearchReport:
 
 
 def index_rows(
-    source: Any,
+    reader: RowReader,
     target: str | os.PathLike[str],
     *,
-    progress: Callable[[str], None] | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> IndexReport:
-    """Index all rows of a source, under their numbers, in a file for `CoRENeighbors.load`.
+    """Index all rows of a reader, under their numbers, in a file for `CoRENeighbors.load`.
 
     Rows and index are in memory together.
 
     Parameters
     ----------
-    source : reader of rows
-        From `open_source`.
+    reader : RowReader
+        From `open_reader`.
     target : path
         The index file to create or replace.
-    progress : callable, optional
-        Is told what is being done.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
     **options
         Parameters of `CoRENeighbors`.
 
@@ -80,19 +80,17 @@ def index_rows(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows, index = os.path.join(folder, "rows.npy"), os.path.join(folder, "rows.index")
     ...     ck.io.write_rows(rows, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    ...     report = ck.files.index_rows(ck.files.open_source(rows), index, n_neighbors=1)
+    ...     report = ck.files.index_rows(ck.files.open_reader(rows), index, n_neighbors=1)
     ...     ck.CoRENeighbors.load(index).kneighbors([[0.0, 0, 1]])[1].tolist()
     [[1]]
     >>> report.rows, report.method
     (3, 'exact')
     """
-    require_target(target, source.name)
+    require_target(target, reader.name)
     start = time.perf_counter()
-    X = whole(source)
-    if progress is not None:
-        progress("indexing")
+    X = read_whole(reader, progress)
     index = CoRENeighbors(**options).fit(X)
-    index.save(target, sources=[source_entry(source, 0, X.shape[0])])
+    index.save(target, provenance=[reader.origin(0, X.shape[0])])
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
         index.estimated_recall_, Path(target).stat().st_size, time.perf_counter() - start,
@@ -101,13 +99,14 @@ def index_rows(
 
 def search(
     index: CoRENeighbors,
-    source: Any,
-    target: str | os.PathLike[str] | IO[bytes],
+    reader: RowReader,
+    target: Target,
     n_neighbors: int | None = None,
     *,
     n_checked: int = 0,
+    progress: bool | None = None,
 ) -> SearchReport:
-    """Write the nearest rows of each row of a source, in batches.
+    """Write the nearest rows of each row of a reader, in batches.
 
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
     together; any other a line `query`, `id`, `similarity` for each neighbour, nearest first,
@@ -116,7 +115,7 @@ def search(
     Parameters
     ----------
     index : CoRENeighbors
-    source : reader of rows
+    reader : RowReader
         Queries, from `open_matching` with the columns of the index.
     target : path or open binary file
         A file is created or replaced, whole or not at all.
@@ -124,6 +123,8 @@ def search(
         Rows for each query; the index's own number if None.
     n_checked : int
         Look up this many of the first queries by exact search as well, and report the recall.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
 
     Examples
     --------
@@ -133,29 +134,29 @@ def search(
     ...     path = os.path.join(folder, "queries.npy")
     ...     ck.io.write_rows(path, [[0.0, 0, 1]])
     ...     found = io.BytesIO()
-    ...     report = ck.files.search(index, ck.files.open_source(path), found)
+    ...     report = ck.files.search(index, ck.files.open_reader(path), found)
     >>> found.getvalue().decode().split()
     ['query', 'id', 'similarity', '0', '1', '1.000000']
     """
-    require_rows(source)
+    require_rows(reader)
     n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors
     wanted = require_count("n_neighbors", n_neighbors)
     if n_checked < 0:
         raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
-    if isinstance(target, str | os.PathLike):
-        path = os.fspath(target)
-        with atomic_write(require_target(target, source.name)) as file:
-            writer = _Arrays(file) if path.endswith(".npz") else _Lines(file)
-            return _search(index, source, writer, path, wanted, n_checked)
-    return _search(index, source, _Lines(target), "-", wanted, n_checked)
+    name = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
+    with open_target(target, reader.name) as file:
+        writer = _Arrays(file) if name.endswith(".npz") else _Lines(file)
+        batches = watched(reader, "searching", progress)
+        return _search(index, reader.name, batches, writer, name, wanted, n_checked)
 
 
 def _search(
-    index: CoRENeighbors, source: Any, writer: Any, name: str, n_neighbors: int, n_checked: int
-) -> SearchReport:
+    index: CoRENeighbors, source: str, batches: Iterator[Batch], writer: "_Arrays | _Lines",
+    target: str, n_neighbors: int, n_checked: int,
+) -> SearchReport:  # fmt: skip
     n_queries, seconds = 0, 0.0
     checked: list[Any] = []
-    for batch in source:
+    for batch in batches:
         if not n_queries:
             index.kneighbors(batch.X[:1], n_neighbors)  # the first search loads the loops
         if n_queries < n_checked:
@@ -166,12 +167,12 @@ def _search(
         writer.write(batch.first_row, distances, ids)
         n_queries += len(ids)
     if not n_queries:
-        raise DataError(f"{source.name}: holds no rows; give some to look up.")
+        raise DataError(f"{source}: holds no rows; give some to look up.")
     writer.finish()
     check = None
     if checked:
         check = index.check_recall(sparse.vstack(checked, format="csr"), n_neighbors)
-    return SearchReport(name, n_queries, ids.shape[1], seconds, check)
+    return SearchReport(target, n_queries, ids.shape[1], seconds, check)
 
 
 class _Lines:

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError
-from ..io import atomic_write
-from ..io.atomic import part_path
+from .._hashing.signature_file import read_signatures
+from ..errors import FileError, RecipeMismatch
+from ..io.atomic import atomic_write, part_path
+from ..io.provenance import Origin
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .unfinished import MARKER, first_unfinished, locked, read_marker, require_same_job
@@ -131,10 +132,10 @@ class ShardWriter:
                 f"{self.target}: cannot be written ({reason}); what was there is unchanged."
             ) from error
 
-    def write(self, S: Signatures, labels: Any, entry: dict[str, Any]) -> None:
+    def write(self, S: Signatures, labels: Any, origin: Origin) -> None:
         """Write the next part, with where its rows came from."""
         path = self.folder / part_name(self._first + len(self.parts))
-        S.save(path, labels=labels, sources=[entry])
+        S.save(path, labels=labels, provenance=[origin])
         self.parts.append(path)
 
     def discard(self) -> None:
@@ -167,7 +168,8 @@ class ShardWriter:
         old = read_marker(self.folder)
         files = _numbered(self.folder, None if old is None else int(old["first_part"]))
         self._first = len(files)
-        self._require_alike(files)
+        if files:
+            require_recipe(files[0], self.recipe)
         left = sorted(set(self.folder.glob("part-*.safetensors")) - set(files))
         if self.resume and old is not None:
             require_same_job(self.folder, old, job)
@@ -192,10 +194,12 @@ class ShardWriter:
             whole.append(path)
         return whole
 
-    def _require_alike(self, files: list[Path]) -> None:
-        if files:
-            S = Signatures.load(files[0])
-            S._alike(Signatures.empty(self.recipe, 0))
+
+def require_recipe(path: Path, recipe: Recipe) -> None:
+    """Refuse a signature file of another recipe."""
+    found = read_signatures(path).recipe
+    if found != recipe:
+        raise RecipeMismatch(found, recipe)
 
 
 def _numbered(folder: Path, count: int | None) -> list[Path]:

@@ -13,10 +13,11 @@ from .._core.arguments import require_count, require_seed
 from .._core.threads import thread_count
 from .._core.validation import clean_rows
 from ..errors import DataError
+from ..io.readers import RowReader, require_rows, watched
+from ..kernel_table import CORE1, RESEMBLANCE
 from ..kernels import correlation, resemblance
-from ..planner import plan
-from ..theory import Plan
-from .readers import labels_of, require_rows
+from ..planner import Plan, plan
+from .readers import require_labels
 
 Array = npt.NDArray[Any]
 
@@ -74,15 +75,17 @@ class Survey:
     reason: str
 
 
-def survey(source: Any, *, seed: int = 0, n_jobs: int | None = None) -> Survey:
+def survey(
+    reader: RowReader, *, seed: int = 0, progress: bool | None = None, n_jobs: int | None = None
+) -> Survey:
     """Describe the rows of a reader, and say which kernel, k and b they suggest."""
-    require_rows(source)
+    require_rows(reader)
     lengths: Counter[int] = Counter()
     classes: Counter[Any] | None = Counter()
     kept = Sample(_SAMPLE_ROWS, seed)
     least, greatest, fourths = math.inf, -math.inf, 0.0
-    for batch in source:
-        rows = clean_rows(batch.X, source.name)
+    for batch in watched(reader, "reading", progress):
+        rows = clean_rows(batch.X, reader.name)
         lengths.update(rows.lengths.tolist())
         if rows.nnz:
             least = min(least, float(rows.data.min()))
@@ -96,16 +99,16 @@ def survey(source: Any, *, seed: int = 0, n_jobs: int | None = None) -> Survey:
         kept.add(batch.X, batch.y)
     n_rows, nonzeros = sum(lengths.values()), sum(f * n for f, n in lengths.items())
     if not n_rows:
-        raise DataError(f"{source.name}: holds no rows.")
+        raise DataError(f"{reader.name}: holds no rows.")
     full = n_rows - lengths[0]
     heaviness = fourths / full if full else 1.0
-    density = nonzeros / (n_rows * source.n_columns)
+    density = nonzeros / (n_rows * reader.n_columns)
     R, rho = _closeness(kept.rows()[0], n_jobs)
     kernel, reason = _suggestion(least == greatest, heaviness, density)
     length = max(1, round(nonzeros / max(1, full)))
     return Survey(
         rows=n_rows,
-        columns=source.n_columns,
+        columns=reader.n_columns,
         nonzeros=nonzeros,
         empty_rows=lengths[0],
         density=density,
@@ -118,7 +121,7 @@ def survey(source: Any, *, seed: int = 0, n_jobs: int | None = None) -> Survey:
         classes=None if classes is None else dict(sorted(classes.items())),
         typical_R=R,
         typical_rho=rho,
-        plan=_plan(kernel, R, rho, length, heaviness, source.n_columns, n_rows, n_jobs),
+        plan=_plan(kernel, R, rho, length, heaviness, reader.n_columns, n_rows, n_jobs),
         reason=reason,
     )
 
@@ -153,28 +156,29 @@ class Sample:
 
 
 def sample(
-    source: Any,
+    reader: RowReader,
     n_rows: int,
     *,
     most_read: int | None = None,
     seed: int = 0,
     labelled: bool = False,
+    progress: bool | None = None,
 ) -> tuple[Any, Array | None]:
     """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
 
-    A source without labels gives None for them, or is refused if they are to be there.
+    A reader without labels gives None for them, or is refused if they are to be there.
     """
-    require_rows(source)
+    require_rows(reader)
     kept, n_read = Sample(n_rows, seed), 0
-    for batch in source:
+    for batch in watched(reader, "reading", progress):
         if labelled:
-            labels_of(batch.y, source.name)
+            require_labels(batch.y, reader.name)
         kept.add(batch.X, batch.y)
         n_read += batch.X.shape[0]
         if most_read is not None and n_read >= most_read:
             break
     if not n_read:
-        raise DataError(f"{source.name}: holds no rows.")
+        raise DataError(f"{reader.name}: holds no rows.")
     return kept.rows()
 
 
@@ -212,12 +216,13 @@ def _closeness(X: Any, n_jobs: int | None) -> tuple[float, float]:
 
 def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, str]:
     if density >= _DENSE:
-        return "core1", "almost no value is 0: CoRE 1 is close to the cosine, a linear model may do"
+        reason = "almost no value is 0: CoRE 1 is close to the cosine, a linear model may do"
+        return CORE1.name, reason
     if binary:
-        return "resemblance", "all values are equal: they say nothing that the columns do not"
+        return RESEMBLANCE.name, "all values are equal: they say nothing that the columns do not"
     if heaviness > _HEAVY:
-        return "core1", "values are heavy-tailed, which CoRE 1 bears better than CoRE 2"
-    return "core1", "values and columns both count, and values are not heavy-tailed"
+        return CORE1.name, "values are heavy-tailed, which CoRE 1 bears better than CoRE 2"
+    return CORE1.name, "values and columns both count, and values are not heavy-tailed"
 
 
 def _plan(
@@ -227,7 +232,7 @@ def _plan(
     """Enough hashes for an error of 0.05 on the closer pairs, rounded up to a power of two."""
     options: dict[str, Any] = {
         "kernel": kernel, "R": R, "rho": rho, "length": length, "heaviness": max(1.0, heaviness),
-        "n_locations": n_columns if n_columns <= 2**16 else 2**32, "n_rows": n_rows,
+        "n_columns": n_columns, "n_rows": n_rows,
         "threads": thread_count(n_jobs),
     }  # fmt: skip
     wanted = plan(_ERROR, **options).n_hashes

@@ -1,14 +1,18 @@
 """Files: rows and results, written whole or not at all, read without being trusted."""
 
 from .atomic import atomic_write
-from .batches import Batch, RowReader
 from .containers import load_arrays, save_arrays
-from .detect import detect
+from .detect import CONTAINER_KINDS, detect
+from .provenance import Origin
+from .readers import Batch, Reader, RowReader
 from .rows import open_rows, read_rows
 from .writing import RowWriter, write_rows
 
 __all__ = [
+    "CONTAINER_KINDS",
     "Batch",
+    "Origin",
+    "Reader",
     "RowReader",
     "RowWriter",
     "atomic_write",

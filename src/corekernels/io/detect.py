@@ -1,23 +1,18 @@
-"""What a file is, told from its content."""
+"""What a file is, told from its content or its name."""
 
 import os
-import re
-import zipfile
 from pathlib import Path
 
-from ..errors import FileError, ParameterError
+from ..errors import FileError
 from .containers import container_kind
-from .streams import ByteStream, PathLike, is_stream, open_file, reading
-from .svmlight_lines import content, require_text, shown
+from .format import Format
+from .formats import FORMATS, TEXT, format_named
+from .streams import HEAD_BYTES, ByteStream, PathLike, is_stream
 
-FORMATS = ("svmlight", "npz", "npy", "parquet")
+# kinds of safetensors files, by what they say they hold
+CONTAINER_KINDS = {"signatures": "signatures", "classifier": "model", "index": "index"}
 
-_LOOK_BYTES = 1 << 16
-_KINDS = {"signatures": "signatures", "classifier": "model", "index": "index"}
-_SUFFIXES = {
-    ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",
-    ".dat": "svmlight", ".npz": "npz", ".npy": "npy", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
+_PACKED_SUFFIXES = (".gz", ".bz2")
 
 
 def detect(path: PathLike) -> str:
@@ -44,80 +39,50 @@ def detect(path: PathLike) -> str:
             return "signatures"
         raise FileError(f"{path}: is a folder without part-*.safetensors; give a file.")
     with ByteStream(path) as stream:
-        head = stream.read(_LOOK_BYTES)
-    kind = _kind_of(path, head) if stream.packing is None else _kind_of_packed(path, head)
-    return kind
+        head = stream.read(HEAD_BYTES)
+    packed = stream.packing is not None
+    if not head:
+        once = " once unpacked" if packed else ""
+        raise FileError(f"{path}: is empty{once}; check how it was made.")
+    if not packed and head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
+        return _kind_of_container(path)
+    found = _format_of(head)
+    if packed and not found.is_text:
+        raise FileError(f"{path}: only svmlight text is read packed; unpack it first.")
+    if found.confirm is not None:
+        found.confirm(path, head)
+    return found.name
 
 
 def format_of_name(path: PathLike) -> str | None:
     """The format that a file's name asks for, if it does."""
     name = Path(path)
-    if name.suffix in (".gz", ".bz2"):
-        name = name.with_suffix("")
-        found = _SUFFIXES.get(name.suffix.lower(), "svmlight")
-        return found if found == "svmlight" else None
-    return _SUFFIXES.get(name.suffix.lower())
+    if name.suffix in _PACKED_SUFFIXES:
+        found = _by_suffix(name.with_suffix("").suffix, TEXT)
+        return found.name if found is not None and found.is_text else None
+    found = _by_suffix(name.suffix, None)
+    return None if found is None else found.name
 
 
-def require_row_format(kind: str, path: PathLike) -> None:
-    """Refuse what holds no rows."""
-    if kind in _KINDS.values():
+def require_row_format(kind: str, path: PathLike) -> Format:
+    """The format of rows of this name; refuses what holds no rows."""
+    if kind in CONTAINER_KINDS.values():
         what = "an index" if kind == "index" else kind
         raise FileError(f"{path}: holds {what}, not rows; give the rows it was made from.")
-    if kind not in FORMATS:
-        raise ParameterError(f"format: got {kind!r}; choose one of {', '.join(FORMATS)}.")
+    return format_named(kind)
 
 
-def _kind_of(path: PathLike, head: bytes) -> str:
-    if not head:
-        raise FileError(f"{path}: is empty; check how it was made.")
-    if head.startswith(b"\x93NUMPY"):
-        return "npy"
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        _require_npz(path)
-        return "npz"
-    if head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
-        kind = container_kind(path)
-        if kind not in _KINDS:
-            raise FileError(f"{path}: a safetensors file that holds no signatures, model or index.")
-        return _KINDS[kind]
-    _require_svmlight(path, head)
-    return "svmlight"
+def _format_of(head: bytes) -> Format:
+    return next((found for found in FORMATS.values() if head.startswith(found.magic)), TEXT)
 
 
-def _kind_of_packed(path: PathLike, head: bytes) -> str:
-    if not head:
-        raise FileError(f"{path}: is empty once unpacked; check how it was made.")
-    if head.startswith((b"\x93NUMPY", b"PAR1", b"PK\x03\x04")):
-        raise FileError(f"{path}: only svmlight text is read packed; unpack it first.")
-    _require_svmlight(path, head)
-    return "svmlight"
+def _by_suffix(suffix: str, default: Format | None) -> Format | None:
+    suffix = suffix.lower()
+    return next((found for found in FORMATS.values() if suffix in found.suffixes), default)
 
 
-def _require_npz(path: PathLike) -> None:
-    with open_file(path) as file, reading(str(path), "zip"):
-        names = zipfile.ZipFile(file).namelist()
-    if not any(name.endswith(".npy") for name in names):
-        raise FileError(f"{path}: a zip without arrays; give rows in .npz, .npy, Parquet or text.")
-
-
-def _require_svmlight(path: PathLike, head: bytes) -> None:
-    """Refuse what is plainly no svmlight text; finer faults are for its reader to name."""
-    text = head
-    if len(head) == _LOOK_BYTES:  # the last character may be cut
-        text = re.sub(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z", b"", head)
-    require_text(str(path), text, 1)
-    complete = len(head) < _LOOK_BYTES or b"\n" in head
-    for number, line in enumerate(head.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        tokens = content(line).split()
-        if not tokens:
-            continue
-        strange = next((token for token in tokens[1:] if b":" not in token), None)
-        if strange is not None and complete:
-            raise FileError(
-                f"{path}: line {number} has {shown(strange)} where column:value should stand; "
-                "give rows as svmlight text, .npz, .npy or Parquet."
-            )
-        return
+def _kind_of_container(path: PathLike) -> str:
+    kind = container_kind(path)
+    if kind not in CONTAINER_KINDS:
+        raise FileError(f"{path}: a safetensors file that holds no signatures, model or index.")
+    return CONTAINER_KINDS[kind]

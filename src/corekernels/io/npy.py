@@ -13,7 +13,8 @@ from scipy import sparse
 
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
-from .batches import Batch, RowReader, checked_rows
+from .format import Format, ReadOptions
+from .readers import Batch, RowReader, checked_rows, require_columns
 from .streams import PathLike, open_file, reading
 
 Array = npt.NDArray[Any]
@@ -79,8 +80,8 @@ class NpyReader(RowReader):
 
     format = "npy"
 
-    def __init__(self, path: PathLike, *, batch_bytes: int, batch_rows: int | None) -> None:
-        super().__init__(os.fspath(path), batch_bytes, batch_rows)
+    def __init__(self, path: PathLike, options: ReadOptions) -> None:
+        super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
         self._path = path
         with open_file(path) as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
@@ -96,6 +97,7 @@ class NpyReader(RowReader):
                 f"{self._header.n_bytes}; fetch or make it again."
             )
         self.n_rows, self.n_columns = self._header.shape
+        require_columns(self, options.n_columns)
         self._value_type = value_type(self._header.dtype, self.name)
 
     def _batches(self) -> Iterator[Batch]:
@@ -166,3 +168,6 @@ class NpyWriter:
     def _begin(self, n_columns: int, dtype: np.dtype[Any]) -> None:
         write_header(self._file, Header((0, n_columns), False, dtype, 0))
         self._header = Header((0, n_columns), False, dtype, self._file.tell())
+
+
+FORMAT = Format("npy", (".npy",), (b"\x93NUMPY",), NpyReader, NpyWriter)

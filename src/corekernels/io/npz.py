@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
-from .batches import Batch, RowReader, checked_labels, checked_rows
+from .format import Format, ReadOptions
 from .npy import Header, read_header, write_header
+from .readers import Batch, RowReader, checked_labels, checked_rows, require_columns
 from .streams import PathLike, open_file, reading
 
 Array = npt.NDArray[Any]
@@ -58,10 +59,8 @@ class NpzReader(RowReader):
 
     format = "npz"
 
-    def __init__(
-        self, path: PathLike, *, labels: bool, batch_bytes: int, batch_rows: int | None
-    ) -> None:
-        super().__init__(os.fspath(path), batch_bytes, batch_rows)
+    def __init__(self, path: PathLike, options: ReadOptions) -> None:
+        super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
         self._path = path
         with self._open() as archive:
             self.n_bytes = os.path.getsize(path)
@@ -83,9 +82,11 @@ class NpzReader(RowReader):
                 if members[key].header.dtype.kind not in "iu":
                     raise FileError(f"{self.name} ({key}): does not hold integers; make it again.")
             self._value_type = value_type(members["data"].header.dtype, self.name)
-            self._label_key = next((key for key in LABEL_NAMES if labels and key in keys), None)
+            wanted = LABEL_NAMES if options.labels else ()
+            self._label_key = next((key for key in wanted if key in keys), None)
             if self._label_key:
                 self._require_labels(self._member(archive, self._label_key).header)
+        require_columns(self, options.n_columns)
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[zipfile.ZipFile]:
@@ -122,7 +123,7 @@ class NpzReader(RowReader):
         if header.shape != (self.n_rows,) or header.dtype.kind not in _LABEL_KINDS:
             raise DataError(
                 f"{self.name} ({self._label_key}): has shape {header.shape} and type "
-                f"{header.dtype} for {self.n_rows} rows; give one number or string a row."
+                f"{header.dtype} for {self.n_rows} rows; give one number or string per row."
             )
 
     def _batches(self) -> Iterator[Batch]:
@@ -250,3 +251,16 @@ def _entry(key: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
     entry.compress_type = zipfile.ZIP_DEFLATED
     return entry
+
+
+def require_arrays(path: PathLike, head: bytes) -> None:
+    """Refuse a zip that holds no arrays."""
+    with open_file(path) as file, reading(str(path), "zip"):
+        names = zipfile.ZipFile(file).namelist()
+    if not any(name.endswith(".npy") for name in names):
+        raise FileError(f"{path}: a zip without arrays; give rows in .npz, .npy, Parquet or text.")
+
+
+FORMAT = Format(
+    "npz", (".npz",), (b"PK\x03\x04", b"PK\x05\x06"), NpzReader, NpzWriter, require_arrays
+)

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from .._core.validation import Rows
 from ..errors import DataError, FileError, MissingExtra
-from .batches import Batch, RowReader, checked_labels, checked_rows
+from .format import Format, ReadOptions
+from .readers import Batch, RowReader, checked_labels, checked_rows
 from .streams import PathLike, open_file, reading
 
 Array = npt.NDArray[Any]
@@ -42,16 +43,9 @@ class ParquetReader(RowReader):
 
     format = "parquet"
 
-    def __init__(
-        self,
-        path: PathLike,
-        *,
-        n_columns: int | None,
-        labels: bool,
-        batch_bytes: int,
-        batch_rows: int | None,
-    ) -> None:
-        super().__init__(os.fspath(path), batch_bytes, batch_rows)
+    def __init__(self, path: PathLike, options: ReadOptions) -> None:
+        super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
+        n_columns = options.n_columns
         self._path = path
         self._arrow = pyarrow()
         with open_file(path) as file:
@@ -71,7 +65,7 @@ class ParquetReader(RowReader):
         self.n_columns = n_columns or known
         if not 0 < self.n_columns < 2**63:
             raise FileError(f"{self.name}: no row has a column; pass n_columns if that is right.")
-        has_labels = labels and "label" in schema.names
+        has_labels = options.labels and "label" in schema.names
         self._names = ["indices", "values", "label"] if has_labels else ["indices", "values"]
 
     def _source(self, file: IO[bytes]) -> Any:
@@ -116,13 +110,13 @@ class ParquetReader(RowReader):
 
     def _largest_by_reading(self, source: Any) -> int:
         largest = -1
-        for batch in source.iter_batches(self._rows_a_batch(source), columns=["indices"]):
+        for batch in source.iter_batches(self._rows_per_batch(source), columns=["indices"]):
             found = batch.column(0).flatten().drop_null()
             if len(found):
                 largest = max(largest, int(self._arrow.compute.max(found).as_py()))
         return largest
 
-    def _rows_a_batch(self, source: Any) -> int:
+    def _rows_per_batch(self, source: Any) -> int:
         """Rows that take about `_batch_bytes` on average."""
         n_values, n_rows = 0, max(1, int(source.metadata.num_rows))
         for group in range(source.metadata.num_row_groups):
@@ -138,7 +132,7 @@ class ParquetReader(RowReader):
         with open_file(self._path) as file:
             with reading(self.name, "Parquet"):
                 source = self._source(file)
-                batches = source.iter_batches(self._rows_a_batch(source), columns=self._names)
+                batches = source.iter_batches(self._rows_per_batch(source), columns=self._names)
             while True:
                 with reading(self.name, "Parquet"):
                     table = next(batches, None)
@@ -239,3 +233,6 @@ class ParquetWriter:
         self._writer = self._arrow.parquet.ParquetWriter(
             self._file, schema, compression="zstd", write_page_checksum=True
         )
+
+
+FORMAT = Format("parquet", (".parquet", ".pq"), (b"PAR1",), ParquetReader, ParquetWriter)

@@ -6,14 +6,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._core.arguments import require_count
-from ..errors import DataError, FileError, ParameterError
-from .batches import RowReader, joined
+from ..errors import FileError, ParameterError
 from .detect import detect, require_row_format
-from .npy import NpyReader
-from .npz import NpzReader
-from .parquet import ParquetReader
+from .format import ReadOptions
+from .formats import TEXT
+from .readers import RowReader, joined
 from .streams import PathLike, display_name, is_stream
-from .svmlight import SvmlightReader
 
 Array = npt.NDArray[Any]
 
@@ -71,30 +69,20 @@ def open_rows(
     >>> [(batch.first_row, batch.X.nnz, batch.y.tolist()) for batch in batches]
     [(0, 2, ['spam', 'ham']), (2, 0, ['spam'])]
     """
-    n_columns = None if n_columns is None else require_count("n_columns", n_columns)
-    batch_rows = None if batch_rows is None else require_count("batch_rows", batch_rows)
-    sizes: dict[str, Any] = {
-        "batch_bytes": require_count("batch_bytes", batch_bytes), "batch_rows": batch_rows,
-    }  # fmt: skip
-    kind = format or ("svmlight" if is_stream(path) else detect(path))
-    require_row_format(kind, path)
-    if is_stream(path) and kind != "svmlight":
+    options = ReadOptions(
+        None if n_columns is None else require_count("n_columns", n_columns),
+        one_based,
+        labels,
+        require_count("batch_bytes", batch_bytes),
+        None if batch_rows is None else require_count("batch_rows", batch_rows),
+    )
+    kind = format or (TEXT.name if is_stream(path) else detect(path))
+    found = require_row_format(kind, path)
+    if is_stream(path) and not found.is_text:
         raise FileError(f"{display_name(path)}: only svmlight text can be read from a pipe.")
-    if one_based is not None and kind != "svmlight":
+    if one_based is not None and not found.is_text:
         raise ParameterError(f"one_based: only svmlight text may count from 1; {path} is {kind}.")
-    if kind == "svmlight":
-        return SvmlightReader(
-            path, n_columns=n_columns, one_based=one_based, labels=labels, **sizes
-        )
-    if kind == "parquet":
-        return ParquetReader(path, n_columns=n_columns, labels=labels, **sizes)
-    reader = NpzReader(path, labels=labels, **sizes) if kind == "npz" else NpyReader(path, **sizes)
-    if n_columns is not None and n_columns != reader.n_columns:
-        raise DataError(
-            f"{reader.name}: has {reader.n_columns} columns where {n_columns} are wanted; "
-            "both must describe the same columns."
-        )
-    return reader
+    return found.reader(path, options)
 
 
 def read_rows(path: PathLike, **options: Any) -> tuple[sparse.csr_array, Array | None]:

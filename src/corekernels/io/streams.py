@@ -16,7 +16,8 @@ from ..errors import CoREError, FileError
 STANDARD_INPUT = "-"
 MAX_LINE_BYTES = 1 << 30
 
-_HEAD_BYTES = 10
+HEAD_BYTES = 1 << 16  # that tell what a file is
+_MAGIC_BYTES = 10
 _CHUNK_BYTES = 1 << 18
 _BZ2_STARTS = (b"1AY&SY", b"\x17rE8P\x90")  # of a first block, of no block at all
 
@@ -152,7 +153,7 @@ class _Counted(io.RawIOBase):
 
     def __init__(self, handle: IO[bytes]) -> None:
         self.position = 0
-        self.head = handle.read(_HEAD_BYTES)
+        self.head = handle.read(_MAGIC_BYTES)
         self._rest = self.head
         self._handle = handle
 

@@ -21,8 +21,10 @@ from .._core.validation import read_only
 from .._loops.text import svmlight as scan
 from ..errors import DataError, FileError
 from . import svmlight_lines as lines
-from .batches import Batch, RowReader
-from .streams import ByteStream, PathLike, display_name, is_stream, line_blocks
+from .format import Format, ReadOptions
+from .readers import Batch, RowReader
+from .streams import HEAD_BYTES, ByteStream, PathLike, display_name, is_stream, line_blocks
+from .svmlight_writer import SvmlightWriter
 
 Array = npt.NDArray[Any]
 
@@ -36,19 +38,11 @@ class SvmlightReader(RowReader):
 
     format = "svmlight"
 
-    def __init__(
-        self,
-        path: PathLike,
-        *,
-        n_columns: int | None,
-        one_based: bool | None,
-        labels: bool,
-        batch_bytes: int,
-        batch_rows: int | None,
-    ) -> None:
-        super().__init__(display_name(path), batch_bytes, batch_rows)
+    def __init__(self, path: PathLike, options: ReadOptions) -> None:
+        super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
+        n_columns, one_based = options.n_columns, options.one_based
         self._path = path
-        self._labels = labels
+        self._labels = options.labels
         self.is_stream = is_stream(path)
         self._is_used = False
         self._integers: bool | None = None  # whether all labels are; unknown before a scan
@@ -209,3 +203,34 @@ def _cut_labels(block: bytes) -> tuple[list[bytes], bytes]:
             tokens[0] = b"0"
         rest.append(b" ".join(tokens))
     return labels, b"\n".join(rest)
+
+
+def require_svmlight(path: PathLike, head: bytes) -> None:
+    """Refuse what is plainly no svmlight text; finer faults are for the reader to name."""
+    text = head
+    if len(head) == HEAD_BYTES:  # the last character may be cut
+        text = re.sub(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z", b"", head)
+    lines.require_text(str(path), text, 1)
+    complete = len(head) < HEAD_BYTES or b"\n" in head
+    for number, line in enumerate(head.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), 1):
+        tokens = lines.content(line).split()
+        if not tokens:
+            continue
+        strange = next((token for token in tokens[1:] if b":" not in token), None)
+        if strange is not None and complete:
+            raise FileError(
+                f"{path}: line {number} has {lines.shown(strange)} where column:value should "
+                "stand; give rows as svmlight text, .npz, .npy or Parquet."
+            )
+        return
+
+
+FORMAT = Format(
+    "svmlight",
+    (".svm", ".svmlight", ".libsvm", ".txt", ".dat"),
+    (),
+    SvmlightReader,
+    SvmlightWriter,
+    require_svmlight,
+    is_text=True,
+)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,9 @@ from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError, FileError, ParameterError
 from .atomic import atomic_write
 from .detect import format_of_name, require_row_format
-from .npy import NpyWriter
-from .npz import NpzWriter
-from .parquet import ParquetWriter
+from .format import Writer
+from .formats import TEXT
 from .streams import STANDARD_INPUT, PathLike
-from .svmlight_writer import SvmlightWriter
 
 Array = npt.NDArray[Any]
 
@@ -38,18 +36,6 @@ def write_rows(path: PathLike, X: Any, y: Any = None, *, format: str | None = No
     """
     with RowWriter(path, format) as writer:
         writer.write(X, y)
-
-
-class _Engine(Protocol):
-    def __init__(self, file: IO[bytes], target: Path) -> None: ...
-    def write(self, rows: Rows, y: Array | None) -> None: ...
-    def finish(self) -> None: ...
-    def close(self) -> None: ...
-
-
-_WRITERS: dict[str, type[_Engine]] = {
-    "svmlight": SvmlightWriter, "npz": NpzWriter, "npy": NpyWriter, "parquet": ParquetWriter,
-}  # fmt: skip
 
 
 class RowWriter:
@@ -74,33 +60,33 @@ class RowWriter:
     def __init__(self, path: PathLike, format: str | None = None) -> None:  # noqa: A002
         self._path = path
         self._to_output = os.fspath(path) == STANDARD_INPUT
-        kind = format or ("svmlight" if self._to_output else format_of_name(path))
+        kind = format or (TEXT.name if self._to_output else format_of_name(path))
         if kind is None:
             raise ParameterError(
                 f"{path}: its name does not tell a format; end it in .svm, .svm.gz, .svm.bz2, "
                 ".npz, .npy or .parquet, or name the format."
             )
-        require_row_format(kind, path)
-        if self._to_output and kind != "svmlight":
+        self._format = require_row_format(kind, path)
+        if self._to_output and not self._format.is_text:
             raise FileError("standard output: only svmlight text can be written there.")
         self.format = kind
         self._stack = contextlib.ExitStack()
-        self._engine: _Engine | None = None
+        self._writer: Writer | None = None
         self._form: tuple[int, np.dtype[Any], str | None] | None = None
 
     def __enter__(self) -> "RowWriter":
         with contextlib.ExitStack() as stack:
             output = _standard_output() if self._to_output else atomic_write(self._path)
             file: IO[bytes] = stack.enter_context(output)
-            engine = _WRITERS[self.format](file, Path(self._path))
-            stack.callback(engine.close)
-            self._engine = engine
+            writer = self._format.writer(file, Path(self._path))
+            stack.callback(writer.close)
+            self._writer = writer
             self._stack = stack.pop_all()
         return self
 
     def write(self, X: Any, y: Any = None) -> None:
         """Add rows and their labels; every batch must be of the form of the first."""
-        if self._engine is None:
+        if self._writer is None:
             raise ParameterError("RowWriter: not open; use it in a `with` block.")
         matrix = as_matrix(X)
         labels = None if y is None else _plain_labels(y, matrix.shape[0])
@@ -111,7 +97,7 @@ class RowWriter:
             stop = min(start + size, matrix.shape[0])
             rows = clean_rows(matrix, "X", start, stop)
             self._require_form(rows, labels)
-            self._engine.write(rows, None if labels is None else labels[start:stop])
+            self._writer.write(rows, None if labels is None else labels[start:stop])
 
     def __exit__(
         self,
@@ -119,11 +105,11 @@ class RowWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        engine, self._engine = self._engine, None
-        if error is not None or engine is None:
+        writer, self._writer = self._writer, None
+        if error is not None or writer is None:
             return self._stack.__exit__(kind, error, trace)
         with self._stack:
-            engine.finish()
+            writer.finish()
         return None
 
     def _require_form(self, rows: Rows, y: Array | None) -> None:
@@ -157,7 +143,7 @@ def _plain_labels(y: Any, n_rows: int) -> Array:
     if labels.dtype == object and all(isinstance(label, str) for label in labels.reshape(-1)):
         labels = labels.astype(np.str_)
     if labels.shape != (n_rows,):
-        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label a row.")
+        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label per row.")
     if labels.dtype.kind not in "biufU":
         raise DataError(f"y: labels are of type {labels.dtype}; use numbers or strings.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():

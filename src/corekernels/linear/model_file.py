@@ -1,13 +1,15 @@
 """Classifiers as files: planes in safetensors, the rest as JSON."""
 
 import os
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import FileError, ParameterError
-from ..io import load_arrays, save_arrays
+from ..io.containers import load_arrays, save_arrays
+from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
 from .classifier import HashedLinearClassifier
 from .planes import Planes
@@ -23,7 +25,7 @@ def write_model(
     path: str | os.PathLike[str],
     model: Any,
     linear: HashedLinearClassifier,
-    sources: list[dict[str, Any]] | None = None,
+    provenance: Iterable[Origin] | None = None,
 ) -> None:
     """Write a fitted classifier, and where its rows came from if that is known."""
     parameters = model.get_params(deep=False)
@@ -40,8 +42,8 @@ def write_model(
         "n_rows": linear._rows,
         "feature_names": None if names is None else [str(name) for name in names],
     }
-    if sources is not None:
-        about["sources"] = sources
+    if provenance is not None:
+        about["sources"] = [origin.asdict() for origin in provenance]
     arrays: dict[str, Array] = {
         "planes": linear._planes.stacked(),
         "intercepts": np.ascontiguousarray(linear._planes.intercepts),
@@ -75,8 +77,7 @@ def read_model(path: str | os.PathLike[str], cls: type[Model]) -> Model:
             raise ValueError("it holds values that are not finite")
     except (ParameterError, KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path}: damaged or unknown ({error}); save the model again.") from error
-    if isinstance(about.get("sources"), list):
-        model.sources_ = about["sources"]
+    model.provenance_ = read_provenance(about.get("sources"))
     model.recipe_ = recipe
     model.n_features_in_ = recipe.n_columns
     if names is not None:

@@ -3,6 +3,7 @@
 import os
 import threading
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._core.arguments import require_choice, require_count, seed_of
 from .._core.validation import as_matrix, clean_rows
 from ..errors import DataError, ParameterError
-from ..recipe import KERNELS
+from ..io.provenance import Origin
+from ..kernel_table import hashed_kernel
 from .arguments import check_ids, require_number, require_recall
 from .duplicates.in_memory import NearDuplicates, find_duplicates
 from .file import read_index, write_index
@@ -109,7 +111,7 @@ class CoRENeighbors(Searches, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers given."""
-        require_choice("kernel", self.kernel, KERNELS)
+        hashed_kernel(self.kernel)
         require_choice("method", self.method, METHODS)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
         recall = require_recall(self.recall)
@@ -129,6 +131,7 @@ class CoRENeighbors(Searches, BaseEstimator):
         self.reason_ = choice.reason
         self.estimated_recall_ = choice.recall
         self._snapshot = Snapshot.begin(choice.source, numbers)
+        self.provenance_: list[Origin] = []
         self._lock = threading.RLock()
         return self
 
@@ -193,15 +196,15 @@ class CoRENeighbors(Searches, BaseEstimator):
         return self
 
     def save(
-        self, path: str | os.PathLike[str], *, sources: list[dict[str, Any]] | None = None
+        self, path: str | os.PathLike[str], *, provenance: Iterable[Origin] | None = None
     ) -> None:
         """Write the index to a safetensors file, whole or not at all.
 
-        `sources` may say where the rows came from, as for `CoREClassifier.save`; an index
-        that was loaded keeps its own, `sources_`.
+        `provenance` may say where the rows came from; an index that was loaded keeps its own,
+        `provenance_`.
         """
         check_is_fitted(self)
-        kept = getattr(self, "sources_", None) if sources is None else sources
+        kept = self.provenance_ if provenance is None else provenance
         write_index(path, self, self._snapshot, kept)
 
     @classmethod

@@ -1,16 +1,18 @@
 """Indexes as files: rows, source and ids in safetensors, the rest as JSON."""
 
 import os
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .._core.arguments import require_choice, require_count
+from .._core.arguments import require_count
 from .._core.validation import read_only
 from ..errors import FileError, ParameterError
-from ..io import load_arrays, save_arrays
-from ..recipe import KERNELS
+from ..io.containers import load_arrays, save_arrays
+from ..io.provenance import Origin, read_provenance
+from ..kernel_table import hashed_kernel
 from .arguments import require_recall
 from .candidates.base import Source
 from .candidates.exact import Exact
@@ -30,7 +32,7 @@ _FACTS = ("method_", "reason_", "estimated_recall_", "seed_", "n_features_in_")
 
 
 def write_index(
-    path: str | os.PathLike[str], model: Any, snapshot: Snapshot, sources: Any = None
+    path: str | os.PathLike[str], model: Any, snapshot: Snapshot, provenance: Iterable[Origin]
 ) -> None:
     """Write an index."""
     parameters = model.get_params(deep=False) | {"random_state": model.seed_}
@@ -43,8 +45,7 @@ def write_index(
         "source": main.about(),
         "n_wanted": getattr(main, "n_wanted", 0),
     }
-    if sources is not None:
-        about["sources"] = sources
+    about["sources"] = [origin.asdict() for origin in provenance]
     arrays = {"ids": snapshot.ids, "alive": snapshot.alive}
     arrays |= {f"main.{name}": array for name, array in main.store.arrays().items()}
     arrays |= {f"source.{name}": array for name, array in main.arrays().items()}
@@ -63,7 +64,7 @@ def read_index(
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
     try:
         parameters = dict(about["parameters"])
-        require_choice("kernel", parameters["kernel"], KERNELS)
+        hashed_kernel(parameters["kernel"])
         require_count("n_neighbors", parameters["n_neighbors"])
         require_recall(parameters["recall"])
         model: Any = cls(**parameters)
@@ -71,8 +72,7 @@ def read_index(
             setattr(model, name, about["facts"][name])
         if about["feature_names"] is not None:
             model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
-        if isinstance(about.get("sources"), list):
-            model.sources_ = about["sources"]
+        model.provenance_ = read_provenance(about.get("sources"))
         snapshot = _snapshot(model, about, arrays)
     except (ParameterError, KeyError, TypeError, ValueError, IndexError) as error:
         raise FileError(f"{path}: damaged or unknown ({error}); save the index again.") from error

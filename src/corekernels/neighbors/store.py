@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.validation import Rows, read_only
-from .._exact.gram import KERNELS
 from .._loops.search import pairs as loops
+from ..kernel_table import hashed_kernel
 
 Array = npt.NDArray[Any]
 
@@ -41,7 +41,7 @@ class Store:
     @property
     def code(self) -> int:
         """The kernel as the loops name it."""
-        return KERNELS[self.kernel]
+        return hashed_kernel(self.kernel).number
 
     @property
     def lengths(self) -> Array:

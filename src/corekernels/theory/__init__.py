@@ -1,4 +1,4 @@
-"""Means, variances and collision probabilities of the hashed CoRE kernels; the planner.
+"""Means, variances and collision probabilities of the hashed CoRE kernels.
 
 ==============  ==============================================================
 symbol          meaning
@@ -24,9 +24,9 @@ Ping Li, "CoRE Kernels", UAI 2014. Ping Li and Arnd Christian König, "b-Bit min
 hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
-from ..planner import Plan, bytes_per_row, plan
-from .aliasing import Aliasing, aliasing, collision_probability
-from .definitions import binary_correlation, core1, core2, resemblance
+from .aliasing import NO_ALIASING, Aliasing, aliasing, collision_probability
+from .definitions import Pair, binary_correlation, core1, core2, resemblance
+from .estimators import LinearForm, RowNumbers
 from .lsh import (
     miss_rate,
     sign_collision,
@@ -38,16 +38,17 @@ from .lsh import (
 from .variances import variance_core1, variance_core2, variance_resemblance
 
 __all__ = [
+    "NO_ALIASING",
     "Aliasing",
-    "Plan",
+    "LinearForm",
+    "Pair",
+    "RowNumbers",
     "aliasing",
     "binary_correlation",
-    "bytes_per_row",
     "collision_probability",
     "core1",
     "core2",
     "miss_rate",
-    "plan",
     "resemblance",
     "sign_collision",
     "slot_collision",

@@ -29,6 +29,9 @@ class Aliasing:
     second: Any
 
 
+NO_ALIASING = Aliasing(0.0, 0.0, 0.0, 0.0)  # of whole locations
+
+
 def aliasing(f1: Any, f2: Any, n_locations: int, b: int | None) -> Aliasing:
     """The constants of Pr{codes equal} = C1 + (1 - C2) R, for rows of f1 and f2 nonzeros.
 

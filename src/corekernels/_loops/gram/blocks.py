@@ -2,26 +2,45 @@
 
 Columns come in two kinds, told apart by `slot[column]`:
 
-- `slot >= 0`: a *full* column, nonzero in many rows. Its products are left to
+- `slot >= 0`: a *dense* column, nonzero in many rows. Its products are left to
   BLAS, its support is bit number `slot` of a bit set.
-- `slot < 0`: a *thin* column, nonzero in few rows. List number `~slot` of an
+- `slot < 0`: a *listed* column, nonzero in few rows. List number `~slot` of an
   inverted index holds the rows of Y where it is nonzero, with their values.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ..kernels import support_weight, uses_values
 from ..simd.popcount import popcount
 
-CORRELATION = 0
-RESEMBLANCE = 1
-CORE1 = 2
-CORE2 = 3
+NO_EXPONENTIAL = -1.0  # in the place of gamma
+
+
+class BlockRows(NamedTuple):
+    """A block of unit rows of X; `values[0]` belongs to `indices[indptr[0]]`."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    bits: np.ndarray  # supports in the dense columns
+
+
+class PanelRows(NamedTuple):
+    """A panel of unit rows of Y."""
+
+    bits: np.ndarray  # supports in the dense columns, word by row
+    heads: np.ndarray  # list t is heads[t]:heads[t + 1] of rows and values
+    rows: np.ndarray
+    values: np.ndarray
+    lengths: np.ndarray  # number of nonzeros of each row
 
 
 @njit(nogil=True, cache=True)
-def spread_full(indptr, indices, values, slot, out_dense, out_bits):
-    """Full columns of the rows as a dense block and as bit sets (both zero on entry)."""
+def spread_dense(indptr, indices, values, slot, out_dense, out_bits):
+    """Dense columns of the rows as a matrix and as bit sets, both zero on entry."""
     offset = indptr[0]
     for row in range(indptr.shape[0] - 1):
         for p in range(indptr[row], indptr[row + 1]):
@@ -32,8 +51,8 @@ def spread_full(indptr, indices, values, slot, out_dense, out_bits):
 
 
 @njit(nogil=True, cache=True)
-def invert_thin(indptr, indices, values, slot, out_heads, out_rows, out_values):
-    """Inverted index over the thin columns; list t is out_heads[t]:out_heads[t + 1]."""
+def invert_listed(indptr, indices, values, slot, out_heads, out_rows, out_values):
+    """Inverted index over the listed columns; list t is out_heads[t]:out_heads[t + 1]."""
     offset = indptr[0]
     out_heads[:] = 0
     for p in range(indptr[0], indptr[-1]):
@@ -58,7 +77,7 @@ def invert_thin(indptr, indices, values, slot, out_heads, out_rows, out_values):
 
 @njit(nogil=True, cache=True)
 def count_shared(bits, bits_of_y, out):
-    """Number of full columns that one row shares with each row of Y (bits_of_y: word by row)."""
+    """Number of dense columns that one row shares with each row of Y (bits_of_y: word by row)."""
     out[:] = 0
     for w in range(bits_of_y.shape[0]):
         word = bits[w]
@@ -67,8 +86,9 @@ def count_shared(bits, bits_of_y, out):
 
 
 @njit(nogil=True, cache=True)
-def add_thin(indices, values, slot, heads, rows, values_of_y, dots, counts):
-    """Add one row's thin columns to its inner products and shared supports."""
+def add_listed(indices, values, slot, panel, dots, counts):
+    """Add one row's listed columns to its inner products and shared supports."""
+    heads, rows, values_of_y = panel.heads, panel.rows, panel.values
     for p in range(indices.shape[0]):
         s = slot[indices[p]]
         if s < 0:
@@ -83,31 +103,22 @@ def add_thin(indices, values, slot, heads, rows, values_of_y, dots, counts):
 def finish_row(kernel, gamma, length, lengths_of_y, counts, out):
     """Kernel values from inner products (in `out`) and shared supports, in place.
 
-    Rounding is not allowed to push a value out of the kernel's range. With an
-    empty row on either side the value is 0; gamma < 0 means no exponential.
+    Rounding is not allowed to push a value out of the kernel's range. With an empty row on
+    either side the value is 0.
     """
     if length == 0:
         out[:] = 0
         return
-    one = out.dtype.type(1)
-    if kernel != RESEMBLANCE:
-        for j in range(out.shape[0]):
-            out[j] = min(max(out[j], -one), one)
-    if kernel == RESEMBLANCE:
-        for j in range(out.shape[0]):
-            out[j] = out.dtype.type(counts[j]) / out.dtype.type(
-                length + lengths_of_y[j] - counts[j]
-            )
-    elif kernel == CORE1:
-        for j in range(out.shape[0]):
-            union = out.dtype.type(length + lengths_of_y[j] - counts[j])
-            out[j] *= out.dtype.type(counts[j]) / union
-    elif kernel == CORE2:
-        for j in range(out.shape[0]):
-            union = out.dtype.type(length + lengths_of_y[j] - counts[j])
-            both = out.dtype.type(length) * out.dtype.type(lengths_of_y[j])
-            out[j] = min(max(out[j] * np.sqrt(both) / union, -one), one)
-    if gamma >= 0:
+    number = out.dtype.type
+    one = number(1)
+    if not uses_values(kernel):
+        out[:] = 1
+    for j in range(out.shape[0]):
+        f1, f2, a = number(length), number(lengths_of_y[j]), number(counts[j])
+        rho = min(max(out[j], -one), one)
+        value = rho * (support_weight(kernel, f1, f2, a) / (f1 + f2 - a))
+        out[j] = min(max(value, -one), one)
+    if gamma != NO_EXPONENTIAL:
         for j in range(out.shape[0]):
             if lengths_of_y[j] == 0:
                 out[j] = 0
@@ -116,20 +127,15 @@ def finish_row(kernel, gamma, length, lengths_of_y, counts, out):
 
 
 @njit(nogil=True, cache=True)
-def finish_block(
-    kernel, gamma, indptr, indices, values, bits, slot,
-    bits_of_y, heads, rows, values_of_y, lengths_of_y, counts, out,
-):  # fmt: skip
-    """Turn the full columns' inner products in `out` into kernel values."""
-    offset = indptr[0]
+def finish_block(kernel, gamma, block, panel, slot, counts, out):
+    """Turn the dense columns' inner products in `out` into kernel values."""
+    indptr, offset = block.indptr, block.indptr[0]
     for row in range(indptr.shape[0] - 1):
         start, stop = indptr[row], indptr[row + 1]
-        count_shared(bits[row], bits_of_y, counts)
-        add_thin(
-            indices[start:stop], values[start - offset : stop - offset], slot,
-            heads, rows, values_of_y, out[row], counts,
-        )  # fmt: skip
-        finish_row(kernel, gamma, stop - start, lengths_of_y, counts, out[row])
+        count_shared(block.bits[row], panel.bits, counts)
+        values = block.values[start - offset : stop - offset]
+        add_listed(block.indices[start:stop], values, slot, panel, out[row], counts)
+        finish_row(kernel, gamma, stop - start, panel.lengths, counts, out[row])
 
 
 @njit(nogil=True, cache=True)

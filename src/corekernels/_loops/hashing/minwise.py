@@ -1,8 +1,11 @@
-"""Minwise hashing of CSR rows: k locations a row, cut to their lowest bits.
+"""Minwise hashing of CSR rows: k locations per row, cut to their lowest bits.
 
 Rows arrive as `indptr` and the columns, or mixed 64-bit numbers, of their nonzeros;
-`indptr[0]` stands for position 0 of those arrays. Empty rows get zeros. Weights are halves.
+`indptr[0]` stands for position 0 of those arrays. Empty rows get zeros. `values` are halves,
+one per nonzero, and `out_values` gets the one behind each minimum.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,14 +21,35 @@ _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
 
 
-@njit(nogil=True, cache=True)
-def slice_minima(starts, held, table, shift, n_slots, mask, at, out, out_values):
-    """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
-    and what is held for the start each comes from, the last of equals.
+class MinimaScratch(NamedTuple):
+    """Working memory for one row in `table_minima`."""
 
-    No values if `held` is None; they travel in lanes as wide as the table's. Four lines of
-    minima at a time stay in registers. They are written from `at` on, whole, also where that
-    is more than `n_slots`: there has to be room.
+    starts: np.ndarray  # of the slices, one per nonzero
+    marks: np.ndarray  # of the sieve: 1, or the value, at the bit of each nonzero
+    bitmap: np.ndarray  # of the sieve, in 64-bit words
+    bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
+    locations: np.ndarray  # of 512 slots
+    location_words: np.ndarray  # the same memory, seen as 64-bit words
+    values: np.ndarray  # behind the minima of a group of slots
+
+
+class BinScratch(NamedTuple):
+    """Working memory for one row in `binned_minima`."""
+
+    mixed: np.ndarray
+    bins: np.ndarray  # lowest value of each bin, and below it the number of its nonzero
+    held: np.ndarray  # the same after empty bins have copied filled ones
+    filled: np.ndarray  # numbers of the bins that are not empty
+
+
+@njit(nogil=True, cache=True)
+def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_values):
+    """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
+    and the value of the start each comes from, the last of equals.
+
+    No values if `values` is None; they travel in lanes as wide as the table's. Four lines of
+    minima at a time stay in registers. They are written from `at` on, in whole lines, also
+    where that is more than `n_slots`: there has to be room.
     """
     line = LINE // table.itemsize
     cut = splat_line(mask)
@@ -33,15 +57,15 @@ def slice_minima(starts, held, table, shift, n_slots, mask, at, out, out_values)
         start = np.intp(starts[0]) + slot
         a, b = load_line(table, start), load_line(table, start + line)
         c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-        if held is not None:
-            mine = splat_line(table.dtype.type(held[0]))
+        if values is not None:
+            mine = splat_line(table.dtype.type(values[0]))
             of_a, of_b, of_c, of_d = mine, mine, mine, mine
         for p in range(1, starts.shape[0]):
             start = np.intp(starts[p]) + slot
             w, x = load_line(table, start), load_line(table, start + line)
             y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-            if held is not None:
-                mine = splat_line(table.dtype.type(held[p]))
+            if values is not None:
+                mine = splat_line(table.dtype.type(values[p]))
                 of_a, of_b = where_not_above(w, a, mine, of_a), where_not_above(x, b, mine, of_b)
                 of_c, of_d = where_not_above(y, c, mine, of_c), where_not_above(z, d, mine, of_d)
             a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
@@ -50,7 +74,7 @@ def slice_minima(starts, held, table, shift, n_slots, mask, at, out, out_values)
         store(b & cut, place + line, out)
         store(c & cut, place + 2 * line, out)
         store(d & cut, place + 3 * line, out)
-        if held is not None:
+        if values is not None:
             store(of_a, place, out_values)
             store(of_b, place + line, out_values)
             store(of_c, place + 2 * line, out_values)
@@ -58,60 +82,68 @@ def slice_minima(starts, held, table, shift, n_slots, mask, at, out, out_values)
 
 
 @njit(nogil=True, cache=True)
-def table_values(indptr, indices, weights, banks, mask, scratch, out, out_values):
-    """Codes of all slots, from the tables of their banks, and the weight behind each minimum.
+def table_minima(indptr, indices, values, banks, mask, scratch, out, out_values):
+    """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
-    Only codes if `weights`, and what would hold them, are None. Slices go straight to their
-    slots, but for the last few. Long rows go through the sieve. Of the scratch, `words` is
-    `locations` again, seen as 64-bit words.
+    Only codes if `values` and `out_values` are None. Minima of slices are written straight to
+    their slots, but for the last few. Long rows go through the sieve.
     """
-    all_starts, marks, bitmap, planes, locations, words, carried = scratch
     n_hashes = out.shape[1]
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-        held = weights
-        if weights is not None:
-            held = weights[begin:end]
+        mine = values
+        if values is not None:
+            mine = values[begin:end]
         if begin == end:
             out[row] = 0
-            if weights is not None:
+            if values is not None:
                 out_values[row] = 0
             continue
-        columns, starts = indices[begin:end], all_starts[: end - begin]
-        long = columns.shape[0] >= banks.long
+        columns, starts = indices[begin:end], scratch.starts[: end - begin]
+        sieved = columns.shape[0] >= banks.sieve_length
         for bank in range(banks.tables.shape[0]):
-            table, places = banks.tables[bank], banks.places[bank]
+            table, places = banks.tables[bank], banks.sieve_places[bank]
             first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
             done = 0
-            if long:
-                by_column = banks.by_column[bank]
-                mark_starts(columns, by_column, banks.n_positions, held, marks, bitmap)
+            if sieved:
+                start_of_column = banks.start_of_column[bank]
+                mark_starts(
+                    columns, start_of_column, banks.n_positions, mine, scratch.marks, scratch.bitmap
+                )
             else:
                 find_starts(columns, banks, bank, starts)
                 done = (last - first) // GROUP * GROUP
                 at = row * n_hashes + first
-                slice_minima(starts, held, table, 0, done, mask, at, out, out_values)
+                slice_minima(starts, mine, table, 0, done, mask, at, out, out_values)
             for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
-                if long:
-                    sieve_minima(bitmap, places, slot, planes, locations)
+                if sieved:
+                    sieve_minima(
+                        scratch.bitmap, places, slot, scratch.bit_planes, scratch.locations
+                    )
                 else:
-                    slice_minima(starts, held, table, slot, n_slots, mask, 0, locations, carried)
+                    slice_minima(
+                        starts, mine, table, slot, n_slots, mask, 0, scratch.locations,
+                        scratch.values,
+                    )  # fmt: skip
                 codes = out[row, first + slot : first + slot + n_slots]
                 for j in range(n_slots):
-                    codes[j] = locations[j] & mask
-                if weights is not None:
-                    values = out_values[row, first + slot : first + slot + n_slots]
-                    if long:
-                        values_behind(words, places, slot, marks, values)
+                    codes[j] = scratch.locations[j] & mask
+                if values is not None:
+                    found = out_values[row, first + slot : first + slot + n_slots]
+                    if sieved:
+                        values_behind(scratch.location_words, places, slot, scratch.marks, found)
                     else:
                         for j in range(n_slots):
-                            values[j] = carried[j]
+                            found[j] = scratch.values[j]
 
 
 @njit(nogil=True, cache=True)
-def mixed_values(indptr, mixed, weights, mask, scratch, out, out_values):
-    """Codes of slots hashed one by one, and the weight behind each minimum."""
+def mixed_minima(indptr, mixed, values, mask, minima, out, out_values):
+    """Codes of slots hashed one by one, and the value behind each minimum.
+
+    `minima` is room for one row's. Without rows in `out_values` only the codes are wanted.
+    """
     offset = indptr[0]
     n_slots = out.shape[1]
     for row in range(indptr.shape[0] - 1):
@@ -120,48 +152,46 @@ def mixed_values(indptr, mixed, weights, mask, scratch, out, out_values):
             out[row] = 0
             out_values[row : row + 1] = 0
             continue
-        scratch[:] = _EMPTY
+        minima[:] = _EMPTY
         for p in range(begin, end):
             for j in range(n_slots):
-                scratch[j] = min(scratch[j], step(mixed[p], j))
+                minima[j] = min(minima[j], step(mixed[p], j))
         for p in range(begin, end if out_values.shape[0] > 0 else begin):
             for j in range(n_slots):
-                if step(mixed[p], j) == scratch[j]:
-                    out_values[row, j] = weights[p]
+                if step(mixed[p], j) == minima[j]:
+                    out_values[row, j] = values[p]
         for j in range(n_slots):
-            out[row, j] = (scratch[j] >> np.uint64(32)) & mask
+            out[row, j] = (minima[j] >> np.uint64(32)) & mask
 
 
 @njit(nogil=True, cache=True)
-def binned_values(
-    indptr, indices, weights, key, probe_key, mask, scratch, bins, held, filled, out, out_values
-):
+def binned_minima(indptr, indices, values, key, probe_key, mask, scratch, out, out_values):
     """One-permutation hashing with optimal densification (Shrivastava 2017).
 
     Each nonzero falls into one of k bins by the high half of its mix, and the lowest
     low half of a bin is its location. An empty bin copies the first filled bin of a
     random sequence of its own: `_PROBES` draws, then all bins in a random order.
-    A bin holds the location and, below it, which of the row's nonzeros it came from.
     Without rows in `out_values` only the codes are wanted.
     """
+    mixed, bins, held, filled = scratch
     offset = indptr[0]
     n_slots = np.uint64(out.shape[1])
     half = np.uint64(32)
     low = np.uint64(0xFFFFFFFF)
     for row in range(indptr.shape[0] - 1):
         columns = indices[indptr[row] - offset : indptr[row + 1] - offset]
-        values = weights[indptr[row] - offset : indptr[row + 1] - offset]
+        mine = values[indptr[row] - offset : indptr[row + 1] - offset]
         if columns.shape[0] == 0:
             out[row] = 0
             out_values[row : row + 1] = 0
             continue
         bins[:] = _EMPTY
-        for first in range(0, columns.shape[0], scratch.shape[0]):
-            tile = columns[first : first + scratch.shape[0]]
-            mix_columns(tile, key, scratch)
+        for first in range(0, columns.shape[0], mixed.shape[0]):
+            tile = columns[first : first + mixed.shape[0]]
+            mix_columns(tile, key, mixed)
             for p in range(tile.shape[0]):
-                place = ((scratch[p] >> half) * n_slots) >> half
-                bins[place] = min(bins[place], (scratch[p] << half) | np.uint64(first + p))
+                place = ((mixed[p] >> half) * n_slots) >> half
+                bins[place] = min(bins[place], (mixed[p] << half) | np.uint64(first + p))
         n_filled = 0
         for j in range(bins.shape[0]):
             filled[n_filled] = j
@@ -176,7 +206,7 @@ def binned_values(
             codes[j] = (step(held[j] >> half, j) >> half) & mask
         if out_values.shape[0] > 0:
             for j in range(held.shape[0]):
-                out_values[row, j] = values[held[j] & low]
+                out_values[row, j] = mine[held[j] & low]
 
 
 @njit(nogil=True, cache=True)

@@ -23,14 +23,16 @@ from .banks import find_starts
 from .mixing import step
 
 TILE = 128  # slots whose sums stay in registers
-SUMS = 2 * TILE  # and where there are many of these
-_AHEAD = 4  # slices between the one that is read and the one that is called for
+SUMS = 2 * TILE  # the same where there are 32 registers
+_AHEAD = 4  # slices between the one that is read and the one that is prefetched
 
 
 @njit(nogil=True, cache=True)
-def table_projections(indptr, indices, weights, banks, scratch, out):
-    """All slots of each row: its weighted sum of slices of tables of random numbers, as halves."""
-    all_starts, tiles = scratch
+def table_projections(indptr, indices, values, banks, all_starts, tiles, out):
+    """All slots of each row: the sum of its values times their slices, as halves.
+
+    `all_starts` is room for one row's starts, `tiles` for the sums of SUMS slots.
+    """
     together = SUMS if many_registers() else TILE
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
@@ -41,24 +43,24 @@ def table_projections(indptr, indices, weights, banks, scratch, out):
             for slot in range(0, mine.shape[0], together):
                 sums = mine[slot : slot + together]
                 table = banks.tables[bank, slot // 2 :]
-                _sum_tiles(starts, weights[begin:end], table, sums.shape[0] > TILE, tiles)
+                _sum_tiles(starts, values[begin:end], table, sums.shape[0] > TILE, tiles)
                 write_halves(tiles[: sums.shape[0]], sums)
 
 
 @njit(nogil=True, cache=True)
-def _sum_tiles(starts, weights, table, both, out):
-    """Weighted sum of the slices that begin at the starts, one tile or both.
+def _sum_tiles(starts, values, table, both, out):
+    """Sum of the slices that begin at the starts, each times its value: one tile of it or two.
 
-    Where there are few registers it is never both, and what follows is left out.
+    Where there are few registers it is never two, and the compiler leaves the second out.
     """
     both = both and many_registers()
     first, second = _no_sums(), _no_sums()
     for p in range(starts.shape[0]):
-        weight = splat_line(weights[p])
+        value = splat_line(values[p])
         start, soon = np.intp(starts[p]), np.intp(starts[min(p + _AHEAD, starts.shape[0] - 1)])
-        first = _add_slice(weight, table, start, soon, first)
+        first = _add_slice(value, table, start, soon, first)
         if both:
-            second = _add_slice(weight, table, start + TILE // 2, soon + TILE // 2, second)
+            second = _add_slice(value, table, start + TILE // 2, soon + TILE // 2, second)
     _store_sums(first, 0, out)
     if both:
         _store_sums(second, TILE, out)
@@ -72,23 +74,23 @@ def _no_sums():
 
 
 @njit(nogil=True, cache=True)
-def _add_slice(weight, table, start, soon, sums):
+def _add_slice(value, table, start, soon, sums):
     """Sums of a tile with its weighted slice, 64 words or 128 slots; a later one is called for."""
     for word in range(soon, soon + TILE // 2, 16):
         prefetch(table, word)
     a, b, c, d, e, f, g, h = sums
     words = load_line(table, start)
-    a = multiply_add(weight, low_halves(words), a)
-    b = multiply_add(weight, high_halves(words), b)
+    a = multiply_add(value, low_halves(words), a)
+    b = multiply_add(value, high_halves(words), b)
     words = load_line(table, start + 16)
-    c = multiply_add(weight, low_halves(words), c)
-    d = multiply_add(weight, high_halves(words), d)
+    c = multiply_add(value, low_halves(words), c)
+    d = multiply_add(value, high_halves(words), d)
     words = load_line(table, start + 32)
-    e = multiply_add(weight, low_halves(words), e)
-    f = multiply_add(weight, high_halves(words), f)
+    e = multiply_add(value, low_halves(words), e)
+    f = multiply_add(value, high_halves(words), f)
     words = load_line(table, start + 48)
-    g = multiply_add(weight, low_halves(words), g)
-    h = multiply_add(weight, high_halves(words), h)
+    g = multiply_add(value, low_halves(words), g)
+    h = multiply_add(value, high_halves(words), h)
     return a, b, c, d, e, f, g, h
 
 
@@ -107,8 +109,8 @@ def _store_sums(sums, at, out):
 
 
 @njit(nogil=True, cache=True)
-def mixed_projections(indptr, mixed, weights, values, sums, out):
-    """All slots of each row, each random number one of the 2^16 `values`, hashed on the fly.
+def mixed_projections(indptr, mixed, values, numbers, sums, out):
+    """All slots of each row, each random number one of the 2^16 `numbers`, hashed on the fly.
 
     `sums` is room for one row.
     """
@@ -117,5 +119,5 @@ def mixed_projections(indptr, mixed, weights, values, sums, out):
         sums[:] = 0
         for p in range(indptr[row] - offset, indptr[row + 1] - offset):
             for j in range(sums.shape[0]):
-                sums[j] += weights[p] * values[np.int64(step(mixed[p], j) >> np.uint64(48))]
+                sums[j] += values[p] * numbers[np.int64(step(mixed[p], j) >> np.uint64(48))]
         write_halves(sums, out[row])

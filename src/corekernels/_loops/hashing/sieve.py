@@ -1,10 +1,11 @@
 """Minima of long rows, 512 slots at once, without a look at each slot of each nonzero.
 
-A location lies at one place of the circular table. The slots in which a row meets it are
-the row's starts, counted back from that place: 512 of them are 512 consecutive bits of one
-bitmap of the row. Going up from location 0, each slot keeps the first one it meets. A row
-that fills a share d of the positions meets a location in a share d of the slots, so about
-log(512) / d locations do, however many nonzeros that share stands for.
+Each location stands at one place of the circular table. The slots in which a row has that
+location among its own are the row's starts, counted back from that place: for 512 slots they
+are 512 consecutive bits of one bitmap of the row. Going up from location 0, each slot keeps
+the first location whose bit is set. A row that fills a share d of the positions has any one
+location in a share d of the slots, so about log(512) / d locations are enough, however many
+nonzeros that share stands for.
 """
 
 import numpy as np
@@ -14,23 +15,23 @@ from ..simd.bit_sets import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack
 from ..simd.vectors import load_line, pick, splat_line, store
 
 _LOCATION = np.uint64(0xFFFF)
-STEP = 8  # locations taken at a time
+STEP = 8  # locations per step
 _WORDS = SLOTS // WORD
-_LOW_PLANES = 3  # that many bits tell the locations of one step apart
+_LOW_PLANES = 3  # bits that number the locations of one step
 
 
 @njit(nogil=True, cache=True)
-def mark_starts(columns, by_column, n_positions, weights, marks, bitmap):
-    """The starts of a row as bits, the last position first; the circle goes on to the end.
+def mark_starts(columns, start_of_column, n_positions, values, marks, bitmap):
+    """The starts of a row as bits, the last position first, repeated to the bitmap's end.
 
-    Each bit is first a mark, of which there are as many: 1 or, if weights are given, the
-    weight, which must not be 0. The marks stay for `values_behind`.
+    There is one mark per bit: 1 or, if values are given, the value, which must not be 0. The
+    marks are kept for `values_behind`.
     """
     marks[:n_positions] = 0
     last = np.uint64(n_positions - 1)
     for p in range(columns.shape[0]):
-        start = np.uint64(by_column[np.uint64(columns[p])])
-        marks[last - start] = 1 if weights is None else weights[p]
+        start = np.uint64(start_of_column[np.uint64(columns[p])])
+        marks[last - start] = 1 if values is None else values[p]
     for again in range(n_positions, marks.shape[0], n_positions):
         for p in range(min(n_positions, marks.shape[0] - again)):
             marks[np.uint64(again) + np.uint64(p)] = marks[np.uint64(p)]
@@ -42,8 +43,9 @@ def mark_starts(columns, by_column, n_positions, weights, marks, bitmap):
 def sieve_minima(bitmap, places, shift, planes, out):
     """Locations of the 512 slots from `shift` on, of the row in the bitmap.
 
-    `places[location]` is where its slots begin in the bitmap. Plane b holds bit b of the
-    slots' locations: the first three are kept in registers, the others tell the steps apart.
+    `places[location]` is where the slots of a location begin in the bitmap. Plane b holds bit b
+    of the slots' locations. Eight locations are taken per step; the first three planes, which
+    number the locations within a step, are kept in registers.
     """
     none = splat_line(np.uint64(0))
     for plane in range(planes.shape[0]):
@@ -61,17 +63,17 @@ def sieve_minima(bitmap, places, shift, planes, out):
         h = bits_from(bitmap, places[location + 7] + shift)
         ab, cd, ef = a | b, c | d, e | f
         abcd = ab | cd
-        met = (abcd | ef | g | h) & left
-        left = left & ~met
+        found = (abcd | ef | g | h) & left
+        left = left & ~found
         first = (ab & ~a) | (~ab & ~c)
         second = (ef & ~e) | (~ef & ~g)
-        zero = zero | (met & ((abcd & first) | (~abcd & second)))
-        one = one | (met & ~((abcd & ab) | (~abcd & ef)))
-        two = two | (met & ~abcd)
+        zero = zero | (found & ((abcd & first) | (~abcd & second)))
+        one = one | (found & ~((abcd & ab) | (~abcd & ef)))
+        two = two | (found & ~abcd)
         plane, step = _LOW_PLANES, location // STEP
         while step:
             if step & 1:
-                store(load_line(planes, plane * _WORDS) | met, plane * _WORDS, planes)
+                store(load_line(planes, plane * _WORDS) | found, plane * _WORDS, planes)
             plane, step = plane + 1, step >> 1
         location += STEP
     store(zero, 0, planes)
@@ -113,7 +115,7 @@ def _join(planes, n_planes, kind, out):
 
 @njit(nogil=True, cache=True)
 def values_behind(words, places, shift, marks, out):
-    """The weights behind the locations of slots from `shift` on: the marks where their bits were.
+    """The values behind the locations of slots from `shift` on: the marks where their bits were.
 
     Locations come four to a word, the first in its lowest bits, and values go eight to a
     vector: the loop is bound by its loads and stores.

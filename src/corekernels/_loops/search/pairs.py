@@ -8,7 +8,7 @@ array first.
 import numpy as np
 from numba import njit
 
-from ..gram.blocks import CORE2, RESEMBLANCE
+from ..kernels import kernel_value, support_bound, uses_values
 from ..simd.popcount import popcount
 from ..simd.vectors import prefetch
 from .heaps import offer
@@ -95,26 +95,6 @@ def sum_squares(indptr, columns, values, dense, out):
 
 
 @njit(nogil=True, cache=True)
-def bound_weight(kernel, f1, f2, a):
-    """What, divided by f1 + f2 - a, no kernel value of such rows exceeds."""
-    if kernel == CORE2:
-        return np.sqrt(np.float64(f1) * np.float64(f2)) if a > 0 else 0.0
-    return np.float64(a)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def similarity(kernel, dot, squares, f1, f2, a):
-    """The kernel of two rows; `squares` is the product of their sums of squares."""
-    if a == 0:
-        return 0.0
-    most = bound_weight(kernel, f1, f2, a) / np.float64(f1 + f2 - a)
-    if kernel == RESEMBLANCE:
-        return most
-    rho = min(max(dot / np.sqrt(squares), -1.0), 1.0)
-    return min(max(rho * most, -1.0), 1.0)
-
-
-@njit(nogil=True, cache=True)
 def kernel_at_least(
     least, kernel, dense, bits, f1, squares, row, indptr, columns, values, squares_of, bits_of
 ):
@@ -123,12 +103,12 @@ def kernel_at_least(
     f2 = stop - start
     if bits.shape[0] == 0:
         a, dot = shared_product(columns[start:stop], values[start:stop], dense)
-        return similarity(kernel, dot, squares * squares_of[row], f1, f2, a)
+        return kernel_value(kernel, dot, squares * squares_of[row], f1, f2, a)
     a = shared_bits(bits, bits_of[row])
-    if bound_weight(kernel, f1, f2, a) < least * np.float64(f1 + f2 - a) * SLACK:
+    if support_bound(kernel, f1, f2, a) < least * SLACK:
         return -2.0
-    dot = product(columns[start:stop], values[start:stop], dense) if kernel != RESEMBLANCE else 0.0
-    return similarity(kernel, dot, squares * squares_of[row], f1, f2, a)
+    dot = product(columns[start:stop], values[start:stop], dense) if uses_values(kernel) else 0.0
+    return kernel_value(kernel, dot, squares * squares_of[row], f1, f2, a)
 
 
 @njit(nogil=True, cache=True)

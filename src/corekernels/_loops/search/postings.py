@@ -3,9 +3,9 @@
 import numpy as np
 from numba import njit
 
-from ..gram.blocks import CORE1, CORE2
+from ..kernels import kernel_value, support_weight, uses_values
 from .heaps import offer, worse
-from .pairs import erase, product, scatter, similarity
+from .pairs import erase, product, scatter
 
 _SLACK = 1e-9  # far above what another order of rounding can change
 
@@ -72,11 +72,11 @@ def offer_all(
             least = keys[q, 0] if sizes[q] == keys.shape[1] else -2.0
             start, stop = indptr[row], indptr[row + 1]
             both = q_squares[q] * squares[row]
-            key = similarity(kernel, dots[row], both, f1, stop - start, counts[row])
+            key = kernel_value(kernel, dots[row], both, f1, stop - start, counts[row])
             if key < least - _SLACK or not alive[first_row + row]:
                 continue
             dot = product(columns[start:stop], values[start:stop], dense)
-            key = similarity(kernel, dot, both, f1, stop - start, counts[row])
+            key = kernel_value(kernel, dot, both, f1, stop - start, counts[row])
             sizes[q] = offer(key, first_row + row, sizes[q], keys[q], rows[q])
         for row in range(n_rows):
             if sizes[q] == keys.shape[1] and worse(0.0, first_row + row, keys[q, 0], rows[q, 0]):
@@ -146,12 +146,11 @@ def gather_best(
         for i in range(n):
             row = touched[i]
             a = np.float64(sums[row, 1])
-            union = f1 + lengths[row] - a
-            share = a
-            if kernel == CORE1:
-                share = a * sums[row, 0]
-            elif kernel == CORE2:
-                share = np.sqrt(np.float64(lengths[row])) * sums[row, 0]
+            f2 = np.float64(lengths[row])
+            union = f1 + f2 - a
+            share = support_weight(kernel, np.float64(f1), f2, a)
+            if uses_values(kernel):
+                share *= sums[row, 0]
             sums[row, 0] = 0.0
             sums[row, 1] = 0.0
             if share > least * union:

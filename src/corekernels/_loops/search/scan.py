@@ -3,18 +3,16 @@
 import numpy as np
 from numba import njit
 
-from ..gram.blocks import CORE2, RESEMBLANCE
+from ..kernels import kernel_value, length_bound, support_bound, uses_values
 from .heaps import offer
 from .pairs import (
     AHEAD,
     SLACK,
-    bound_weight,
     erase,
     fetch,
     product,
     scatter,
     shared_bits,
-    similarity,
 )
 
 _CHUNK = 256
@@ -61,7 +59,7 @@ def scan(
         mine = q_columns[q_indptr[q] : q_indptr[q + 1]]
         weights = q_values[q_indptr[q] : q_indptr[q + 1]]
         scatter(mine, weights, dense)
-        if kernel != RESEMBLANCE:
+        if uses_values(kernel):
             longest_shares(weights, q_squares[q], share)
         f1, bits = q_lengths[q], q_bits[q]
         middle = np.searchsorted(ordered_lengths, f1)
@@ -99,8 +97,8 @@ def scan(
             )  # fmt: skip
             least = keys[q, 0] if sizes[q] == keys.shape[1] else -1.0
             first = False
-            below = _length_bound(kernel, f1, ordered_lengths[low - 1]) if low > 0 else -2.0
-            above = _length_bound(kernel, f1, ordered_lengths[high]) if high < n else -2.0
+            below = length_bound(kernel, f1, ordered_lengths[low - 1]) if low > 0 else -2.0
+            above = length_bound(kernel, f1, ordered_lengths[high]) if high < n else -2.0
             if max(below, above) < max(least * SLACK, -1.0):
                 break
             if below > above:
@@ -117,8 +115,7 @@ def _bound_chunk(kernel, f1, bits, share, lengths, bits_of, out):
     """For rows of a chunk, what their kernel values cannot exceed."""
     for i in range(lengths.shape[0]):
         a = shared_bits(bits, bits_of[i])
-        weight = bound_weight(kernel, f1, lengths[i], a) * share[a]
-        out[i] = weight / np.float64(f1 + lengths[i] - a) if a > 0 else 0.0
+        out[i] = support_bound(kernel, f1, lengths[i], a) * share[a]
 
 
 @njit(nogil=True, cache=True)
@@ -137,16 +134,7 @@ def _offer_rows(
             continue
         p, r = indptr[row], indptr[row + 1]
         a = shared_bits(bits, ordered_bits[places[i]])
-        dot = product(columns[p:r], values[p:r], dense) if kernel != RESEMBLANCE else 0.0
-        key = similarity(kernel, dot, q_squares * squares[row], f1, r - p, a)
+        dot = product(columns[p:r], values[p:r], dense) if uses_values(kernel) else 0.0
+        key = kernel_value(kernel, dot, q_squares * squares[row], f1, r - p, a)
         size = offer(key, first_row + row, size, keys, rows)
     return size
-
-
-@njit(nogil=True, cache=True)
-def _length_bound(kernel, f1, f2):
-    """The largest kernel value that rows of these lengths can have."""
-    if f1 == 0 or f2 == 0:
-        return 0.0
-    ratio = np.float64(min(f1, f2)) / np.float64(max(f1, f2))
-    return np.sqrt(ratio) if kernel == CORE2 else ratio

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows
-from ..._hashing.sketch import sketch_rows
 from ..._loops.search import graph as beam
 from ...recipe import Recipe
+from ...signatures import sketch_rows
 
 Array = npt.NDArray[Any]
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
-from ..._hashing.sketch import sketch_rows
 from ..._loops.search import buckets
 from ...recipe import Recipe
+from ...signatures import sketch_rows
 from ..store import Queries, Store
 from .base import Source
 

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..._core.arguments import require_choice, require_count, require_positive, require_seed
+from ..._core.arguments import require_count, require_positive, require_seed
 from ..._core.validation import clean_rows
 from ...errors import DataError, ParameterError
-from ...files.readers import require_file, require_rows
-from ...recipe import KERNELS
+from ...io.readers import require_rereadable, require_rows
+from ...kernel_table import hashed_kernel
 from .. import CoRENeighbors, NearDuplicates
 from .candidate_pairs import first_rows, portions_of_pairs, write_keys
 from .collisions import N_TABLES, TablePlan, find_copies, plan_tables, row_digests
@@ -103,10 +103,10 @@ def near_duplicates(
     ([[0, 2]], [2], 3)
     """
     require_rows(source)
-    require_choice("kernel", kernel, KERNELS)
+    hashed_kernel(kernel)
     least, limit = _require_threshold(threshold), require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
-    require_file(source.name, getattr(source, "is_stream", False))
+    require_rereadable(source)
     say = progress or (lambda text: None)
     plan = plan_tables(kernel, least)
     X = _whole_or_none(source, plan, kernel, all_pairs, limit * 1e6)

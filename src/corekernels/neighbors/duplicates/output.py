@@ -7,8 +7,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from ...files.readers import require_target
 from ...io import RowWriter, atomic_write
+from ...io.targets import require_target
 from .. import NearDuplicates
 
 _LINES = 1 << 16

@@ -1,28 +1,31 @@
-"""What every reader of rows gives: batches of CSR rows with their labels."""
+"""What every reader is: a file seen as batches of rows."""
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..errors import DataError
+from .._core.progress import progress_bar
+from ..errors import DataError, FileError
+from .provenance import Origin
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a file.
+    """Some consecutive rows of a file.
 
     Attributes
     ----------
     X : csr_array, float32 or float64
     y : ndarray or None
-        A label a row: integers, floats, booleans or strings.
+        One label per row: integers, floats, booleans or strings.
     first_row : int
         Number of the first row in the file, from 0.
     bytes_done : int
@@ -34,9 +37,25 @@ class Batch:
     first_row: int
     bytes_done: int
 
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
 
-class RowReader(ABC):
-    """Rows of one file, batch by batch; every `for` starts at the beginning again.
+
+class SomeRows(Protocol):
+    """What batches of any kind tell about themselves."""
+
+    @property
+    def first_row(self) -> int: ...
+    @property
+    def bytes_done(self) -> int: ...
+    def __len__(self) -> int: ...
+
+
+AnyBatch = TypeVar("AnyBatch", bound=SomeRows)
+
+
+class Reader(ABC):
+    """What readers of rows and of signatures share.
 
     Attributes
     ----------
@@ -48,8 +67,10 @@ class RowReader(ABC):
         Size as stored; None for a pipe.
     is_stream : bool
         Whether the rows pass only once.
-    notes : list of str
+    notes : sequence of str
         What a user should know about how the file was read.
+    provenance : list of Origin
+        Where the rows come from.
     """
 
     format: str
@@ -59,9 +80,33 @@ class RowReader(ABC):
     n_bytes: int | None = None
     is_stream: bool = False
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a user should know about how the file was read."""
+        return ()
+
+    @property
+    @abstractmethod
+    def provenance(self) -> list[Origin]:
+        """Where the rows come from."""
+
+
+class RowReader(Reader):
+    """Rows of one file, batch by batch; every `for` starts at the beginning again.
+
+    Attributes are those of `Reader`, and:
+
+    Attributes
+    ----------
+    one_based : bool or None
+        Whether columns of svmlight text count from 1; None for other formats.
+    """
+
+    one_based: bool | None = None
+
     def __init__(self, name: str, batch_bytes: int, batch_rows: int | None) -> None:
         self.name = name
-        self.notes: list[str] = []
+        self._notes: list[str] = []
         self._batch_bytes = batch_bytes
         self._batch_rows = batch_rows
 
@@ -73,13 +118,62 @@ class RowReader(ABC):
         batches = self._batches()
         return batches if self._batch_rows is None else regrouped(batches, self._batch_rows)
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a user should know about how the file was read."""
+        return self._notes
+
+    @property
+    def provenance(self) -> list[Origin]:
+        """This file, whole."""
+        return [self.origin(0, self.n_rows or 0)]
+
+    def origin(self, first_row: int, n_rows: int) -> Origin:
+        """Where some rows of this file came from, for a file made of them."""
+        return Origin(os.path.basename(self.name), first_row, n_rows, self.one_based)
+
     def _note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
+        if text not in self._notes:
+            self._notes.append(text)
 
     def _share_done(self, rows_done: int) -> int:
-        """Bytes done, as far as rows tell."""
+        """Bytes done, in proportion to the rows done."""
         return (self.n_bytes or 0) * rows_done // max(1, self.n_rows or 0)
+
+
+def require_rows(reader: Reader) -> RowReader:
+    """The reader, which must be one of raw rows."""
+    if not isinstance(reader, RowReader):
+        raise DataError(f"{reader.name}: holds {reader.format}; give the raw rows.")
+    return reader
+
+
+def require_columns(reader: RowReader, n_columns: int | None) -> None:
+    """Refuse a file that has another number of columns than is wanted."""
+    if n_columns is not None and n_columns != reader.n_columns:
+        raise DataError(
+            f"{reader.name}: has {reader.n_columns} columns where {n_columns} are wanted; "
+            "both must describe the same columns."
+        )
+
+
+def require_rereadable(reader: Reader) -> None:
+    """Refuse a pipe where rows have to be read again."""
+    if reader.is_stream:
+        raise FileError(
+            f"{reader.name}: can be read only once, and its rows are needed again; write them to "
+            "a file first."
+        )
+
+
+def watched(reader: Iterable[AnyBatch], what: str, progress: bool | None) -> Iterator[AnyBatch]:
+    """The batches of a reader, with a progress bar."""
+    n_bytes = reader.n_bytes if isinstance(reader, Reader) else None
+    with progress_bar(n_bytes, what, "B", progress, unit_scale=True) as bar:
+        for batch in reader:
+            yield batch
+            bar.update(batch.bytes_done - bar.n)
+            bar.set_postfix_str(f"{batch.first_row + len(batch):,} rows", refresh=False)
 
 
 def regrouped(batches: Iterator[Batch], n_rows: int) -> Iterator[Batch]:
@@ -88,14 +182,14 @@ def regrouped(batches: Iterator[Batch], n_rows: int) -> Iterator[Batch]:
     n_waiting = 0
     for batch in batches:
         waiting.append(batch)
-        n_waiting += batch.X.shape[0]
+        n_waiting += len(batch)
         if n_waiting < n_rows:
             continue
         whole = joined(waiting)
         for start in range(0, n_waiting - n_rows + 1, n_rows):
             yield _rows_of(whole, start, start + n_rows)
         n_waiting %= n_rows
-        waiting = [_rows_of(whole, whole.X.shape[0] - n_waiting, None)] if n_waiting else []
+        waiting = [_rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
     if waiting:
         yield joined(waiting)
 

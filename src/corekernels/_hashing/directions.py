@@ -1,0 +1,92 @@
+"""Tables of the random directions that rows are projected on.
+
+Their numbers are bfloat16, the upper half of a single precision number, two to a word.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from .._core.validation import read_only
+from .._loops.hashing.banks import Banks
+from .._loops.hashing.projection import TILE
+from ..recipe import NARROW_COLUMNS, Recipe
+from .banks import make_banks, own_rows, round_up, share_slots, wrapped
+from .streams import Key, Purpose, mix_key, permutation, stream
+
+Array = npt.NDArray[Any]
+
+DIRECTIONS = 1 << 16
+_LINE = 16  # numbers: slices that start at a multiple of it load fastest
+
+
+def direction_banks(recipe: Recipe) -> Banks | None:
+    """Tables whose slices hold the random directions; None if they are hashed on the fly."""
+    if recipe.scheme != "independent":
+        return _circulant(recipe)
+    if recipe.has_own_tables:
+        return _independent(recipe)
+    return None
+
+
+def random_numbers(projection: str | None) -> Array:
+    """The 2^16 equally likely numbers, of mean 0 and variance 1, that directions are made of.
+
+    They are rounded to bfloat16.
+    """
+    if projection == "rademacher":
+        return read_only(np.repeat([-1.0, 1.0], DIRECTIONS // 2), np.float32)
+    quantiles = ndtri((np.arange(DIRECTIONS) + 0.5) / DIRECTIONS)
+    scaled = quantiles / np.sqrt(np.mean(quantiles**2))
+    bits = scaled.astype(np.float32).view(np.uint32)
+    to_even = np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
+    return read_only(((bits + to_even) & np.uint32(0xFFFF0000)).view(np.float32))
+
+
+def in_pairs(first: Array, second: Array) -> Array:
+    """Words whose lower halves are the first numbers and whose upper halves the second."""
+    low, high = (np.ascontiguousarray(half).view(np.uint32) for half in (first, second))
+    return (low >> np.uint32(16)) | high
+
+
+def _circulant(recipe: Recipe) -> Banks:
+    numbers = random_numbers(recipe.projection)
+    n_banks, width = share_slots(recipe.n_hashes, DIRECTIONS)
+    low, high = (
+        np.array(
+            [
+                numbers[permutation(recipe.seed, Purpose.NUMBER, 2 * bank + half, DIRECTIONS)]
+                for bank in range(n_banks)
+            ]
+        )
+        for half in (0, 1)
+    )
+    tables = wrapped(in_pairs(low, high), DIRECTIONS + round_up(width, TILE) // 2)
+    if recipe.n_columns > NARROW_COLUMNS:
+        keys = [mix_key(recipe.seed, Key.DIRECTION, bank) for bank in range(n_banks)]
+        return make_banks(width, DIRECTIONS, tables, mix_keys=keys)
+    stride = min(_LINE, DIRECTIONS >> (recipe.n_columns - 1).bit_length())  # as far apart as can be
+    starts = [
+        permutation(recipe.seed, Purpose.DIRECTION, bank, DIRECTIONS // stride)
+        for bank in range(n_banks)
+    ]
+    return make_banks(
+        width,
+        DIRECTIONS,
+        tables,
+        start_of_column=np.array(starts)[:, : recipe.n_columns] * stride,
+    )
+
+
+def _independent(recipe: Recipe) -> Banks:
+    n_columns, n_hashes = recipe.n_columns, recipe.n_hashes
+    numbers = random_numbers(recipe.projection)
+    table = np.zeros((n_columns, round_up(n_hashes, TILE)), np.float32)
+    for slot in range(n_hashes):
+        entries = stream(recipe.seed, Purpose.ENTRY, slot, n_columns) >> np.uint64(48)
+        table[:, slot] = numbers[entries]
+    halves = table.reshape(n_columns, -1, 2, _LINE)
+    words = in_pairs(halves[:, :, 0], halves[:, :, 1]).reshape(n_columns, -1)
+    return own_rows(words, n_hashes)

@@ -1,0 +1,84 @@
+"""The randomness of the hash contract: addressed by the seed and a purpose, not drawn.
+
+Streams are raw 64-bit outputs of Philox4x64-10, keyed by (seed, purpose) and started at
+counter (0, 0, index, 0). NumPy promises that raw streams of its bit generators never change;
+its shuffles and normal variates may.
+"""
+
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core.validation import read_only
+from .._loops.hashing.mixing import give_signs, mix_columns
+
+Array = npt.NDArray[Any]
+
+
+class Purpose(IntEnum):
+    """What a stream is for."""
+
+    POSITION = 0
+    LOCATION = 1
+    DIRECTION = 2
+    NUMBER = 3
+    PERMUTATION = 4
+    ENTRY = 5
+    KEYS = 6
+
+
+class Key(IntEnum):
+    """What a key of the mix is for: its place in the stream of keys."""
+
+    POSITION = 0
+    DIRECTION = 1
+    SIGN = 2
+    BIN = 3
+    PROBE = 4
+    SLOT = 5
+    ENTRY = 6
+
+
+def stream(seed: int, purpose: Purpose, index: int, size: int) -> npt.NDArray[np.uint64]:
+    """`size` raw 64-bit numbers."""
+    philox = np.random.Philox(
+        key=np.array([seed, purpose], np.uint64), counter=np.array([0, 0, index, 0], np.uint64)
+    )
+    return np.atleast_1d(philox.random_raw(size))
+
+
+def permutation(seed: int, purpose: Purpose, index: int, size: int) -> npt.NDArray[np.int64]:
+    """A random permutation of 0 to size - 1: the stable argsort of a stream."""
+    return np.argsort(stream(seed, purpose, index, size), kind="stable")
+
+
+def mix_key(seed: int, use: Key, bank: int = 0) -> np.uint64:
+    """The key of one use of the mix."""
+    return np.uint64(_keys(seed, bank)[use])
+
+
+@lru_cache(maxsize=32)
+def _keys(seed: int, bank: int) -> npt.NDArray[np.uint64]:
+    """The keys of all uses; cached, because every block of rows asks for some."""
+    return read_only(stream(seed, Purpose.KEYS, bank, 8))
+
+
+def mixed(indices: Array, key: np.uint64) -> Array:
+    """The keyed 64-bit mix of each column number."""
+    out = np.empty(len(indices), np.uint64)
+    mix_columns(indices, key, out)
+    return read_only(out)
+
+
+def with_random_signs(seed: int, indices: Array, values: Array) -> Array:
+    """Values times the random signs of their columns.
+
+    Slots repeat each other's random numbers at other columns, and the numbers of a table sum
+    to 0: without signs both would bias rows of many values of one sign.
+    """
+    out = np.empty_like(values)
+    give_signs(indices, values, mix_key(seed, Key.SIGN), out)
+    return out

@@ -1,0 +1,59 @@
+"""The kernels as the loops know them: small numbers, and formulas of the numbers of two rows.
+
+Every kernel value is a product of two parts,
+
+    K = shape(rho) * support_weight(f1, f2, a) / (f1 + f2 - a),
+
+where the shape of the cosine rho lies within -1 and 1. So the second part alone bounds K.
+`corekernels.kernel_table` says which number is which kernel.
+"""
+
+import numpy as np
+from numba import njit
+
+CORRELATION, RESEMBLANCE, CORE1, CORE2 = range(4)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def uses_values(kernel):
+    """Whether the kernel depends on more than the supports."""
+    return kernel != RESEMBLANCE
+
+
+@njit(nogil=True, cache=True, inline="always")
+def support_weight(kernel, f1, f2, a):
+    """The supports' part of a kernel value, times the size of their union.
+
+    f1, f2 and a are floating point numbers of the precision to compute in. Where a is 0 the
+    kernel is 0, whatever this says.
+    """
+    if kernel == CORE2:
+        return np.sqrt(f1 * f2)
+    if kernel == CORRELATION:
+        return f1 + f2 - a
+    return a
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def support_bound(kernel, f1, f2, a):
+    """What no kernel value of rows with such supports exceeds."""
+    if a == 0:
+        return 0.0
+    f1, f2, a = np.float64(f1), np.float64(f2), np.float64(a)
+    return support_weight(kernel, f1, f2, a) / (f1 + f2 - a)
+
+
+@njit(nogil=True, cache=True)
+def length_bound(kernel, f1, f2):
+    """What no kernel value of rows of these lengths exceeds."""
+    return support_bound(kernel, f1, f2, min(f1, f2))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def kernel_value(kernel, dot, squares, f1, f2, a):
+    """The kernel of two rows; `squares` is the product of their sums of squares."""
+    bound = support_bound(kernel, f1, f2, a)
+    if a == 0 or not uses_values(kernel):
+        return bound
+    rho = min(max(dot / np.sqrt(squares), -1.0), 1.0)
+    return min(max(rho * bound, -1.0), 1.0)

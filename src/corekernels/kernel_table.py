@@ -1,0 +1,190 @@
+"""The table of kernels: everything the rest of the package knows about each of them.
+
+Other modules look a kernel up by its name and ask its entry; none of them compares names. A
+new kernel of this family is a new entry here, its number and formula for the loops in
+`_loops/kernels.py`, and its function in `kernels.py`.
+
+Symbols are those of `corekernels.theory`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from ._core.arguments import require_choice
+from ._loops import kernels as loops
+from .theory.aliasing import NO_ALIASING, Aliasing
+from .theory.definitions import Pair, core1, core2
+from .theory.estimators import (
+    LinearForm,
+    RowNumbers,
+    core1_form,
+    core2_form,
+    resemblance_form,
+)
+from .theory.variances import variance_core1, variance_core2, variance_resemblance
+
+
+class SlotWeight(Enum):
+    """What a signature keeps in a slot beside the code."""
+
+    NONE = "none"  # nothing: every weight counts as 1
+    PROJECTION = "projection"  # a random projection of the unit row
+    VALUE = "value"  # the unit row's value behind the minimum, times the root of its length
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that can be computed exactly.
+
+    Attributes
+    ----------
+    name : str
+        As in arguments, options and files.
+    label : str
+        As people write it, in tables and figures.
+    formula : str
+    number : int
+        As the loops know it.
+    uses_values : bool
+        Whether the values count, not only where they are.
+    value : callable
+        The kernel value of a `theory.Pair`.
+    """
+
+    name: str
+    label: str
+    formula: str
+    number: int
+    uses_values: bool
+    value: Callable[[Pair], Any]
+
+
+@dataclass(frozen=True)
+class HashedKernel(Kernel):
+    """A kernel that can also be hashed.
+
+    Attributes
+    ----------
+    slot_weight : SlotWeight
+        What stands beside the code of each slot.
+    keeps_sums : bool
+        Whether signatures keep the sum of each unit row's values.
+    linear_form : callable
+        The estimator of two rows (`theory.RowNumbers`) and their chance collisions (None for
+        whole locations) as a `theory.LinearForm` in the slots.
+    slot_variance : callable
+        Variance of one slot of the estimator, from a `theory.Pair`, the chance collisions and
+        the kind of projection; the estimator's is that over the number of hashes.
+    least_resemblance : callable
+        The resemblance that rows of at least this kernel value must have: search and
+        near-duplicates look no further.
+    """
+
+    slot_weight: SlotWeight
+    keeps_sums: bool
+    linear_form: Callable[[RowNumbers, RowNumbers, Aliasing | None], LinearForm]
+    slot_variance: Callable[[Pair, Aliasing, str | None], Any]
+    least_resemblance: Callable[[float], float]
+
+    def variance(
+        self, pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, projection: str | None = None
+    ) -> Any:
+        """Variance of the estimator with k independent hashes.
+
+        >>> from corekernels.theory import Pair
+        >>> float(CORE2.variance(Pair(1.0, 4, 4, 4, 0.25), 100))  # one binary row with itself
+        0.0
+        """
+        return self.slot_variance(pair, chance, projection) / k
+
+
+CORRELATION = Kernel(
+    name="correlation",
+    label="correlation",
+    formula="rho = <u, v> / (|u| |v|)",
+    number=loops.CORRELATION,
+    uses_values=True,
+    value=lambda pair: pair.rho,
+)
+
+RESEMBLANCE = HashedKernel(
+    name="resemblance",
+    label="resemblance",
+    formula="R = a / (f1 + f2 - a)",
+    number=loops.RESEMBLANCE,
+    uses_values=False,
+    value=lambda pair: pair.R,
+    slot_weight=SlotWeight.NONE,
+    keeps_sums=False,
+    linear_form=resemblance_form,
+    slot_variance=lambda pair, chance, projection: variance_resemblance(
+        pair.R, 1, C1=chance.C1, C2=chance.C2
+    ),
+    least_resemblance=lambda value: value,
+)
+
+CORE1 = HashedKernel(
+    name="core1",
+    label="CoRE 1",
+    formula="K1 = rho R",
+    number=loops.CORE1,
+    uses_values=True,
+    value=lambda pair: core1(pair.rho, pair.R),
+    slot_weight=SlotWeight.PROJECTION,
+    keeps_sums=False,
+    linear_form=core1_form,
+    slot_variance=lambda pair, chance, projection: variance_core1(
+        pair.rho,
+        pair.R,
+        1,
+        projection=projection or "gaussian",
+        shared_squares=pair.shared_squares,
+        C1=chance.C1,
+        C2=chance.C2,
+    ),
+    least_resemblance=lambda value: value,
+)
+
+CORE2 = HashedKernel(
+    name="core2",
+    label="CoRE 2",
+    formula="K2 = rho sqrt(f1 f2) / (f1 + f2 - a)",
+    number=loops.CORE2,
+    uses_values=True,
+    value=lambda pair: core2(pair.rho, pair.f1, pair.f2, pair.a),
+    slot_weight=SlotWeight.VALUE,
+    keeps_sums=True,
+    linear_form=core2_form,
+    slot_variance=lambda pair, chance, projection: variance_core2(
+        pair.rho, pair.f1, pair.f2, pair.a, pair.shared_squares, 1, C1=chance.C1, C2=chance.C2
+    ),
+    # its denominator is (f1 + f2) / (1 + R), its numerator at most (f1 + f2) / 2
+    least_resemblance=lambda value: 2 * value - 1,
+)
+
+KERNELS: dict[str, Kernel] = {
+    kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2)
+}
+HASHED_KERNELS: dict[str, HashedKernel] = {
+    name: kernel for name, kernel in KERNELS.items() if isinstance(kernel, HashedKernel)
+}
+
+
+def exact_kernel(name: Any) -> Kernel:
+    """The entry of a kernel that can be computed exactly: any of the table.
+
+    >>> exact_kernel("core1").formula
+    'K1 = rho R'
+    """
+    return KERNELS[require_choice("kernel", name, tuple(KERNELS))]
+
+
+def hashed_kernel(name: Any) -> HashedKernel:
+    """The entry of a kernel that can be hashed.
+
+    >>> hashed_kernel("core2").slot_weight
+    <SlotWeight.VALUE: 'value'>
+    """
+    return HASHED_KERNELS[require_choice("kernel", name, tuple(HASHED_KERNELS))]

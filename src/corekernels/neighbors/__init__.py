@@ -1,6 +1,6 @@
 """Near neighbours in the space of the CoRE kernels."""
 
-from .duplicates.in_memory import NearDuplicates
+from .duplicates.result import NearDuplicates
 from .estimator import CoRENeighbors
 from .searches import RecallCheck
 from .transformer import CoRENeighborsTransformer

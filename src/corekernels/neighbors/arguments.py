@@ -38,7 +38,7 @@ def check_ids(ids: Any, n_rows: int, known: Array) -> Array:
     if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
         raise DataError(f"ids: got {numbers.ndim}-dimensional {numbers.dtype}; give integers.")
     if len(numbers) != n_rows:
-        raise DataError(f"ids: {len(numbers)} were given for {n_rows} rows; give one a row.")
+        raise DataError(f"ids: {len(numbers)} were given for {n_rows} rows; give one per row.")
     if numbers.dtype.kind == "u" and numbers.max() > np.iinfo(np.int64).max:
         raise DataError(f"ids: {numbers.max()} is too large; ids are 64-bit signed integers.")
     numbers = numbers.astype(np.int64)

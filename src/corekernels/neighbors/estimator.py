@@ -8,47 +8,47 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_count, seed_of
-from .._core.validation import as_matrix, clean_rows
-from ..errors import DataError, ParameterError
+from .._core.validation import clean_rows
+from ..errors import ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import hashed_kernel
 from .arguments import check_ids, require_number, require_recall
-from .duplicates.in_memory import NearDuplicates, find_duplicates
+from .duplicates.in_memory import find_duplicates
+from .duplicates.result import NearDuplicates
 from .file import read_index, write_index
 from .searches import Searches
 from .snapshot import Snapshot
 from .store import make_store
-from .tuning import METHODS, choose
+from .tuning import METHOD_NAMES, choose
 
 Array = npt.NDArray[Any]
 
 
-class CoRENeighbors(Searches, BaseEstimator):
+class CoRENeighbors(Searches):
     """Nearest rows by kernel value, at a recall the user states.
 
-    An index is a source of candidates and an exact re-rank: whatever the source, rows come
-    back ranked by their true kernel values, ties in order of arrival (by lower index), and
-    scored by the distance 1 - K. Sources differ in which rows they miss:
+    A search method proposes candidates and the exact kernel ranks them: whatever the method,
+    rows come back ranked by their true kernel values, ties in order of arrival (by lower
+    index), and scored by the distance 1 - K. Methods differ in which rows they miss:
 
     - "exact" misses none. Supports rule most rows out before any inner product.
-    - "graph" walks a navigable graph over 512-bit sketches of the rows.
-    - "inverted" reads the lists of the most telling columns of a query: for sparse text.
+    - "graph" searches a navigable graph over 512-bit sketches of the rows.
+    - "inverted" reads the lists of the most selective columns of a query: for sparse text.
     - "lsh" keeps hash tables keyed by minwise locations: the paper's suggestion.
-    - "auto" looks at the rows, tunes a source to the recall on held-out rows, and takes the
+    - "auto" looks at the rows, tunes a method to the recall on held-out rows, and takes the
       exact search where nothing else is much cheaper at that recall.
 
-    A source that cannot reach the recall is replaced by the exact search, with a warning.
+    A method that cannot reach the recall is replaced by the exact search, with a warning.
 
     Parameters
     ----------
     kernel : {"core1", "core2", "resemblance"}
         What similar means.
     n_neighbors : int
-        Neighbours a query gets unless it says otherwise; knobs are tuned to it.
+        Neighbours per query unless it says otherwise; the method is tuned to it.
     method : {"auto", "exact", "graph", "inverted", "lsh"}
     recall : float in (0, 1]
         Wanted share of the true nearest rows among those found, on average over queries
@@ -61,9 +61,9 @@ class CoRENeighbors(Searches, BaseEstimator):
     Attributes
     ----------
     method_ : str
-        The source in use.
+        The method in use.
     reason_ : str
-        Why it was chosen, and its knobs.
+        Why it was chosen, and its settings.
     estimated_recall_ : float
         Its recall on held-out rows.
     ids_ : ndarray
@@ -77,7 +77,7 @@ class CoRENeighbors(Searches, BaseEstimator):
     Asking for more neighbours than there are rows gives all rows. `radius_neighbors` is
     always exact. `add` and `remove` may be called while other threads search: a search sees
     the index before or after a change, never between. Rows added are found exactly until
-    they are many enough to be linked into the source.
+    they are many enough to be put into the method's own index.
 
     Examples
     --------
@@ -92,34 +92,13 @@ class CoRENeighbors(Searches, BaseEstimator):
     (array([[0.   , 0.057, 0.085]]), array([[   0, 1167, 1236]]), array([[0, 0, 0]]))
     """
 
-    def __init__(
-        self,
-        kernel: str = "core1",
-        n_neighbors: int = 10,
-        *,
-        method: str = "auto",
-        recall: float = 0.95,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.method = method
-        self.recall = recall
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers given."""
         hashed_kernel(self.kernel)
-        require_choice("method", self.method, METHODS)
+        require_choice("method", self.method, METHOD_NAMES)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
         recall = require_recall(self.recall)
-        matrix = as_matrix(X)
-        validate_data(self, X, skip_check_array=True)
-        if matrix.shape[0] == 0:
-            raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
-        rows = clean_rows(matrix)
+        rows = clean_rows(self._fitting_matrix(X))
         numbers = check_ids(ids, len(rows), np.empty(0, np.int64))
         seed = seed_of(self.random_state)
         store = make_store(rows, self.kernel)
@@ -127,10 +106,10 @@ class CoRENeighbors(Searches, BaseEstimator):
         if not choice.as_asked:
             warnings.warn(choice.reason, UserWarning, stacklevel=2)
         self.seed_ = seed
-        self.method_ = choice.source.method
+        self.method_ = choice.method.name
         self.reason_ = choice.reason
         self.estimated_recall_ = choice.recall
-        self._snapshot = Snapshot.begin(choice.source, numbers)
+        self._snapshot = Snapshot.begin(choice.method, numbers)
         self.provenance_: list[Origin] = []
         self._lock = threading.RLock()
         return self
@@ -167,8 +146,7 @@ class CoRENeighbors(Searches, BaseEstimator):
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
         """Put more rows into the index, under new ids (those after the highest if None)."""
-        check_is_fitted(self)
-        rows = clean_rows(self._matrix(X))
+        rows = clean_rows(self._fitted_matrix(X))
         with self._lock:
             snapshot = self._snapshot
             numbers = check_ids(ids, len(rows), snapshot.ids[snapshot.alive > 0])
@@ -238,8 +216,3 @@ class CoRENeighbors(Searches, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_snapshot")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

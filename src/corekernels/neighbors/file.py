@@ -1,4 +1,4 @@
-"""Indexes as files: rows, source and ids in safetensors, the rest as JSON."""
+"""Indexes as files: rows, method and ids in safetensors, the rest as JSON."""
 
 import os
 from collections.abc import Iterable
@@ -14,11 +14,8 @@ from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin, read_provenance
 from ..kernel_table import hashed_kernel
 from .arguments import require_recall
-from .candidates.base import Source
-from .candidates.exact import Exact
-from .candidates.graph import Graph
-from .candidates.inverted import Inverted
-from .candidates.lsh import Tables
+from .candidates import METHODS, Exact
+from .candidates.base import require_fit
 from .snapshot import Snapshot
 from .store import NARROW, Store, restore
 
@@ -27,7 +24,6 @@ Model = TypeVar("Model")
 
 _KIND = "index"
 _FILE_VERSION = 1
-_SOURCES: dict[str, Any] = {cls.method: cls for cls in (Graph, Inverted, Tables)}
 _FACTS = ("method_", "reason_", "estimated_recall_", "seed_", "n_features_in_")
 
 
@@ -35,17 +31,16 @@ def write_index(
     path: str | os.PathLike[str], model: Any, snapshot: Snapshot, provenance: Iterable[Origin]
 ) -> None:
     """Write an index."""
-    parameters = model.get_params(deep=False) | {"random_state": model.seed_}
     names = getattr(model, "feature_names_in_", None)
     main = snapshot.main
     about: dict[str, Any] = {
-        "parameters": parameters,
+        "parameters": model.get_params(deep=False) | {"random_state": model.seed_},
         "facts": {name: getattr(model, name) for name in _FACTS},
         "feature_names": None if names is None else [str(name) for name in names],
-        "source": main.about(),
-        "n_wanted": getattr(main, "n_wanted", 0),
+        "source": main.settings(),
+        "n_wanted": main.n_wanted,
+        "sources": [origin.asdict() for origin in provenance],
     }
-    about["sources"] = [origin.asdict() for origin in provenance]
     arrays = {"ids": snapshot.ids, "alive": snapshot.alive}
     arrays |= {f"main.{name}": array for name, array in main.store.arrays().items()}
     arrays |= {f"source.{name}": array for name, array in main.arrays().items()}
@@ -73,58 +68,53 @@ def read_index(
         if about["feature_names"] is not None:
             model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
         model.provenance_ = read_provenance(about.get("sources"))
-        snapshot = _snapshot(model, about, arrays)
+        snapshot = _read_snapshot(model, about, arrays)
     except (ParameterError, KeyError, TypeError, ValueError, IndexError) as error:
         raise FileError(f"{path}: damaged or unknown ({error}); save the index again.") from error
     return model, snapshot
 
 
-def _snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
+def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
     kernel, n_columns = model.kernel, int(model.n_features_in_)
 
     def part(prefix: str) -> dict[str, Array]:
         start = f"{prefix}."
         return {key[len(start) :]: array for key, array in arrays.items() if key.startswith(start)}
 
-    store = _checked(restore(kernel, n_columns, part("main")))
-    tail = Exact(_checked(restore(kernel, n_columns, part("tail")))) if part("tail") else None
-    main: Source | Exact = Exact(store)
-    if model.method_ != "exact":
-        source_class = _SOURCES[model.method_]
-        n_wanted = require_count("n_wanted", about["n_wanted"])
-        main = source_class.restored(store, n_wanted, about["source"], part("source"))
-        main.check()  # type: ignore[union-attr]
+    store = _checked_store(restore(kernel, n_columns, part("main")))
+    tail = None
+    if part("tail"):
+        tail = Exact(_checked_store(restore(kernel, n_columns, part("tail"))))
+    method, n_wanted = METHODS[model.method_], int(about["n_wanted"])
+    if method is not Exact:
+        require_count("n_wanted", n_wanted)
+    main = method.restored(store, n_wanted, about["source"], part("source"))
     n_rows = len(store) + (0 if tail is None else len(tail.store))
     ids, alive = arrays["ids"], arrays["alive"]
-    _require(ids.shape == alive.shape == (n_rows,), "ids do not fit the rows")
-    _require(ids.dtype == np.int64 and alive.dtype == np.uint8, "ids are of the wrong type")
+    require_fit(ids.shape == alive.shape == (n_rows,), "ids do not fit the rows")
+    require_fit(ids.dtype == np.int64 and alive.dtype == np.uint8, "ids are of the wrong type")
     return Snapshot(main, tail, read_only(ids), read_only(alive))
 
 
-def _checked(store: Store) -> Store:
+def _checked_store(store: Store) -> Store:
     """The store, if no loop can leave its arrays."""
     n, ends = len(store), store.indptr
-    _require(ends.shape == (n + 1,) and ends.dtype == np.int64, "row pointers do not fit")
-    _require(ends[0] == 0 and bool((np.diff(ends) >= 0).all()), "row pointers fall")
-    _require(ends[-1] == len(store.columns) == len(store.values), "values do not fit")
-    _require(store.columns.dtype in (np.uint16, np.int32), "columns are of the wrong type")
-    _require(
+    require_fit(ends.shape == (n + 1,) and ends.dtype == np.int64, "row pointers do not fit")
+    require_fit(ends[0] == 0 and bool((np.diff(ends) >= 0).all()), "row pointers decrease")
+    require_fit(ends[-1] == len(store.columns) == len(store.values), "values do not fit")
+    require_fit(store.columns.dtype in (np.uint16, np.int32), "columns are of the wrong type")
+    require_fit(
         store.values.dtype in (np.uint8, np.float32, np.float64), "values are of no known type"
     )
-    _require(store.squares.dtype == np.float64, "sums of squares are of the wrong type")
-    _require(bool(np.isfinite(store.squares).all()), "sums of squares are not finite")
+    require_fit(store.squares.dtype == np.float64, "sums of squares are of the wrong type")
+    require_fit(bool(np.isfinite(store.squares).all()), "sums of squares are not finite")
+    require_fit(store.vocabulary.dtype == np.int64, "the vocabulary is of the wrong type")
     wide = store.n_columns > NARROW
-    _require(store.vocabulary.dtype == np.int64, "the vocabulary is of the wrong type")
-    _require(wide or len(store.vocabulary) == 0, "the vocabulary does not fit")
+    require_fit(wide or len(store.vocabulary) == 0, "the vocabulary does not fit")
     if len(store.columns):
         least, most = int(store.columns.min()), int(store.columns.max())
-        _require(least >= 0 and most < store.width, "a column is out of range")
-    _require(
+        require_fit(least >= 0 and most < store.width, "a column is out of range")
+    require_fit(
         store.bits.shape == (n, store.n_words) and store.bits.dtype == np.uint64, "bits do not fit"
     )
     return store
-
-
-def _require(fits: bool, problem: str) -> None:
-    if not fits:
-        raise ValueError(problem)

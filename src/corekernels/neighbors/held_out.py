@@ -1,6 +1,5 @@
-"""Held-out queries: what the true neighbours are, and which share of them a source finds."""
+"""Held-out queries: their true neighbours, and the share of them that a method finds."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,24 +8,25 @@ import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
 from .._core.validation import Rows, read_only
-from .._loops.search.pairs import rerank
+from .._loops.search.heaps import Heaps
+from .._loops.search.pairs import pairs_at_least
+from ..kernel_table import RESEMBLANCE
+from .candidates.base import SearchMethod
 from .candidates.exact import Exact
-from .heaps import Heaps
 from .store import Store, make_queries
 
 Array = npt.NDArray[Any]
-Offer = Callable[[Rows, Array, int, Heaps], None]
 
 MOST_QUERIES = 512
 _BLOCK_QUERIES = 64
-_SIGMAS = 1.645  # the promise holds with 95 % confidence over the choice of the sample
+_Z = 1.645  # normal quantile of a one-sided confidence of 95 %
 
 
 @dataclass(frozen=True)
-class Probe:
+class HeldOut:
     """A sample of the rows, taken out of the index as queries, and their exact neighbours."""
 
-    order: Array  # all rows at random; the sample comes last
+    order: Array  # all rows in random order; the sample comes last
     n_sample: int
     rows: Rows
     alive: Array
@@ -45,48 +45,48 @@ class Probe:
 
     @property
     def last_similarity(self) -> float:
-        """The typical kernel value of the last neighbour wanted."""
+        """The median kernel value of the last neighbour wanted."""
         return float(np.median(self.truth.keys[:, -1]))
 
-    def search(self, offer: Offer, n_kept: int) -> Heaps:
-        """What a source finds for the sample, sorted."""
+    def search(self, method: SearchMethod, n_kept: int) -> Heaps:
+        """What a method finds for the sample, sorted."""
         heaps = Heaps.empty(len(self.rows), n_kept)
 
         def work(block: tuple[int, int]) -> None:
-            offer(self.rows.block(*block), self.alive, 0, heaps.block(*block))
+            method.search(self.rows.block(*block), self.alive, 0, heaps.block(*block))
 
         run_blocks(work, row_blocks(0, len(self.rows), _BLOCK_QUERIES), self.n_jobs)
         heaps.sort()
         return heaps
 
-    def recall(self, offer: Offer) -> tuple[float, float]:
-        """Share of the true neighbours found, ties counted as equal, and what it surely is."""
+    def recall(self, method: SearchMethod) -> tuple[float, float]:
+        """Share of the true neighbours found, ties counted as equal; its lower confidence bound.
+
+        The bound is one-sided, of 95 % confidence over the choice of the sample.
+        """
         n_kept = self.truth.keys.shape[1]
-        found = self.search(offer, n_kept).keys >= self.truth.keys[:, -1:]
+        found = self.search(method, n_kept).keys >= self.truth.keys[:, -1:]
         shares = found.mean(axis=1)
         # one more query that finds nothing: no sample, however good, proves a recall of 1
         widened = np.append(shares, 0.0)
         error = widened.std() / np.sqrt(len(widened))
-        return float(shares.mean()), float(shares.mean() - _SIGMAS * error)
+        return float(shares.mean()), float(shares.mean() - _Z * error)
 
     def resemblances(self, store: Store) -> tuple[Array, Array]:
-        """R and kernel value of each query and true neighbour, in no particular order."""
-        other = replace(store, kernel="resemblance")
-        heaps = Heaps.empty(len(self.rows), self.truth.keys.shape[1])
-        queries = make_queries(self.rows, other)
-        for q in range(len(queries)):
-            for i, row in enumerate(self.truth.rows[q]):
-                rerank(
-                    other.code, *queries.block(q, q + 1).arrays(),
-                    other.indptr, other.columns, other.values, other.squares, other.bits,
-                    self.alive, 0, np.array([[row]], np.int32), np.zeros(other.width),
-                    *Heaps(heaps.sizes[:1] * 0, heaps.keys[q : q + 1, i : i + 1],
-                           heaps.rows[q : q + 1, i : i + 1]).arrays(),
-                )  # fmt: skip
-        return heaps.keys, self.truth.keys
+        """R and kernel value of each query and true neighbour."""
+        supports = replace(store, kernel=RESEMBLANCE.name)
+        queries = make_queries(self.rows, supports)
+        n_kept = self.truth.rows.shape[1]
+        R = np.empty(self.truth.rows.size)
+        pairs_at_least(
+            -1.0, supports.kernel_number, queries, supports.stored_rows,
+            np.arange(len(self.rows) + 1) * n_kept, self.truth.rows.ravel().astype(np.int32),
+            np.zeros(supports.width), R,
+        )  # fmt: skip
+        return R.reshape(self.truth.rows.shape), self.truth.keys
 
 
-def make_probe(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> Probe:
+def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:
     """A sample of up to a quarter of the rows, answered by exact search."""
     n = len(store)
     order = np.random.default_rng(seed).permutation(n)
@@ -96,5 +96,5 @@ def make_probe(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) ->
     alive[sample] = 0
     rows = store.take(sample).rows()
     n_kept = max(1, min(n_neighbors, n - n_sample))
-    probe = Probe(order, n_sample, rows, read_only(alive), Heaps.empty(0, n_kept), n_jobs)
-    return replace(probe, truth=probe.search(Exact(store).offer, n_kept))
+    held_out = HeldOut(order, n_sample, rows, read_only(alive), Heaps.empty(0, n_kept), n_jobs)
+    return replace(held_out, truth=held_out.search(Exact(store), n_kept))

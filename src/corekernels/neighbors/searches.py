@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_count
+from .._core.estimator import require_some_rows
 from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError
 from .arguments import require_number
+from .parameters import IndexEstimator
 from .snapshot import Snapshot
 
 Array = npt.NDArray[Any]
@@ -42,11 +44,9 @@ class RecallCheck:
         return self.exact_seconds / max(self.seconds, 1e-9)
 
 
-class Searches:
-    """Queries over the snapshot of an estimator."""
+class Searches(IndexEstimator):
+    """Queries over the snapshot of an index."""
 
-    n_neighbors: int
-    n_jobs: int | None
     _snapshot: Snapshot
 
     def kneighbors(
@@ -77,7 +77,7 @@ class Searches:
 
         Returns
         -------
-        distances, ids : arrays of one array a query.
+        distances, ids : arrays of one array per query.
         """
         least = 1 - require_number("radius", radius)
         snapshot, rows, own = self._queries(X)
@@ -117,8 +117,7 @@ class Searches:
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
         as_matrix(X)  # None is no query here
         snapshot, rows, _ = self._queries(X)
-        if not len(rows):
-            raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
+        require_some_rows(len(rows))
         n_kept = min(require_count("n_neighbors", wanted), snapshot.n_alive)
         keys, seconds = [], []
         for exact in (False, True):
@@ -130,11 +129,6 @@ class Searches:
         recall = float((keys[0] >= keys[1][:, -1:]).mean())
         return RecallCheck(len(rows), recall, seconds[0], seconds[1])
 
-    def _matrix(self, X: Any) -> Any:
-        matrix = as_matrix(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return matrix
-
     def _queries(self, X: Any) -> tuple[Snapshot, Rows, Array | None]:
         """The index as it is now, the queries, and which rows of it they are, if they are."""
         check_is_fitted(self)
@@ -142,7 +136,7 @@ class Searches:
         if snapshot.n_alive == 0:
             raise DataError("the index is empty: all its rows were removed; add some.")
         if X is not None:
-            return snapshot, clean_rows(self._matrix(X)), None
+            return snapshot, clean_rows(self._fitted_matrix(X)), None
         store, own = snapshot.living()
         return snapshot, store.rows(), own
 

@@ -1,8 +1,9 @@
 """One state of an index: never changed, only followed by another.
 
-Rows found by the chosen source come first; rows added since stand in a tail that is searched
-exactly, until it is long enough to be worth growing the source. Removed rows are marked, and
-cleared away once they are many. A reader holds one snapshot and sees one state throughout.
+Rows found by the chosen method come first; rows added since stand in a tail that is searched
+exactly, until it is long enough to be worth growing the method's index. Removed rows are
+marked, and cleared away once they are many. A search holds one snapshot and sees one state
+throughout.
 """
 
 from dataclasses import dataclass, replace
@@ -13,9 +14,8 @@ import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
 from .._core.validation import Rows, read_only
-from .candidates.base import Source
-from .candidates.exact import Exact
-from .heaps import Heaps
+from .._loops.search.heaps import Heaps
+from .candidates import Exact, SearchMethod
 from .store import Store, join, make_store
 
 Array = npt.NDArray[Any]
@@ -31,13 +31,13 @@ _FIRST_WITHIN = 64
 class Snapshot:
     """Rows in order of arrival: those of `main`, then those of `tail`."""
 
-    main: Source | Exact
+    main: SearchMethod
     tail: Exact | None
     ids: Array  # the user's number of each row
     alive: Array  # 0 where a row was removed
 
     @classmethod
-    def begin(cls, main: Source | Exact, ids: Array) -> "Snapshot":
+    def begin(cls, main: SearchMethod, ids: Array) -> "Snapshot":
         """The state after `fit`."""
         return cls(main, None, read_only(ids), read_only(np.ones(len(ids), np.uint8)))
 
@@ -58,15 +58,15 @@ class Snapshot:
         n_main = len(main.store)
         # candidates that were removed must not crowd out others
         spare = n_main / max(1, int(np.count_nonzero(self.alive[:n_main])))
-        parts: list[tuple[Any, int, float]] = [(main, 0, spare)]
+        parts: list[tuple[SearchMethod, int, float]] = [(main, 0, spare)]
         if self.tail is not None:
             parts.append((self.tail, n_main, 1.0))
         heaps = Heaps.empty(len(rows), n_kept)
 
         def work(block: tuple[int, int]) -> None:
             queries, mine = rows.block(*block), heaps.block(*block)
-            for source, first_row, times in parts:
-                source.offer(queries, self.alive, first_row, mine, times)
+            for method, first_row, factor in parts:
+                method.search(queries, self.alive, first_row, mine, factor)
 
         run_blocks(work, row_blocks(0, len(rows), _BLOCK_QUERIES), n_jobs)
         heaps.sort()

@@ -2,7 +2,7 @@
 
 Columns are 16-bit where there are few enough; beyond 65,536 they are renumbered over the
 columns in use. Values keep their own precision: bytes where they are small whole numbers,
-float32 where that loses nothing, else float64 brought to scale by a power of two a row.
+float32 where that loses nothing, else float64 scaled by a power of two per row.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .._core.validation import Rows, read_only
 from .._loops.search import pairs as loops
+from .._loops.search.pairs import Queries, StoredRows
 from ..kernel_table import hashed_kernel
 
 Array = npt.NDArray[Any]
@@ -39,9 +40,14 @@ class Store:
         return len(self.squares)
 
     @property
-    def code(self) -> int:
-        """The kernel as the loops name it."""
+    def kernel_number(self) -> int:
+        """The kernel as the loops know it."""
         return hashed_kernel(self.kernel).number
+
+    @property
+    def stored_rows(self) -> StoredRows:
+        """The rows as the loops take them."""
+        return StoredRows(self.indptr, self.columns, self.values, self.squares, self.bits)
 
     @property
     def lengths(self) -> Array:
@@ -63,7 +69,7 @@ class Store:
         return {name: getattr(self, name) for name in ARRAYS}
 
     def rows(self) -> Rows:
-        """The rows as clean CSR; values of float64 rows only up to a power of two a row."""
+        """The rows as clean CSR; values of float64 rows only up to a power of two per row."""
         columns = self.columns.astype(np.int64)
         if self.n_columns > NARROW:
             columns = self.vocabulary[columns]
@@ -84,33 +90,6 @@ class Store:
             read_only(self.columns[places]), read_only(self.values[places]),
             read_only(self.squares[rows]), read_only(self.bits[rows]),
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Queries:
-    """Rows to be looked up in one store; columns that no stored row has are left out."""
-
-    indptr: Array
-    columns: Array
-    values: Array
-    lengths: Array  # with the columns left out
-    squares: Array
-    bits: Array
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def block(self, start: int, stop: int) -> "Queries":
-        """Queries start to stop, without a copy."""
-        rows = slice(start, stop)
-        return Queries(
-            self.indptr[start : stop + 1], self.columns, self.values,
-            self.lengths[rows], self.squares[rows], self.bits[rows],
-        )  # fmt: skip
-
-    def arrays(self) -> tuple[Array, ...]:
-        """The arrays in the order the loops take them."""
-        return self.indptr, self.columns, self.values, self.lengths, self.squares, self.bits
 
 
 def make_store(rows: Rows, kernel: str) -> Store:
@@ -166,8 +145,8 @@ def make_queries(rows: Rows, store: Store) -> Queries:
         columns, values = places[known], values[known]
     indptr, columns = read_only(indptr, np.int64), read_only(columns, np.int32)
     return Queries(
-        indptr, columns, read_only(values), read_only(lengths, np.int64), squares,
-        _bits(indptr, columns, store.width),
+        indptr, columns, read_only(values), squares, _bits(indptr, columns, store.width),
+        read_only(lengths, np.int64),
     )  # fmt: skip
 
 
@@ -208,7 +187,7 @@ def _squares(indptr: Array, columns: Array, values: Array, width: int) -> Array:
 def _bits(indptr: Array, columns: Array, width: int) -> Array:
     out = np.zeros((len(indptr) - 1, _n_words(width)), np.uint64)
     if out.shape[1]:
-        loops.spread_bits(read_only(indptr), read_only(columns), out)
+        loops.set_bits(read_only(indptr), read_only(columns), out)
     return read_only(out)
 
 

@@ -3,14 +3,13 @@
 from typing import Any
 
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._core.validation import as_matrix
 from .estimator import CoRENeighbors
+from .parameters import IndexEstimator
 
 
-class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IndexEstimator):
     """Distances 1 - K to the nearest rows, for estimators with `metric="precomputed"`.
 
     Each row of the result holds `n_neighbors` + 1 distances, one to spare for estimators
@@ -39,39 +38,14 @@ class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     0.94
     """
 
-    def __init__(
-        self,
-        kernel: str = "core1",
-        n_neighbors: int = 10,
-        *,
-        method: str = "auto",
-        recall: float = 0.95,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.method = method
-        self.recall = recall
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any = None) -> "CoRENeighborsTransformer":
         """Index the rows of X."""
-        as_matrix(X)
-        validate_data(self, X, skip_check_array=True)
+        self._fitting_matrix(X)
         self.index_ = CoRENeighbors(**self.get_params(deep=False)).fit(X)
         self.n_samples_fit_ = self._n_features_out = self.index_.n_samples_fit_
         return self
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Distances to the nearest rows fitted, as a sparse matrix (n_queries, n_samples_fit_)."""
-        check_is_fitted(self)
-        as_matrix(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._fitted_matrix(X)
         return self.index_.kneighbors_graph(X, self.n_neighbors + 1, "distance")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -1,8 +1,9 @@
-"""Hash tables of signatures: each table keys a row by m of its slots.
+"""Hash tables of signatures: in each table, m slots of a row are its key.
 
-Table t has 2^s buckets; bucket b of it holds rows[t, heads[t, b] : heads[t, b + 1]]. Rows of
-different keys may share a bucket: collisions in several tables are what counts.
+Rows of different keys may share a bucket: what counts are collisions in several tables.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -11,29 +12,36 @@ from ..hashing.mixing import step
 from ..simd.halves import from_half
 
 
-@njit(nogil=True, cache=True)
-def bucket_numbers(codes, signs, m, shift, out):
-    """For each row and table the bucket of slots t m to (t + 1) m, signs beside the codes.
+class Tables(NamedTuple):
+    """Bucket b of table t holds rows[t, heads[t, b] : heads[t, b + 1]]; rows ascend."""
 
-    `signs` are those of halves; without rows in it the codes stand alone.
+    heads: np.ndarray
+    rows: np.ndarray
+
+
+@njit(nogil=True, cache=True)
+def write_keys(codes, weights, m, shift, out):
+    """For each row and table the key of slots t m to (t + 1) m, without its lowest bits.
+
+    A key is made of the codes and, unless `weights` (halves) has no rows, of their signs.
     """
     for row in range(codes.shape[0]):
         for t in range(out.shape[1]):
             key = np.uint64(t)
             for j in range(t * m, (t + 1) * m):
                 part = np.uint64(codes[row, j]) << np.uint64(1)
-                if signs.shape[0] > 0:
-                    part |= np.uint64(from_half(signs[row, j]) > 0)
+                if weights.shape[0] > 0:
+                    part |= np.uint64(from_half(weights[row, j]) > 0)
                 key = step(key ^ part, j)
             out[row, t] = key >> np.uint64(shift)
 
 
 @njit(nogil=True, cache=True)
-def fill_tables(numbers, out_heads, out_rows):
-    """Sort the rows of each table into its buckets; heads are zero on entry."""
+def fill_tables(numbers, out):
+    """Sort the rows of each table into their buckets; heads are zero on entry."""
     n_rows = numbers.shape[0]
     for t in range(numbers.shape[1]):
-        heads, rows = out_heads[t], out_rows[t]
+        heads, rows = out.heads[t], out.rows[t]
         for row in range(n_rows):
             heads[np.int64(numbers[row, t]) + 1] += 1
         for b in range(heads.shape[0] - 1):
@@ -48,12 +56,13 @@ def fill_tables(numbers, out_heads, out_rows):
 
 
 @njit(nogil=True, cache=True)
-def gather_colliding(numbers, lengths, heads, rows, counts, touched, out):
+def most_collisions(numbers, lengths, tables, counts, touched, out):
     """For each query the rows that share most buckets with it, then -1.
 
     Rows of equal counts come in the order of their first collision. An empty query has no
     locations, so it has no candidates. `counts` is zero on entry.
     """
+    heads, rows = tables
     n_tables = heads.shape[0]
     histogram = np.empty(n_tables + 2, np.int64)
     for q in range(numbers.shape[0]):
@@ -86,12 +95,13 @@ def gather_colliding(numbers, lengths, heads, rows, counts, touched, out):
 
 
 @njit(nogil=True, cache=True)
-def gather_all(first, numbers, lengths, heads, rows, seen, ends, out):
+def later_collisions(first, numbers, lengths, tables, seen, ends, out):
     """For rows first, first + 1, ... the later rows they share a bucket with, each once.
 
     Those of row first + i are out[ends[i]:ends[i + 1]]. Gives the room needed: where `out`
     is too small, its contents are of no use.
     """
+    heads, rows = tables
     n = 0
     seen[:] = 0
     for i in range(numbers.shape[0]):
@@ -113,10 +123,10 @@ def gather_all(first, numbers, lengths, heads, rows, seen, ends, out):
 
 
 @njit(nogil=True, cache=True)
-def count_later(keys, rows, first, last, out):
+def count_pairs(keys, rows, first, last, out):
     """Add to out[row - first] the number of later rows of the same key, for rows first to last.
 
-    Keys ascend, and rows of one key do. Gives the sum of what was added.
+    Keys ascend, and rows ascend within a key. Gives the sum of what was added.
     """
     n, stop = 0, keys.shape[0]
     for i in range(keys.shape[0] - 1, -1, -1):
@@ -130,7 +140,7 @@ def count_later(keys, rows, first, last, out):
 
 @njit(nogil=True, cache=True)
 def write_pairs(keys, rows, first, last, n_rows, out):
-    """The pairs that `count_later` counts, as (later row) n_rows + (earlier row)."""
+    """The pairs that `count_pairs` counts, as (later row) n_rows + (earlier row)."""
     n = 0
     for i in range(keys.shape[0]):
         if first <= rows[i] < last:

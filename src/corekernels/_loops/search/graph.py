@@ -1,8 +1,8 @@
 """A navigable graph over bit sketches: one layer, searched with a beam.
 
-A beam is a sorted array of packed entries, distance above row above one bit that says
-whether the row's links were followed. Row i has `degrees[i]` links in `links[i]`;
-`visited` has one bit a row; `order` lists the rows as they came into the graph.
+A beam is a sorted array of packed entries: distance in the upper bits, row below it, and in
+the lowest bit whether the row's links were followed. Row i has `degrees[i]` links in
+`links[i]`; `visited` has one bit per row; `order` lists the rows as they came into the graph.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from ..simd.vectors import prefetch
 
 _FOLLOWED = np.int64(1)
 _ROW_BITS = np.int64(2**32 - 1)
-ENTRIES = 128  # rows, evenly spaced, where every search starts
-# a neighbour is dropped when one already kept is closer to it by more than this share
+ENTRY_POINTS = 128  # rows, evenly spaced in the order, where every search starts
+# a neighbour is dropped when one already kept is closer to it by more than this ratio
 _NUMERATOR, _DENOMINATOR = 11, 10
 
 
@@ -47,7 +47,7 @@ def pack_signs(weights, first, out):
 
 
 @njit(nogil=True, cache=True)
-def _enter(entry, size, beam):
+def _insert_entry(entry, size, beam):
     """Insert a packed entry into a sorted beam, the last one falling out if it is full."""
     i = size if size < beam.shape[0] else size - 1
     while i > 0 and beam[i - 1] > entry:
@@ -62,7 +62,7 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, beam):
     """Fill a beam with rows near a sketch, among those in `order`; gives how many."""
     visited[:] = 0
     size = 0
-    n_entries = min(ENTRIES, order.shape[0])
+    n_entries = min(ENTRY_POINTS, order.shape[0])
     for e in range(n_entries):
         prefetch(sketches, np.int64(order[e * order.shape[0] // n_entries]) * 8)
     for e in range(n_entries):
@@ -70,7 +70,7 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, beam):
         visited[row >> 6] |= np.uint64(1) << np.uint64(row & 63)
         entry = (distance(sketch, sketches[row]) << 33) | (row << 1)
         if size < beam.shape[0] or entry < beam[size - 1]:
-            _enter(entry, size, beam)
+            _insert_entry(entry, size, beam)
             size = min(size + 1, beam.shape[0])
     at = 0
     while at < size:
@@ -92,15 +92,15 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, beam):
             other = fresh[i]
             entry = (distance(sketch, sketches[other]) << 33) | (other << 1)
             if size < beam.shape[0] or entry < beam[size - 1]:
-                place = _enter(entry, size, beam)
+                place = _insert_entry(entry, size, beam)
                 size = min(size + 1, beam.shape[0])
                 at = min(at, place)
     return size
 
 
 @njit(nogil=True, cache=True)
-def _choose(entries, most, sketches, out):
-    """Of entries sorted by distance, those that no chosen one is much closer to; how many."""
+def _choose_links(entries, most, sketches, out):
+    """Of entries sorted by distance, those that no chosen one is much closer to; their number."""
     n = 0
     for i in range(entries.shape[0]):
         row, far = (entries[i] >> 1) & _ROW_BITS, entries[i] >> 33
@@ -129,7 +129,7 @@ def insert(start, stop, order, sketches, width, most, visited, links, degrees):
     for place in range(start, stop):
         row = np.int64(order[place])
         size = _walk(sketches[row], order[:place], sketches, links, degrees, visited, fresh, beam)
-        n = _choose(beam[:size], most, sketches, chosen)
+        n = _choose_links(beam[:size], most, sketches, chosen)
         degrees[row] = n
         for i in range(n):
             other = chosen[i]
@@ -141,8 +141,8 @@ def insert(start, stop, order, sketches, width, most, visited, links, degrees):
             for j in range(room + 1):
                 near = np.int64(links[other, j]) if j < room else row
                 entry = (distance(sketches[other], sketches[near]) << 33) | (near << 1)
-                _enter(entry, j, around)
-            m = _choose(around, room, sketches, kept)
+                _insert_entry(entry, j, around)
+            m = _choose_links(around, room, sketches, kept)
             for j in range(m):
                 links[other, j] = kept[j]
             degrees[other] = m

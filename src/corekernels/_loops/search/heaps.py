@@ -1,6 +1,37 @@
 """Heaps of fixed size: the best rows seen so far, ranked by key, ties by lower row number."""
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
+
+NO_KEY = -2.0  # of a place in a heap that is not filled: below every kernel value
+NO_ROW = -1
+
+
+class Heaps(NamedTuple):
+    """One heap per query: `sizes[q]` kernel values and row numbers, the worst on top."""
+
+    sizes: np.ndarray
+    keys: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def empty(cls, n_queries: int, n_kept: int) -> "Heaps":
+        """Room for n_kept rows per query."""
+        return cls(
+            np.zeros(n_queries, np.int64),
+            np.full((n_queries, n_kept), NO_KEY),
+            np.full((n_queries, n_kept), NO_ROW, np.int64),
+        )
+
+    def block(self, start: int, stop: int) -> "Heaps":
+        """The heaps of queries start to stop, without a copy."""
+        return Heaps(self.sizes[start:stop], self.keys[start:stop], self.rows[start:stop])
+
+    def sort(self) -> None:
+        """Turn the heaps into lists, the best first."""
+        sort_heaps(self)
 
 
 @njit(nogil=True, cache=True)
@@ -10,7 +41,7 @@ def worse(key, row, other_key, other_row):
 
 
 @njit(nogil=True, cache=True)
-def offer(key, row, size, keys, rows):
+def push(key, row, size, keys, rows):
     """Put a row into a heap of at most len(keys), the worst on top; gives the new size."""
     if size < keys.shape[0]:
         i = size
@@ -23,13 +54,13 @@ def offer(key, row, size, keys, rows):
         keys[i], rows[i] = key, row
         return size + 1
     if size > 0 and worse(keys[0], rows[0], key, row):
-        _sink(key, row, size, keys, rows)
+        _replace_top(key, row, size, keys, rows)
     return size
 
 
 @njit(nogil=True, cache=True)
-def _sink(key, row, size, keys, rows):
-    """Replace the top of a heap."""
+def _replace_top(key, row, size, keys, rows):
+    """Replace the worst row of a heap."""
     i = 0
     while 2 * i + 1 < size:
         child = 2 * i + 1
@@ -43,10 +74,11 @@ def _sink(key, row, size, keys, rows):
 
 
 @njit(nogil=True, cache=True)
-def sort_heaps(sizes, keys, rows):
+def sort_heaps(heaps):
     """Turn heaps into lists, the best first."""
-    for q in range(sizes.shape[0]):
-        for last in range(sizes[q] - 1, 0, -1):
-            key, row = keys[q, last], rows[q, last]
-            keys[q, last], rows[q, last] = keys[q, 0], rows[q, 0]
-            _sink(key, row, last, keys[q], rows[q])
+    for q in range(heaps.sizes.shape[0]):
+        keys, rows = heaps.keys[q], heaps.rows[q]
+        for last in range(heaps.sizes[q] - 1, 0, -1):
+            key, row = keys[last], rows[last]
+            keys[last], rows[last] = keys[0], rows[0]
+            _replace_top(key, row, last, keys, rows)

@@ -1,20 +1,55 @@
-"""Exact kernel values of a query and stored rows.
+"""Exact kernel values of queries and stored rows.
 
-A *store* holds rows as CSR columns and values, the sum of squares of each row, and its support
-as a bit set where columns are few (no words otherwise). A query is scattered into a dense
-array first.
+A query is scattered into a dense array first; then a stored row needs one look-up per nonzero.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..kernels import kernel_value, support_bound, uses_values
 from ..simd.popcount import popcount
-from ..simd.vectors import prefetch
-from .heaps import offer
+from ..simd.vectors import LINE, prefetch
+from .heaps import push
 
-SLACK = 1.0 - 1e-12  # rounding must not prune a row that the exact value would keep
-AHEAD = 3  # candidates whose memory is on its way
+SLACK = 1.0 - 1e-12  # rounding must not rule out a row that the exact value would keep
+BELOW = -2.0  # in the place of a kernel value that is below what was asked for
+AHEAD = 3  # candidates between the one that is compared and the one that is prefetched
+
+
+class StoredRows(NamedTuple):
+    """Rows to search: CSR, the sum of squares of each, and its support as a bit set.
+
+    Where columns are many, bit sets have no words.
+    """
+
+    indptr: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    squares: np.ndarray
+    bits: np.ndarray
+
+
+class Queries(NamedTuple):
+    """Rows to be looked up; columns that no stored row has are left out."""
+
+    indptr: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    squares: np.ndarray
+    bits: np.ndarray
+    lengths: np.ndarray  # number of nonzeros, with the columns left out
+
+    def block(self, start: int, stop: int) -> "Queries":
+        """Queries start to stop, without a copy."""
+        some = slice(start, stop)
+        return self._replace(
+            indptr=self.indptr[start : stop + 1],
+            squares=self.squares[some],
+            bits=self.bits[some],
+            lengths=self.lengths[some],
+        )
 
 
 @njit(nogil=True, cache=True)
@@ -76,7 +111,7 @@ def shared_bits(bits, bits_of_row):
 
 
 @njit(nogil=True, cache=True)
-def spread_bits(indptr, columns, out):
+def set_bits(indptr, columns, out):
     """Supports of rows as bit sets, zero on entry."""
     for row in range(indptr.shape[0] - 1):
         for p in range(indptr[row], indptr[row + 1]):
@@ -95,78 +130,72 @@ def sum_squares(indptr, columns, values, dense, out):
 
 
 @njit(nogil=True, cache=True)
-def kernel_at_least(
-    least, kernel, dense, bits, f1, squares, row, indptr, columns, values, squares_of, bits_of
-):
-    """The kernel of a scattered query and a stored row, or -2 where it is below `least`."""
-    start, stop = indptr[row], indptr[row + 1]
-    f2 = stop - start
+def kernel_at_least(least, kernel, dense, bits, f1, squares, row, stored):
+    """The kernel of a scattered query and a stored row; BELOW where it is sure to be < least."""
+    start, stop = stored.indptr[row], stored.indptr[row + 1]
+    columns, values, f2 = stored.columns[start:stop], stored.values[start:stop], stop - start
+    both = squares * stored.squares[row]
     if bits.shape[0] == 0:
-        a, dot = shared_product(columns[start:stop], values[start:stop], dense)
-        return kernel_value(kernel, dot, squares * squares_of[row], f1, f2, a)
-    a = shared_bits(bits, bits_of[row])
+        a, dot = shared_product(columns, values, dense)
+        return kernel_value(kernel, dot, both, f1, f2, a)
+    a = shared_bits(bits, stored.bits[row])
     if support_bound(kernel, f1, f2, a) < least * SLACK:
-        return -2.0
-    dot = product(columns[start:stop], values[start:stop], dense) if uses_values(kernel) else 0.0
-    return kernel_value(kernel, dot, squares * squares_of[row], f1, f2, a)
+        return BELOW
+    dot = product(columns, values, dense) if uses_values(kernel) else 0.0
+    return kernel_value(kernel, dot, both, f1, f2, a)
 
 
 @njit(nogil=True, cache=True)
-def fetch(row, indptr, columns, values):
-    """Ask for all cache lines of a stored row."""
-    start, stop = indptr[row], indptr[row + 1]
-    for p in range(start, stop, 64 // columns.itemsize):
-        prefetch(columns, p)
-    for p in range(start, stop, 64 // values.itemsize):
-        prefetch(values, p)
+def prefetch_row(row, stored):
+    """Ask for all cache lines of a stored row's columns and values."""
+    start, stop = stored.indptr[row], stored.indptr[row + 1]
+    for p in range(start, stop, LINE // stored.columns.itemsize):
+        prefetch(stored.columns, p)
+    for p in range(start, stop, LINE // stored.values.itemsize):
+        prefetch(stored.values, p)
 
 
 @njit(nogil=True, cache=True)
-def rerank(
-    kernel,
-    q_indptr, q_columns, q_values, q_lengths, q_squares, q_bits,
-    indptr, columns, values, squares, bits,
-    alive, first_row, candidates, dense, sizes, keys, rows,
-):  # fmt: skip
-    """Offer each query's candidates (-1: none) by their exact kernel values, in their order."""
-    for q in range(q_lengths.shape[0]):
-        mine = q_columns[q_indptr[q] : q_indptr[q + 1]]
-        scatter(mine, q_values[q_indptr[q] : q_indptr[q + 1]], dense)
+def rerank(kernel, queries, stored, alive, first_row, candidates, dense, heaps):
+    """Push each query's candidates (-1: none) by their exact kernel values, in their order.
+
+    `alive` and the row numbers in the heaps count the first stored row as `first_row`.
+    """
+    n_words = stored.bits.shape[1]
+    for q in range(queries.lengths.shape[0]):
+        begin, end = queries.indptr[q], queries.indptr[q + 1]
+        scatter(queries.columns[begin:end], queries.values[begin:end], dense)
+        keys, rows = heaps.keys[q], heaps.rows[q]
         for c in range(candidates.shape[1]):
             row = candidates[q, c]
             if row < 0:
                 break
             if c + AHEAD < candidates.shape[1] and candidates[q, c + AHEAD] >= 0:
                 ahead = candidates[q, c + AHEAD]
-                fetch(ahead, indptr, columns, values)
-                for w in range(0, bits.shape[1], 8):
-                    prefetch(bits, ahead * bits.shape[1] + w)
+                prefetch_row(ahead, stored)
+                for w in range(0, n_words, 8):
+                    prefetch(stored.bits, ahead * n_words + w)
             if not alive[first_row + row]:
                 continue
-            least = keys[q, 0] if sizes[q] == keys.shape[1] else -1.0
+            least = keys[0] if heaps.sizes[q] == keys.shape[0] else -1.0
             key = kernel_at_least(
-                least, kernel, dense, q_bits[q], q_lengths[q], q_squares[q],
-                row, indptr, columns, values, squares, bits,
+                least, kernel, dense, queries.bits[q], queries.lengths[q], queries.squares[q],
+                row, stored,
             )  # fmt: skip
             if key >= least:
-                sizes[q] = offer(key, first_row + row, sizes[q], keys[q], rows[q])
-        erase(mine, dense)
+                heaps.sizes[q] = push(key, first_row + row, heaps.sizes[q], keys, rows)
+        erase(queries.columns[begin:end], dense)
 
 
 @njit(nogil=True, cache=True)
-def pairs_at_least(
-    least, kernel,
-    q_indptr, q_columns, q_values, q_lengths, q_squares, q_bits,
-    indptr, columns, values, squares, bits,
-    ends, candidates, dense, out,
-):  # fmt: skip
-    """Kernel values of query i and the rows candidates[ends[i]:ends[i + 1]]; -2 below `least`."""
-    for q in range(q_lengths.shape[0]):
-        mine = q_columns[q_indptr[q] : q_indptr[q + 1]]
-        scatter(mine, q_values[q_indptr[q] : q_indptr[q + 1]], dense)
+def pairs_at_least(least, kernel, queries, stored, ends, candidates, dense, out):
+    """Kernel values of query i and the rows candidates[ends[i]:ends[i + 1]]; BELOW if < least."""
+    for q in range(queries.lengths.shape[0]):
+        begin, end = queries.indptr[q], queries.indptr[q + 1]
+        scatter(queries.columns[begin:end], queries.values[begin:end], dense)
         for c in range(ends[q], ends[q + 1]):
             out[c] = kernel_at_least(
-                least, kernel, dense, q_bits[q], q_lengths[q], q_squares[q],
-                candidates[c], indptr, columns, values, squares, bits,
+                least, kernel, dense, queries.bits[q], queries.lengths[q], queries.squares[q],
+                candidates[c], stored,
             )  # fmt: skip
-        erase(mine, dense)
+        erase(queries.columns[begin:end], dense)

@@ -1,27 +1,30 @@
 """Exact search among rows whose supports are bit sets: most are ruled out unread."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from ..kernels import kernel_value, length_bound, support_bound, uses_values
-from .heaps import offer
-from .pairs import (
-    AHEAD,
-    SLACK,
-    erase,
-    fetch,
-    product,
-    scatter,
-    shared_bits,
-)
+from .heaps import push
+from .pairs import AHEAD, SLACK, erase, prefetch_row, product, scatter, shared_bits
 
 _CHUNK = 256
 _FIRST = 2048  # rows on either side that are ranked by their bounds first
-_SEEDS = 64
+_SEEDS = 64  # of these, how many are compared before all others
+_DONE = -3.0  # in the place of the bound of a row that has been compared
+
+
+class ByLength(NamedTuple):
+    """Stored rows in order of their lengths."""
+
+    order: np.ndarray  # their numbers
+    lengths: np.ndarray
+    bits: np.ndarray
 
 
 @njit(nogil=True, cache=True)
-def longest_shares(values, squares, out):
+def largest_shares(values, squares, out):
     """out[a]: the length of the largest `a` values of a row over that of all of them.
 
     With a shared columns, rho is at most this, by the inequality of Cauchy and Schwarz.
@@ -35,70 +38,60 @@ def longest_shares(values, squares, out):
 
 
 @njit(nogil=True, cache=True)
-def scan(
-    kernel,
-    q_indptr, q_columns, q_values, q_lengths, q_squares, q_bits,
-    indptr, columns, values, squares,
-    order, ordered_lengths, ordered_bits,
-    alive, first_row, dense, sizes, keys, rows,
-):  # fmt: skip
-    """Offer every row whose support does not already rule it out.
+def scan(kernel, queries, stored, by_length, alive, first_row, dense, heaps):
+    """Push every row that its support does not already rule out.
 
-    `order` lists the rows by length. The rows nearest in length are ranked by their bounds,
-    and the best of them are offered first, which sets a high mark. From there outward the
-    bound by the lengths alone falls, so the scan of either side ends where it passes the
-    worst row kept; between, shared bits decide whether an inner product is worth its time.
+    The rows nearest in length are ranked by their bounds, and the best of them are compared
+    first, which fills the heap with high values. From there outward the bound by the lengths
+    alone falls, so the scan of either side ends where that is below the worst row kept; up to
+    there, shared bits decide whether an inner product is worth its time.
     """
-    n = order.shape[0]
+    n = by_length.order.shape[0]
     bounds = np.empty(max(_CHUNK, min(n, 2 * _FIRST)))
     left = np.empty(bounds.shape[0] + _SEEDS, np.int64)
     left_bounds = np.empty(left.shape[0])
     seed_keys = np.empty(_SEEDS)
-    share = np.ones(ordered_bits.shape[1] * 64 + 1)
-    for q in range(q_lengths.shape[0]):
-        mine = q_columns[q_indptr[q] : q_indptr[q + 1]]
-        weights = q_values[q_indptr[q] : q_indptr[q + 1]]
+    share = np.ones(by_length.bits.shape[1] * 64 + 1)
+    for q in range(queries.lengths.shape[0]):
+        begin, end = queries.indptr[q], queries.indptr[q + 1]
+        mine, weights = queries.columns[begin:end], queries.values[begin:end]
+        keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
         scatter(mine, weights, dense)
         if uses_values(kernel):
-            longest_shares(weights, q_squares[q], share)
-        f1, bits = q_lengths[q], q_bits[q]
-        middle = np.searchsorted(ordered_lengths, f1)
+            largest_shares(weights, queries.squares[q], share)
+        f1 = queries.lengths[q]
+        middle = np.searchsorted(by_length.lengths, f1)
         low, high = max(0, middle - _FIRST), min(n, middle + _FIRST)
         first, start, stop = True, low, high
         while True:
-            _bound_chunk(
-                kernel, f1, bits, share, ordered_lengths[start:stop], ordered_bits[start:stop],
-                bounds,
-            )  # fmt: skip
+            _bound_rows(kernel, f1, queries.bits[q], share, by_length, start, stop, bounds)
             if first:
                 n_seeds = 0
                 for i in range(stop - start):
-                    n_seeds = offer(bounds[i], i, n_seeds, seed_keys, left)
+                    n_seeds = push(bounds[i], i, n_seeds, seed_keys, left)
                 for j in range(n_seeds):
                     seed = left[j]
                     left[j] = start + seed
                     left_bounds[j] = bounds[seed]
-                    bounds[seed] = -3.0
-                sizes[q] = _offer_rows(
-                    kernel, dense, bits, f1, q_squares[q], first_row, order, ordered_bits,
-                    left[:n_seeds], left_bounds, indptr, columns, values, squares, alive,
-                    sizes[q], keys[q], rows[q],
+                    bounds[seed] = _DONE
+                size = _push_rows(
+                    kernel, dense, queries, q, stored, by_length, alive, first_row,
+                    left[:n_seeds], left_bounds, size, keys, rows,
                 )  # fmt: skip
-            least = keys[q, 0] * SLACK if sizes[q] == keys.shape[1] else -1.0
+            least = keys[0] * SLACK if size == keys.shape[0] else -1.0
             n_left = 0
             for i in range(stop - start):
                 left[n_left] = start + i
                 left_bounds[n_left] = bounds[i]
-                n_left += bounds[i] >= least and bounds[i] > -3.0
-            sizes[q] = _offer_rows(
-                kernel, dense, bits, f1, q_squares[q], first_row, order, ordered_bits,
-                left[:n_left], left_bounds, indptr, columns, values, squares, alive,
-                sizes[q], keys[q], rows[q],
+                n_left += bounds[i] >= least and bounds[i] > _DONE
+            size = _push_rows(
+                kernel, dense, queries, q, stored, by_length, alive, first_row,
+                left[:n_left], left_bounds, size, keys, rows,
             )  # fmt: skip
-            least = keys[q, 0] if sizes[q] == keys.shape[1] else -1.0
+            least = keys[0] if size == keys.shape[0] else -1.0
             first = False
-            below = length_bound(kernel, f1, ordered_lengths[low - 1]) if low > 0 else -2.0
-            above = length_bound(kernel, f1, ordered_lengths[high]) if high < n else -2.0
+            below = length_bound(kernel, f1, by_length.lengths[low - 1]) if low > 0 else -2.0
+            above = length_bound(kernel, f1, by_length.lengths[high]) if high < n else -2.0
             if max(below, above) < max(least * SLACK, -1.0):
                 break
             if below > above:
@@ -107,34 +100,39 @@ def scan(
             else:
                 start, stop = high, min(n, high + _CHUNK)
                 high = stop
+        heaps.sizes[q] = size
         erase(mine, dense)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _bound_chunk(kernel, f1, bits, share, lengths, bits_of, out):
-    """For rows of a chunk, what their kernel values cannot exceed."""
+def _bound_rows(kernel, f1, bits, share, by_length, start, stop, out):
+    """For rows start to stop of the order, what their kernel values cannot exceed."""
+    lengths, bits_of = by_length.lengths[start:stop], by_length.bits[start:stop]
     for i in range(lengths.shape[0]):
         a = shared_bits(bits, bits_of[i])
         out[i] = support_bound(kernel, f1, lengths[i], a) * share[a]
 
 
 @njit(nogil=True, cache=True)
-def _offer_rows(
-    kernel, dense, bits, f1, q_squares, first_row, order, ordered_bits, places, bounds,
-    indptr, columns, values, squares, alive, size, keys, rows,
+def _push_rows(
+    kernel, dense, queries, q, stored, by_length, alive, first_row, places, bounds,
+    size, keys, rows,
 ):  # fmt: skip
-    """Offer the rows at some places of the order by their exact kernel values."""
+    """Push the rows at some places of the order by their exact kernel values."""
+    bits, f1, squares = queries.bits[q], queries.lengths[q], queries.squares[q]
     for i in range(places.shape[0]):
         if i + AHEAD < places.shape[0]:
-            fetch(order[places[i + AHEAD]], indptr, columns, values)
-        row = order[places[i]]
+            prefetch_row(by_length.order[places[i + AHEAD]], stored)
+        row = by_length.order[places[i]]
         if not alive[first_row + row]:
             continue
         if size == keys.shape[0] and bounds[i] < keys[0] * SLACK:
             continue
-        p, r = indptr[row], indptr[row + 1]
-        a = shared_bits(bits, ordered_bits[places[i]])
-        dot = product(columns[p:r], values[p:r], dense) if uses_values(kernel) else 0.0
-        key = kernel_value(kernel, dot, q_squares * squares[row], f1, r - p, a)
-        size = offer(key, first_row + row, size, keys, rows)
+        p, r = stored.indptr[row], stored.indptr[row + 1]
+        a = shared_bits(bits, by_length.bits[places[i]])
+        dot = 0.0
+        if uses_values(kernel):
+            dot = product(stored.columns[p:r], stored.values[p:r], dense)
+        key = kernel_value(kernel, dot, squares * stored.squares[row], f1, r - p, a)
+        size = push(key, first_row + row, size, keys, rows)
     return size

@@ -1,1 +1,13 @@
-"""Where candidates come from."""
+"""The search methods. A new one is a module with a `SearchMethod`, and its class in this list."""
+
+from .base import SearchMethod
+from .exact import Exact
+from .graph import Graph
+from .inverted import Inverted
+from .lsh import Tables
+
+METHODS: dict[str, type[SearchMethod]] = {
+    method.name: method for method in (Exact, Inverted, Graph, Tables)
+}
+
+__all__ = ["METHODS", "Exact", "SearchMethod"]

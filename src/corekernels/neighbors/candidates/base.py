@@ -1,34 +1,127 @@
-"""What every source of candidates shares: candidates, then the exact kernel decides.
+"""What every search method is: it finds rows for queries over one store, and lives in a file.
 
-A source proposes rows; `offer` ranks them by the kernel itself, so that what comes back is
-always scored exactly. Where a source proposes fewer rows than are wanted, the exact search
-answers that query instead.
+Most methods propose candidates, which the exact kernel then ranks: what comes back is always
+scored exactly. Methods differ in which rows they miss.
 """
 
 from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._core.validation import Rows
-from ..._loops.search.pairs import rerank
-from ..heaps import Heaps
-from ..store import Queries, Store, make_queries
-from .exact import Exact
+from ..._loops.search.heaps import Heaps
+from ..._loops.search.pairs import Queries, rerank
+from ..store import Store, make_queries
+
+if TYPE_CHECKING:
+    from ..tuning import Task
+    from .exact import Exact
 
 Array = npt.NDArray[Any]
 
+# nanoseconds on a server core, as `benchmarks/search.py` measures them; only ratios matter
+LIST_STEP = 3.0
+RANKED_ROW = 350.0
 
-class Source(ABC):
-    """Candidates for queries over one store, and all that a file needs to bring it back."""
 
-    method: ClassVar[str]
+@dataclass(frozen=True)
+class Tuned:
+    """A method with the settings found for it: why these, and the recall to expect."""
 
-    def __init__(self, store: Store, n_wanted: int) -> None:
+    method: "SearchMethod"
+    reason: str
+    recall: float
+
+
+class SearchMethod(ABC):
+    """A way to find the nearest rows of a store."""
+
+    name: ClassVar[str]
+
+    def __init__(self, store: Store) -> None:
         self.store = store
-        self.n_wanted = n_wanted  # neighbours that the knobs were set for
+
+    @abstractmethod
+    def search(
+        self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
+    ) -> None:
+        """Push the rows found for each query into its heap.
+
+        `alive` and the row numbers in the heaps count the first stored row as `first_row`.
+        `spare` says how many times more candidates than usual are wanted.
+        """
+
+    @property
+    @abstractmethod
+    def exact(self) -> "Exact":
+        """The exact search over the same rows."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> float:
+        """What a query costs, in nanoseconds, roughly.
+
+        It is counted, not timed, so that the same data and seed always give the same index.
+        """
+
+    @abstractmethod
+    def grown(self, store: Store, n_jobs: int | None) -> "SearchMethod":
+        """The same method over a store that begins with the rows of this one."""
+
+    def rebuilt(self, store: Store, n_jobs: int | None) -> "SearchMethod":
+        """The same method, with the same settings, over any other store."""
+        return self.grown(store, n_jobs)
+
+    @classmethod
+    @abstractmethod
+    def tune(cls, task: "Task") -> Tuned | None:
+        """The cheapest settings that reach the recall asked for; None if there are none."""
+
+    @classmethod
+    def is_worth_trying(cls, exact: "Exact", similarity: float) -> bool:
+        """Whether `auto` should try it, given the kernel value of a typical last neighbour."""
+        return False
+
+    def arrays(self) -> dict[str, Array]:
+        """What a file has to hold, beside the store."""
+        return {}
+
+    def settings(self) -> dict[str, Any]:
+        """The same, as JSON."""
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def restored(
+        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
+    ) -> "SearchMethod":
+        """The method that a file describes; a ValueError unless its parts fit together."""
+
+    @property
+    def n_wanted(self) -> int:
+        """Number of neighbours that the settings were found for; 0 where it does not matter."""
+        return 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes beyond the rows themselves."""
+        return sum(array.nbytes for array in self.arrays().values()) + self.store.bits.nbytes
+
+
+class CandidateMethod(SearchMethod):
+    """A method that proposes candidates; the exact kernel decides among them.
+
+    Where it proposes fewer rows than are wanted, the exact search answers that query instead.
+    """
+
+    def __init__(self, store: Store, n_wanted: int, exact: "Exact | None" = None) -> None:
+        super().__init__(store)
+        self._n_wanted = n_wanted
+        self._exact = exact
 
     @abstractmethod
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
@@ -37,52 +130,47 @@ class Source(ABC):
         `factor` says how many times more neighbours are wanted than `n_wanted`.
         """
 
-    @abstractmethod
-    def grown(self, store: Store, n_jobs: int | None) -> "Source":
-        """The source of a store that begins with the rows of this one."""
-
-    def rebuilt(self, store: Store, n_jobs: int | None) -> "Source":
-        """The source of any other store, with the same knobs."""
-        return self.grown(store, n_jobs)
-
-    @abstractmethod
-    def arrays(self) -> dict[str, Array]:
-        """What a file has to hold, beside the store."""
-
-    @abstractmethod
-    def about(self) -> dict[str, Any]:
-        """The same, as JSON."""
-
-    def check(self) -> None:
-        """Raise a ValueError unless the arrays of a file fit together."""
-        return None
+    @property
+    def n_wanted(self) -> int:
+        """Number of neighbours that the settings were found for."""
+        return self._n_wanted
 
     @property
-    def nbytes(self) -> int:
-        """Bytes beyond the rows themselves."""
-        return sum(array.nbytes for array in self.arrays().values()) + self.store.bits.nbytes
-
-    @cached_property
-    def exact(self) -> Exact:
+    def exact(self) -> "Exact":
         """The exact search over the same rows."""
-        return Exact(self.store)
+        from .exact import Exact
 
-    def offer(
+        if self._exact is None:
+            self._exact = Exact(self.store)
+        return self._exact
+
+    def search(
         self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
     ) -> None:
-        """Offer the candidates of each query to its heap, `spare` times as many as usual."""
+        """Push the candidates of each query into its heap, by their exact kernel values."""
         store = self.store
         queries = make_queries(rows, store)
-        factor = spare * max(1.0, heaps.keys.shape[1] / self.n_wanted)
+        n_kept = heaps.keys.shape[1]
+        factor = spare * max(1.0, n_kept / self.n_wanted)
         before = heaps.sizes.copy()
         candidates = self.candidates(rows, queries, factor)
         rerank(
-            store.code, *queries.arrays(),
-            store.indptr, store.columns, store.values, store.squares, store.bits,
-            alive, first_row, candidates, np.zeros(store.width), *heaps.arrays(),
+            store.kernel_number, queries, store.stored_rows, alive, first_row, candidates,
+            np.zeros(store.width), heaps,
         )  # fmt: skip
         living = int(np.count_nonzero(alive[first_row : first_row + len(store)]))
-        wanted = np.minimum(heaps.keys.shape[1], before + living)
+        wanted = np.minimum(n_kept, before + living)
         for q in np.flatnonzero(heaps.sizes < wanted).tolist():
             heaps.sizes[q] = 0
-            self.exact.offer(rows.block(q, q + 1), alive, first_row, heaps.block(q, q + 1))
+            self.exact.search(rows.block(q, q + 1), alive, first_row, heaps.block(q, q + 1))
+
+
+def require_fit(fits: bool, problem: str) -> None:
+    """Raise a ValueError, which the reader of a file turns into its own words."""
+    if not fits:
+        raise ValueError(problem)
+
+
+def first_of(sizes: Sequence[int], n_wanted: int) -> list[int]:
+    """Those of the numbers of rows to rank again that are enough for the neighbours wanted."""
+    return [size for size in sizes if size >= n_wanted]

@@ -1,4 +1,4 @@
-"""512 bits a row whose Hamming distance follows the kernel.
+"""512 bits per row whose Hamming distance follows the kernel.
 
 Bits come from the signatures that the classifier uses: the lowest bit of a minwise location
 (two rows differ there the more often the smaller R is), or the sign of a random projection
@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows
-from ..._loops.search import graph as beam
+from ..._loops.search import graph as loops
+from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 
@@ -25,19 +26,18 @@ _BLOCK_ROWS = 1 << 11
 
 
 def bit_sketches(rows: Rows, n_signs: int, seed: int, n_jobs: int | None) -> Array:
-    """Eight 64-bit words a row: 512 - n_signs minwise bits, then n_signs signs."""
+    """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs."""
     out = np.zeros((len(rows), N_BITS // 64), np.uint64)
     n_minima = N_BITS - n_signs
 
     def work(block: tuple[int, int]) -> None:
         mine, target = rows.block(*block), out[slice(*block)]
         if n_minima:
-            S = sketch_rows(mine, _recipe("resemblance", n_minima, seed, rows.n_columns))
-            beam.pack_bits(S.codes, 0, target)
+            S = sketch_rows(mine, _recipe(RESEMBLANCE.name, n_minima, seed, rows.n_columns))
+            loops.pack_bits(S.codes, 0, target)
         if n_signs:
-            S = sketch_rows(mine, _recipe("core1", n_signs, seed, rows.n_columns))
-            signs = np.asarray(S.weights).view(np.uint16)
-            beam.pack_signs(signs, n_minima, target)
+            S = sketch_rows(mine, _recipe(CORE1.name, n_signs, seed, rows.n_columns))
+            loops.pack_signs(np.asarray(S.weights).view(np.uint16), n_minima, target)
 
     run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
     return out

@@ -1,61 +1,68 @@
 """Exact search: every row is looked at, most of them only through their support.
 
-Few columns: supports are bit sets, and since K1 <= R (and K2 <= sqrt(f1 f2) / (f1 + f2 - a))
-most rows are ruled out by their length alone or by a few popcounts. Many columns: inverted
-lists touch only the rows that share a column with the query.
+Few columns: supports are bit sets, and since no kernel value exceeds what the supports allow
+(`_loops.kernels.support_bound`), most rows are ruled out by their length alone or by a few
+popcounts. Many columns: inverted lists visit only the rows that share a column with the query.
 """
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._core.validation import Rows, read_only
-from ..._loops.search.postings import invert, offer_all
-from ..._loops.search.scan import scan
-from ..heaps import Heaps
+from ..._loops.search.heaps import Heaps
+from ..._loops.search.postings import Lists, Sums, invert, push_all
+from ..._loops.search.scan import ByLength, scan
 from ..store import Store, make_queries
+from .base import LIST_STEP, SearchMethod, Tuned
+
+if TYPE_CHECKING:
+    from ..tuning import Task
 
 Array = npt.NDArray[Any]
 
-# a step along a list over a word of a bit set, in time
-_WORDS_PER_STEP = 2.0
+_SCANNED_ROW = 8.0  # nanoseconds
+_WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bit set
 
 
-class Exact:
-    """The oracle, and the right choice for few rows."""
+class Exact(SearchMethod):
+    """Misses no row; the right choice for few rows, and what the others are compared with."""
 
-    method = "exact"
+    name = "exact"
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.scans = uses_bits(store)
+    def __init__(self, store: Store, scans: bool | None = None) -> None:
+        super().__init__(store)
+        self.scans = _scans_bits(store) if scans is None else scans
 
-    def offer(
+    def search(
         self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
     ) -> None:
-        """Offer all rows of the store that are alive to the queries' heaps."""
-        store = self.store
-        queries = make_queries(rows, store)
-        dense = np.zeros(store.width)
-        stored = (store.indptr, store.columns, store.values, store.squares)
+        """Push all rows of the store that are alive into the queries' heaps."""
+        store, n = self.store, len(self.store)
+        queries, dense = make_queries(rows, store), np.zeros(store.width)
+        target = (alive, first_row, dense)
         if self.scans:
-            scan(
-                store.code, *queries.arrays(), *stored, *self._by_length,
-                alive, first_row, dense, *heaps.arrays(),
-            )  # fmt: skip
-            return
-        n = len(store)
-        offer_all(
-            store.code, *queries.arrays()[:-1], *stored, *self.lists, alive, first_row, dense,
-            np.zeros(n), np.zeros(n, np.int32), np.empty(n + 1, np.int32), *heaps.arrays(),
-        )  # fmt: skip
+            scan(store.kernel_number, queries, store.stored_rows, self._by_length, *target, heaps)
+        else:
+            sums = Sums(np.zeros(n), np.zeros(n, np.int32), np.empty(n + 1, np.int32))
+            push_all(
+                store.kernel_number, queries, store.stored_rows, self.lists, *target, sums, heaps
+            )
 
     @property
     def exact(self) -> "Exact":
         """Itself."""
         return self
+
+    @property
+    def cost(self) -> float:
+        """The time to scan all rows, or to walk the lists of a query like the rows."""
+        n = len(self.store)
+        if self.scans:
+            return _SCANNED_ROW * n
+        return LIST_STEP * (_steps_per_query(self.store) + n)
 
     @property
     def nbytes(self) -> int:
@@ -67,45 +74,52 @@ class Exact:
         """The exact search over other rows."""
         return Exact(store)
 
-    rebuilt = grown
+    @classmethod
+    def tune(cls, task: "Task") -> Tuned:
+        """There is nothing to tune."""
+        return Tuned(task.exact, "exact search, as asked for", 1.0)
 
-    def arrays(self) -> dict[str, Array]:
-        """Nothing that a file has to hold beside the store."""
-        return {}
-
-    def about(self) -> dict[str, Any]:
-        """No knobs."""
-        return {}
+    @classmethod
+    def restored(
+        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
+    ) -> "Exact":
+        """The exact search over the rows of a file."""
+        return cls(store)
 
     @cached_property
-    def _by_length(self) -> tuple[Array, Array, Array]:
+    def _by_length(self) -> ByLength:
         lengths = self.store.lengths
         order = np.argsort(lengths, kind="stable")
-        return (
+        return ByLength(
             read_only(order, np.int32),
             read_only(lengths[order], np.int64),
             read_only(self.store.bits[order]),
         )
 
     @cached_property
-    def lists(self) -> tuple[Array, Array, Array]:
-        """Inverted lists: heads by column, rows, values."""
+    def lists(self) -> Lists:
+        """Inverted lists of the rows."""
         return inverted_lists(self.store, self.store.values)
 
 
-def inverted_lists(store: Store, values: Array) -> tuple[Array, Array, Array]:
-    """For each column of a store the rows that have it, with values: heads, rows, values."""
-    heads = np.zeros(store.width + 1, np.int64)
-    rows = np.empty(len(store.columns), np.int32)
-    listed = np.empty(len(store.columns), values.dtype)
-    invert(store.indptr, store.columns, values, heads, rows, listed)
-    return read_only(heads), read_only(rows), read_only(listed)
+def inverted_lists(store: Store, values: Array) -> Lists:
+    """For each column of a store the rows that have it, with values."""
+    lists = Lists(
+        np.zeros(store.width + 1, np.int64),
+        np.empty(len(store.columns), np.int32),
+        np.empty(len(store.columns), values.dtype),
+    )
+    invert(store.indptr, store.columns, values, lists)
+    return Lists(*map(read_only, lists))
 
 
-def uses_bits(store: Store) -> bool:
+def _scans_bits(store: Store) -> bool:
     """Whether bit sets rule rows out faster than lists find them, for queries like the rows."""
-    if store.bits.shape[1] == 0:
-        return False
+    n_words = store.bits.shape[1]
+    return bool(n_words and _steps_per_query(store) * _WORDS_PER_STEP > len(store) * n_words)
+
+
+def _steps_per_query(store: Store) -> float:
+    """Steps along inverted lists that a query like the rows takes, on average."""
     frequencies = np.bincount(store.columns, minlength=store.width).astype(float)
-    steps = np.square(frequencies).sum() / max(1, len(store))
-    return bool(steps * _WORDS_PER_STEP > len(store) * store.bits.shape[1])
+    return float(np.square(frequencies).sum() / max(1, len(store)))

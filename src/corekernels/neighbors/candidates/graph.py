@@ -1,22 +1,31 @@
 """Candidates from a navigable graph over bit sketches.
 
-Reading 64 bytes a comparison, the graph is built in seconds and walked in microseconds. Rows
-come in at random, each linked to rows near it that are not near each other; a walk keeps the
-`width` nearest sketches seen so far and follows their links until no nearer row turns up.
+A comparison reads 64 bytes, so the graph is built in seconds and searched in microseconds. Rows
+are inserted in random order, each linked to rows near it that are not near each other; a search
+keeps the `width` nearest sketches seen so far and follows their links until no nearer row
+turns up.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
+from ..._core.progress import progress_bar
 from ..._core.threads import row_blocks
 from ..._core.validation import Rows, read_only
-from ..._loops.search import graph as beam
-from ..store import Queries, Store
-from .base import Source
+from ..._loops.search import graph as loops
+from ..._loops.search.heaps import Heaps
+from ..._loops.search.pairs import Queries
+from ...kernel_table import hashed_kernel
+from ..store import Store
+from .base import CandidateMethod, Tuned, require_fit
 from .bit_sketches import N_BITS, bit_sketches
+from .exact import Exact
+
+if TYPE_CHECKING:
+    from ..held_out import HeldOut
+    from ..tuning import Task
 
 Array = npt.NDArray[Any]
 
@@ -25,19 +34,26 @@ _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
 _BLOCK_ROWS = 4096
-_MANY_ROWS = 50_000
+_MANY_ROWS = 50_000  # from here on building shows its progress
+_VISITED_ROW = 750.0  # nanoseconds
+_FIXED_COST = 8  # rows' worth of time before the first step
+_NEAR = 0.2  # neighbours this similar are worth a graph, whatever the columns
+_SIGN_SHARES = (0, N_BITS // 4, N_BITS // 2, N_BITS)
+_SAMPLE_ROWS, _SAMPLE_QUERIES = 4096, 128
+_ARRAYS = ("order", "sketches", "links", "degrees")
+_SETTINGS = ("width", "n_signs", "seed")
 
 
-class Graph(Source):
+class Graph(CandidateMethod):
     """One layer of links between rows whose sketches are near."""
 
-    method = "graph"
+    name = "graph"
 
     def __init__(
-        self, store: Store, n_wanted: int, width: int, n_signs: int, seed: int,
-        order: Array, sketches: Array, links: Array, degrees: Array,
+        self, store: Store, n_wanted: int, *, width: int, n_signs: int, seed: int,
+        order: Array, sketches: Array, links: Array, degrees: Array, exact: Exact | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(store, n_wanted)
+        super().__init__(store, n_wanted, exact)
         self.width, self.n_signs, self.seed = width, n_signs, seed
         self.order, self.sketches, self.links, self.degrees = order, sketches, links, degrees
 
@@ -47,23 +63,27 @@ class Graph(Source):
         n_jobs: int | None,
     ) -> "Graph":  # fmt: skip
         """A graph of the rows in `order`, which may leave some out for `finished`."""
-        sketches = read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs))
-        links = np.zeros((len(store), _LINKS), np.int32)
-        degrees = np.zeros(len(store), np.int32)
         graph = cls(
-            store, n_wanted, WIDTHS[0], n_signs, seed, read_only(order[:0], np.int32),
-            sketches, links, degrees,
-        )  # fmt: skip
+            store,
+            n_wanted,
+            width=WIDTHS[0],
+            n_signs=n_signs,
+            seed=seed,
+            order=read_only(order[:0], np.int32),
+            sketches=read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs)),
+            links=np.zeros((len(store), _LINKS), np.int32),
+            degrees=np.zeros(len(store), np.int32),
+        )
         return graph._with_rows(order)
 
     def _with_rows(self, added: Array) -> "Graph":
         """The graph after the rows `added` were linked into it, in place."""
         order = read_only(np.concatenate([self.order, added]), np.int32)
         visited = np.empty((len(self.store) >> 6) + 1, np.uint64)
-        quiet = None if len(added) > _MANY_ROWS else True  # None: shown on a terminal only
-        with tqdm(total=len(added), desc="graph", unit=" rows", disable=quiet) as bar:
+        shown = None if len(added) > _MANY_ROWS else False
+        with progress_bar(len(added), "indexing", "rows", shown) as bar:
             for start, stop in row_blocks(len(self.order), len(order), _BLOCK_ROWS):
-                beam.insert(
+                loops.insert(
                     start, stop, order, self.sketches, _BUILD_WIDTH, _LINKS_OUT, visited,
                     self.links, self.degrees,
                 )  # fmt: skip
@@ -75,10 +95,6 @@ class Graph(Source):
         graph = self._with_rows(added)._with(width=width)
         return graph._with(links=read_only(graph.links), degrees=read_only(graph.degrees))
 
-    def with_width(self, width: int) -> "Graph":
-        """The same graph, walked with another width."""
-        return self._with(width=width)
-
     def grown(self, store: Store, n_jobs: int | None) -> "Graph":
         """The graph of more rows; this one stays as it is for those who search it."""
         n = len(self.store)
@@ -87,6 +103,7 @@ class Graph(Source):
         room = np.zeros((len(fresh), _LINKS), np.int32)
         graph = self._with(
             store=store,
+            exact=None,
             sketches=read_only(np.concatenate([self.sketches, sketches])),
             links=np.concatenate([self.links, room]),
             degrees=np.concatenate([self.degrees, room[:, 0]]),
@@ -94,7 +111,7 @@ class Graph(Source):
         return graph.finished(np.arange(n, len(store)), self.width)
 
     def rebuilt(self, store: Store, n_jobs: int | None) -> "Graph":
-        """A new graph of other rows, with the same knobs."""
+        """A new graph of other rows, with the same settings."""
         order = np.random.default_rng(self.seed).permutation(len(store))
         graph = Graph.begin(store, self.n_wanted, self.n_signs, self.seed, order, n_jobs)
         return graph.finished(order[:0], self.width)
@@ -103,46 +120,95 @@ class Graph(Source):
         """The rows of each query's beam."""
         width = min(len(self.store), int(np.ceil(self.width * factor)))
         out = np.empty((len(rows), width), np.int32)
-        sketches = bit_sketches(rows, self.n_signs, self.seed, 1)
+        sketches = read_only(bit_sketches(rows, self.n_signs, self.seed, 1))
         visited = np.empty((len(self.store) >> 6) + 1, np.uint64)
         links, degrees = read_only(self.links), read_only(self.degrees)
-        beam.walk_all(read_only(sketches), self.order, self.sketches, links, degrees, visited, out)
+        loops.walk_all(sketches, self.order, self.sketches, links, degrees, visited, out)
         out[queries.lengths == 0] = -1
         return out
 
+    @property
+    def cost(self) -> float:
+        """In proportion to the width."""
+        return _VISITED_ROW * (self.width + _FIXED_COST)
+
+    @classmethod
+    def is_worth_trying(cls, exact: Exact, similarity: float) -> bool:
+        """Where columns are few, or neighbours similar enough for sketches to tell."""
+        return exact.scans or similarity > _NEAR
+
+    @classmethod
+    def tune(cls, task: "Task") -> Tuned | None:
+        """The smallest width that reaches the recall."""
+        store, held_out = task.store, task.held_out
+        n_signs = _best_share_of_signs(store, held_out)
+        graph = cls.begin(
+            store, task.n_neighbors, n_signs, task.seed, held_out.rest, held_out.n_jobs
+        )
+        widths = [width for width in WIDTHS if task.n_neighbors <= width < len(store)]
+        found = task.cheapest([graph._with(width=width) for width in [*widths, len(store)]])
+        if found is None:
+            return None
+        method, recall = found
+        reason = f"graph over {N_BITS - n_signs} minwise and {n_signs} sign bits, "
+        reason += f"width {method.width}"
+        return Tuned(graph.finished(held_out.sample, method.width), reason, recall)
+
     def arrays(self) -> dict[str, Array]:
         """Order, sketches, links and their numbers."""
-        names = ("order", "sketches", "links", "degrees")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in _ARRAYS}
 
-    def about(self) -> dict[str, Any]:
-        """The knobs."""
-        return {"width": self.width, "n_signs": self.n_signs, "seed": self.seed}
+    def settings(self) -> dict[str, Any]:
+        """Width, bits and seed."""
+        return {name: getattr(self, name) for name in _SETTINGS}
 
     @classmethod
     def restored(
-        cls, store: Store, n_wanted: int, about: dict[str, Any], arrays: dict[str, Array]
+        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
     ) -> "Graph":
-        """A graph from a file."""
-        knobs: list[Any] = [int(about[name]) for name in ("width", "n_signs", "seed")]
-        parts = [read_only(arrays[name]) for name in ("order", "sketches", "links", "degrees")]
-        return cls(store, n_wanted, *knobs, *parts)
-
-    def check(self) -> None:
-        """Raise a ValueError if a walk could leave the arrays."""
-        n, room = len(self.store), self.links.shape[-1]
-        if self.width < 1 or not 0 <= self.n_signs <= N_BITS:
-            raise ValueError("the knobs of the graph are out of range")
-        shapes = (self.order.shape, self.sketches.shape, self.links.shape, self.degrees.shape)
-        if shapes != ((n,), (n, 8), (n, room), (n,)) or self.sketches.dtype != np.uint64:
-            raise ValueError("the graph does not fit the rows")
-        for array, most in ((self.order, n - 1), (self.links, n - 1), (self.degrees, room)):
-            if array.dtype != np.int32 or (n and not 0 <= array.min() <= array.max() <= most):
-                raise ValueError("a link of the graph is out of range")
+        """A graph from a file, if no search could leave its arrays."""
+        numbers: dict[str, Any] = {name: int(settings[name]) for name in _SETTINGS}
+        graph = cls(store, n_wanted, **numbers, **{n: read_only(arrays[n]) for n in _ARRAYS})
+        n, room = len(store), graph.links.shape[-1]
+        require_fit(
+            graph.width >= 1 and 0 <= graph.n_signs <= N_BITS,
+            "the settings of the graph are out of range",
+        )
+        shapes = [getattr(graph, name).shape for name in _ARRAYS]
+        require_fit(
+            shapes == [(n,), (n, N_BITS // 64), (n, room), (n,)]
+            and graph.sketches.dtype == np.uint64,
+            "the graph does not fit the rows",
+        )
+        for array, most in ((graph.order, n - 1), (graph.links, n - 1), (graph.degrees, room)):
+            require_fit(
+                array.dtype == np.int32 and (n == 0 or 0 <= array.min() <= array.max() <= most),
+                "a link of the graph is out of range",
+            )
+        return graph
 
     def _with(self, **changes: Any) -> "Graph":
-        names = (
-            "store", "n_wanted", "width", "n_signs", "seed",
-            "order", "sketches", "links", "degrees",
-        )  # fmt: skip
-        return Graph(**{name: changes.get(name, getattr(self, name)) for name in names})
+        names = ("store", "n_wanted", *_SETTINGS, *_ARRAYS)
+        kept = {name: getattr(self, name) for name in names} | {"exact": self._exact}
+        return Graph(**(kept | changes))
+
+
+def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
+    """How many of the bits should be signs: the share that finds most on a small sample."""
+    if not hashed_kernel(store.kernel).uses_values:
+        return 0
+    small = store.take(np.sort(held_out.rest[:_SAMPLE_ROWS]))
+    n_kept = min(10, len(small))
+    queries = held_out.rows.block(0, min(_SAMPLE_QUERIES, len(held_out.rows)))
+    truth = Heaps.empty(len(queries), n_kept)
+    Exact(small).search(queries, np.ones(len(small), np.uint8), 0, truth)
+    best, most = 0, -1.0
+    for n_signs in _SIGN_SHARES:
+        x = bit_sketches(queries, n_signs, 0, held_out.n_jobs)
+        y = bit_sketches(small.rows(), n_signs, 0, held_out.n_jobs)
+        distances = np.bitwise_count(x[:, None, :] ^ y[None, :, :]).sum(axis=2, dtype=np.int32)
+        nearest = np.argsort(distances, axis=1, kind="stable")[:, : 4 * n_kept]
+        found = np.mean([np.isin(*pair).mean() for pair in zip(truth.rows, nearest, strict=True)])
+        if found > most + 0.01:
+            best, most = n_signs, float(found)
+    return best

@@ -4,39 +4,46 @@ Where similarities are tiny, neither a graph nor a hash table tells the nearest 
 rest; but a few rare and heavy columns of the query do. Only their lists are read.
 """
 
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
-from ..._loops.search.postings import gather_best
-from ..store import Queries, Store
-from .base import Source
-from .exact import inverted_lists
+from ..._loops.search.pairs import Queries
+from ..._loops.search.postings import Lists, best_by_lists
+from ..store import Store
+from .base import LIST_STEP, RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
+from .exact import Exact, inverted_lists
+
+if TYPE_CHECKING:
+    from ..tuning import Task
 
 Array = npt.NDArray[Any]
 
-SHARES = (0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # steps a row
-KEPT = (50, 100, 200, 400)  # rows ranked again
+STEPS = (0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # per stored row
+RANKED = (50, 100, 200, 400)  # rows ranked again by the exact kernel
 
 
-class Inverted(Source):
-    """The most telling columns of a query, read until a budget is spent."""
+class Inverted(CandidateMethod):
+    """The most selective columns of a query, read until a budget is spent."""
 
-    method = "inverted"
+    name = "inverted"
 
-    def __init__(self, store: Store, n_wanted: int, share: float, n_kept: int) -> None:
-        super().__init__(store, n_wanted)
+    def __init__(
+        self, store: Store, n_wanted: int, share: float, n_kept: int, exact: Exact | None = None
+    ) -> None:
+        super().__init__(store, n_wanted, exact)
         self.share, self.n_kept = share, n_kept
-        self.lengths = read_only(store.lengths, np.int32)
+        self._lengths = read_only(store.lengths, np.int32)
 
-    def with_knobs(self, share: float, n_kept: int) -> "Inverted":
+    def _with_settings(self, share: float, n_kept: int) -> "Inverted":
         """The same lists, read to another depth."""
-        other = Inverted(self.store, self.n_wanted, share, n_kept)
-        other.lists, other.exact = self.lists, self.exact
+        other = Inverted(self.store, self.n_wanted, share, n_kept, self.exact)
+        other.lists = self.lists
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
@@ -44,44 +51,62 @@ class Inverted(Source):
         return Inverted(store, self.n_wanted, self.share, self.n_kept)
 
     @cached_property
-    def lists(self) -> tuple[Array, Array, Array]:
-        """Inverted lists of the unit rows: heads by column, rows, values."""
+    def lists(self) -> Lists:
+        """Inverted lists of the unit rows."""
         units = np.empty(self.store.values.shape, np.float32)
         unit_values(self.store.indptr, read_only(self.store.values), units)
         return inverted_lists(self.store, read_only(units))
 
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
-        """The rows that the columns read speak for most."""
-        store = self.store
-        n = len(store)
+        """The rows that the columns read rank highest."""
+        n = len(self.store)
         out = np.empty((len(rows), min(n, int(np.ceil(self.n_kept * factor)))), np.int32)
-        gather_best(
-            store.code, int(self.share * factor * n), *queries.arrays()[:-1],
-            self.lengths, *self.lists, np.zeros((n, 2), np.float32), np.empty(n + 1, np.int32), out,
+        best_by_lists(
+            self.store.kernel_number, int(self.share * factor * n), queries, self._lengths,
+            self.lists, np.zeros((n, 2), np.float32), np.empty(n + 1, np.int32), out,
         )  # fmt: skip
         return out
 
-    def arrays(self) -> dict[str, Array]:
-        """Nothing: the lists are made from the store."""
-        return {}
+    @property
+    def cost(self) -> float:
+        """Steps along lists, and rows ranked again."""
+        return LIST_STEP * self.share * len(self.store) * 2 + RANKED_ROW * self.n_kept
+
+    @classmethod
+    def is_worth_trying(cls, exact: Exact, similarity: float) -> bool:
+        """Where columns are many."""
+        return not exact.scans
+
+    @classmethod
+    def tune(cls, task: "Task") -> Tuned | None:
+        """The cheapest of all depths and numbers of rows to rank that reaches the recall."""
+        lists = cls(task.store, task.n_neighbors, STEPS[0], RANKED[0], task.exact)
+        best: Tuned | None = None
+        for n_kept in first_of(RANKED, task.n_neighbors):
+            found = task.cheapest([lists._with_settings(share, n_kept) for share in STEPS])
+            if found is not None:
+                method, recall = found
+                reason = f"inverted lists, {method.share} steps per row, best {n_kept} ranked again"
+                best = Tuned(method, reason, recall)
+                task = replace(task, budget=method.cost)
+        return best
 
     @property
     def nbytes(self) -> int:
         """Bytes of the lists."""
         return sum(array.nbytes for array in self.lists)
 
-    def about(self) -> dict[str, Any]:
-        """The knobs."""
+    def settings(self) -> dict[str, Any]:
+        """Steps per row, and rows ranked again."""
         return {"share": self.share, "n_kept": self.n_kept}
 
     @classmethod
     def restored(
-        cls, store: Store, n_wanted: int, about: dict[str, Any], arrays: dict[str, Array]
+        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
     ) -> "Inverted":
-        """The source of a file."""
-        return cls(store, n_wanted, float(about["share"]), int(about["n_kept"]))
-
-    def check(self) -> None:
-        """Raise a ValueError unless the knobs make sense."""
-        if not 0 < self.share < np.inf or self.n_kept < 1:
-            raise ValueError("the knobs of the lists are out of range")
+        """The method of a file; its lists are made from the store."""
+        share, n_kept = float(settings["share"]), int(settings["n_kept"])
+        require_fit(
+            0 < share < np.inf and n_kept >= 1, "the settings of the lists are out of range"
+        )
+        return cls(store, n_wanted, share, n_kept)

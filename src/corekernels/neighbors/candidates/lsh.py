@@ -2,133 +2,167 @@
 
 Two rows share a location with probability R, and a location and the sign of a projection
 with probability R (1 - arccos(rho) / pi); a table keyed by m slots finds them with the m-th
-power. Rows met in many of the T tables go to the exact kernel first: that filter matters
-more than m and T.
+power. Rows that collide in many of the T tables go to the exact kernel first: that filter
+matters more than m and T.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ... import theory
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
+from ..._loops.search.pairs import Queries
+from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
 from ...recipe import Recipe
 from ...signatures import sketch_rows
-from ..store import Queries, Store
-from .base import Source
+from ..store import Store
+from .base import RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
+from .exact import Exact
+
+if TYPE_CHECKING:
+    from ..tuning import Task
 
 Array = npt.NDArray[Any]
 
 _BLOCK_ROWS = 1 << 11
+_TABLES = (64, 128)
+_MOST_SLOTS = 16
+_RANKED = (50, 100, 200, 400, 800)  # rows ranked again by the exact kernel
+_DENSE = 0.9  # where neighbours share this much of their supports, signs tell more
+_SETTINGS = ("n_slots", "n_tables", "signed", "n_kept", "seed")
 
 
-class Tables(Source):
+class Tables(CandidateMethod):
     """T tables of m slots each, and how many colliding rows are ranked again."""
 
-    method = "lsh"
+    name = "lsh"
 
     def __init__(
-        self, store: Store, n_wanted: int, n_slots: int, n_tables: int, signed: bool,
-        n_kept: int, seed: int, heads: Array, rows: Array,
+        self, store: Store, n_wanted: int, *, n_slots: int, n_tables: int, signed: bool,
+        n_kept: int, seed: int, tables: buckets.Tables, exact: Exact | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(store, n_wanted)
+        super().__init__(store, n_wanted, exact)
         self.n_slots, self.n_tables, self.signed = n_slots, n_tables, signed
         self.n_kept, self.seed = n_kept, seed
-        self.heads, self.rows = heads, rows
+        self.tables = tables
 
     @classmethod
-    def build(
-        cls, store: Store, n_wanted: int, n_slots: int, n_tables: int, signed: bool,
-        n_kept: int, seed: int, n_jobs: int | None,
-    ) -> "Tables":  # fmt: skip
+    def build(cls, store: Store, n_wanted: int, n_jobs: int | None, **settings: Any) -> "Tables":
         """Tables of all rows of a store."""
-        bits = max(1, len(store).bit_length() - 1)  # about one row a bucket
-        heads = np.zeros((n_tables, 2**bits + 1), np.int32)
-        rows = np.empty((n_tables, len(store)), np.int32)
-        tables = cls(store, n_wanted, n_slots, n_tables, signed, n_kept, seed, heads, rows)
-        buckets.fill_tables(read_only(tables.numbers(store.rows(), n_jobs)), heads, rows)
-        return tables.with_kept(n_kept)
+        n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
+        tables = buckets.Tables(
+            np.zeros((settings["n_tables"], 2**n_bits + 1), np.int32),
+            np.empty((settings["n_tables"], len(store)), np.int32),
+        )
+        built = cls(store, n_wanted, tables=tables, **settings)
+        buckets.fill_tables(read_only(built.numbers(store.rows(), n_jobs)), tables)
+        built.tables = buckets.Tables(*map(read_only, tables))
+        return built
 
-    def with_kept(self, n_kept: int) -> "Tables":
+    def _with_kept(self, n_kept: int) -> "Tables":
         """The same tables, with another number of rows ranked again."""
-        return Tables(
-            self.store, self.n_wanted, self.n_slots, self.n_tables, self.signed, n_kept,
-            self.seed, read_only(self.heads), read_only(self.rows),
-        )  # fmt: skip
+        settings = self.settings() | {"n_kept": n_kept}
+        return Tables(self.store, self.n_wanted, tables=self.tables, exact=self.exact, **settings)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Tables":
         """Tables of more rows."""
-        return Tables.build(
-            store, self.n_wanted, self.n_slots, self.n_tables, self.signed, self.n_kept,
-            self.seed, n_jobs,
-        )  # fmt: skip
+        return Tables.build(store, self.n_wanted, n_jobs, **self.settings())
 
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that collide with each query most often."""
         n = len(self.store)
         out = np.empty((len(rows), min(n, int(np.ceil(self.n_kept * factor)))), np.int32)
-        numbers = read_only(self.numbers(rows, 1))
-        buckets.gather_colliding(
-            numbers, queries.lengths, self.heads, self.rows,
+        buckets.most_collisions(
+            read_only(self.numbers(rows, 1)), queries.lengths, self.tables,
             np.zeros(n, np.int32), np.empty(n + 1, np.int32), out,
         )  # fmt: skip
         return out
 
     def numbers(self, rows: Rows, n_jobs: int | None) -> Array:
-        """Bucket of each row in each table."""
+        """Number of the bucket of each row in each table."""
         out = np.empty((len(rows), self.n_tables), np.uint32)
-        shift = 64 - (self.heads.shape[1] - 1).bit_length() + 1
+        shift = 64 - (self.tables.heads.shape[1] - 1).bit_length() + 1
         write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out)
         return out
 
+    @property
+    def cost(self) -> float:
+        """Rows ranked again, and one bucket per table."""
+        return RANKED_ROW * (self.n_kept + self.n_tables)
+
+    @classmethod
+    def tune(cls, task: "Task") -> Tuned | None:
+        """The fewest tables, of the longest keys, that reach the recall."""
+        store, held_out = task.store, task.held_out
+        R, K = held_out.resemblances(store)
+        signed = hashed_kernel(store.kernel).uses_values and bool(np.median(R) > _DENSE)
+        rho = np.clip(K / np.maximum(R, 1e-12), -1, 1)
+        p = np.maximum(theory.slot_collision(R, rho if signed else None), 0)
+        for n_tables in _TABLES:
+            most = min(_MOST_SLOTS, theory.slots_allowed(p, n_tables, (1 + task.recall) / 2))
+            for n_slots in range(most, max(0, most - 3), -1):
+                built = cls.build(
+                    store, task.n_neighbors, held_out.n_jobs, n_slots=n_slots, n_tables=n_tables,
+                    signed=signed, n_kept=_RANKED[0], seed=task.seed,
+                )  # fmt: skip
+                kept = first_of(_RANKED, task.n_neighbors)
+                found = task.cheapest([built._with_kept(n_kept) for n_kept in kept])
+                if found is not None:
+                    method, recall = found
+                    reason = f"{n_tables} tables of {n_slots} slots, "
+                    reason += f"best {method.n_kept} ranked again"
+                    return Tuned(method, reason, recall)
+        return None
+
     def arrays(self) -> dict[str, Array]:
         """Heads and rows of the tables."""
-        return {"heads": self.heads, "rows": self.rows}
+        return self.tables._asdict()
 
-    def about(self) -> dict[str, Any]:
-        """The knobs."""
-        names = ("n_slots", "n_tables", "signed", "n_kept", "seed")
-        return {name: getattr(self, name) for name in names}
+    def settings(self) -> dict[str, Any]:
+        """Slots, tables, rows ranked again and seed."""
+        return {name: getattr(self, name) for name in _SETTINGS}
 
     @classmethod
     def restored(
-        cls, store: Store, n_wanted: int, about: dict[str, Any], arrays: dict[str, Array]
+        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
     ) -> "Tables":
-        """Tables from a file."""
-        knobs = {name: int(about[name]) for name in ("n_slots", "n_tables", "n_kept", "seed")}
-        return cls(
-            store, n_wanted, **knobs, signed=bool(about["signed"]),
-            heads=read_only(arrays["heads"]), rows=read_only(arrays["rows"]),
+        """Tables from a file, if no look-up could leave their arrays."""
+        numbers: dict[str, Any] = {name: int(settings[name]) for name in _SETTINGS}
+        numbers["signed"] = bool(settings["signed"])
+        heads, rows = read_only(arrays["heads"]), read_only(arrays["rows"])
+        n, n_tables, n_buckets = len(store), numbers["n_tables"], heads.shape[-1] - 1
+        require_fit(
+            numbers["n_slots"] >= 1 and numbers["n_kept"] >= 1,
+            "the settings of the tables are out of range",
+        )
+        require_fit(
+            heads.dtype == np.int32 and rows.dtype == np.int32
+            and rows.shape == (n_tables, n) and len(heads) == n_tables,
+            "the tables do not fit the rows",
         )  # fmt: skip
-
-    def check(self) -> None:
-        """Raise a ValueError if a look-up could leave the arrays."""
-        n, n_buckets = len(self.store), self.heads.shape[-1] - 1
-        if self.n_slots < 1 or self.n_kept < 1:
-            raise ValueError("the knobs of the tables are out of range")
-        fits = self.heads.dtype == np.int32 and self.rows.dtype == np.int32
-        if not fits or self.rows.shape != (self.n_tables, n) or len(self.heads) != self.n_tables:
-            raise ValueError("the tables do not fit the rows")
-        if n_buckets < 2 or n_buckets & (n_buckets - 1):
-            raise ValueError("the number of buckets is no power of two")
-        if (
-            (np.diff(self.heads) < 0).any()
-            or self.heads[:, 0].any()
-            or (self.heads[:, -1] != n).any()
-        ):
-            raise ValueError("buckets do not follow each other")
-        if not 0 <= self.rows.min() <= self.rows.max() < n:
-            raise ValueError("a row of the tables is out of range")
+        require_fit(
+            n_buckets >= 2 and n_buckets & (n_buckets - 1) == 0,
+            "the number of buckets is no power of two",
+        )
+        require_fit(
+            bool((np.diff(heads) >= 0).all() and (heads[:, 0] == 0).all())
+            and bool((heads[:, -1] == n).all()),
+            "buckets do not follow each other",
+        )
+        require_fit(0 <= rows.min() <= rows.max() < n, "a row of the tables is out of range")
+        return cls(store, n_wanted, tables=buckets.Tables(heads, rows), **numbers)
 
 
 def write_keys(
     rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array
 ) -> None:
-    """The key of each row in each table, a column of `out` each, without its lowest bits."""
+    """The key of each row in each table, one column of `out` per table, without its lowest bits."""
     recipe = Recipe(
-        kernel="core1" if signed else "resemblance",
+        kernel=CORE1.name if signed else RESEMBLANCE.name,
         n_hashes=n_slots * out.shape[1],
         n_bits=None,
         seed=seed,
@@ -137,9 +171,9 @@ def write_keys(
 
     def work(block: tuple[int, int]) -> None:
         S = sketch_rows(rows.block(*block), recipe)
-        signs = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)
-        buckets.bucket_numbers(
-            read_only(S.codes), read_only(signs), n_slots, shift, out[slice(*block)]
+        weights = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)
+        buckets.write_keys(
+            read_only(S.codes), read_only(weights), n_slots, shift, out[slice(*block)]
         )
 
     run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)

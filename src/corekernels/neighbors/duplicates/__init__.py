@@ -1,1 +1,23 @@
-"""Near-duplicates."""
+"""Near-duplicates: all pairs of rows above a threshold, in memory or in files of any size.
+
+Both go the same way. `tables` plans hash tables in which similar rows collide; `collisions`
+turns equal keys into candidate pairs; the exact kernel decides; `copies` handles equal rows,
+which are found by their digests and compared once. `in_memory` does that for the rows of an
+index; `in_files` for files, with keys on the disk (`key_file`) and further passes that compare
+candidates as they come by (`comparison`). `result` is what comes back, `output` writes it.
+"""
+
+from .in_files import near_duplicates
+from .in_memory import find_duplicates
+from .output import write_groups, write_kept, write_pairs
+from .result import FileDuplicates, NearDuplicates
+
+__all__ = [
+    "FileDuplicates",
+    "NearDuplicates",
+    "find_duplicates",
+    "near_duplicates",
+    "write_groups",
+    "write_kept",
+    "write_pairs",
+]

@@ -1,62 +1,29 @@
-"""Which rows meet in hash tables: pairs of equal keys in at least one of them.
+"""Candidate pairs of a file: rows of equal keys in at least one table."""
 
-Rows of resemblance R agree in all m slots of a key with probability R^m. No kernel value is
-large where R is small: K <= R for core1 and resemblance; for core2, whose denominator is
-(f1 + f2) / (1 + R) and whose numerator is at most (f1 + f2) / 2, K <= (1 + R) / 2. So rows of
-K >= t meet in one of T tables with probability at least 1 - (1 - p^m)^T, p = t or 2 t - 1.
-"""
-
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ... import theory
-from ..._core.validation import Rows, read_only
+from ..._core.progress import progress_bar
+from ..._core.validation import read_only
 from ..._loops.search import buckets
-from ..candidates.lsh import write_keys
+from .copies import Copies
+from .key_file import KeyFile
+from .tables import N_TABLES, unique_keys
 
 Array = npt.NDArray[Any]
 
-N_TABLES = 64
-_RECALL = 0.999
-_MOST_SLOTS = 32
-_LEAST_SLOTS = 3  # below, buckets tell too little
+_BYTES_PER_PAIR = 64
 _FIRST_ROOM = 1 << 20
 
 
-@dataclass(frozen=True)
-class TablePlan:
-    """Tables for all pairs above a threshold."""
+class Collisions:
+    """Pairs that collided in a table so far, of which the earlier row is one of first to last.
 
-    n_slots: int
-    missed: float  # largest expected share of pairs that no table finds
-
-    def keys(self, rows: Rows, seed: int, n_jobs: int | None) -> Array:
-        """Key of each row (n_rows, N_TABLES) in each table."""
-        out = np.empty((len(rows), N_TABLES), np.uint64)
-        write_keys(rows, self.n_slots, False, seed, 0, n_jobs, out)
-        return out
-
-
-def plan_tables(kernel: str, threshold: float) -> TablePlan | None:
-    """Tables for pairs of K >= threshold; None where they would tell too little."""
-    least = 2 * threshold - 1 if kernel == "core2" else threshold
-    if not 0 < least <= 1:
-        return None
-    n_slots = theory.slots_allowed(least, N_TABLES, _RECALL)
-    if n_slots < _LEAST_SLOTS:
-        return None
-    n_slots = min(n_slots, _MOST_SLOTS)
-    return TablePlan(n_slots, theory.miss_rate(least, n_slots, N_TABLES))
-
-
-class Meetings:
-    """Pairs of which the earlier row is one of first to last, and that met in a table so far.
-
-    A pair is the number (later row) n_rows + (earlier row). Memory is some 40 bytes a pair
-    and, while a table is looked at, 48 bytes a row.
+    A pair is the number (later row) n_rows + (earlier row). Memory is some 40 bytes per pair
+    and, while a table is looked at, 48 bytes per row.
     """
 
     def __init__(self, n_rows: int, first: int, last: int) -> None:
@@ -66,9 +33,12 @@ class Meetings:
         self.counts = np.zeros(last - first, np.int64)  # of pairs, if each table's were new
 
     def add_table(self, keys: Array, rows: Array, most: float = np.inf) -> bool:
-        """Let rows of equal keys meet; False where only counts went on, pairs being too many."""
-        keys, rows = _in_company(keys, rows)
-        n_pairs = buckets.count_later(keys, rows, self._first, self._last, self.counts)
+        """Add the pairs of rows of equal keys.
+
+        False if there would be more than `most`: then they were only counted.
+        """
+        keys, rows = _shared_keys(keys, rows)
+        n_pairs = buckets.count_pairs(keys, rows, self._first, self._last, self.counts)
         if len(self._pairs) + n_pairs > most:
             return False
         out = np.empty(n_pairs, np.int64)
@@ -77,7 +47,7 @@ class Meetings:
         return len(self._pairs) <= most
 
     def add(self, pairs: Array) -> None:
-        """Take in pairs, in any order."""
+        """Add pairs, in any order."""
         self._waiting.append(pairs)
         if sum(map(len, self._waiting)) > max(_FIRST_ROOM, len(self._pairs)):
             self.pairs()
@@ -90,53 +60,42 @@ class Meetings:
         return self._pairs
 
 
-def find_copies(low: Array, high: Array, rows: Array) -> tuple[Array, Array]:
-    """Rows that equal an earlier one, and the first row that each equals; by their digests."""
-    order = np.argsort(low)
-    order = np.sort(order[~_alone(low[order])])  # few rows, as a rule: the rest is cheap
-    low, high, rows = low[order], high[order], rows[order]
-    order = np.lexsort((rows, high, low))
-    low, high, rows = low[order], high[order], rows[order]
-    same = np.zeros(len(rows), bool)
-    same[1:] = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
-    first = np.maximum.accumulate(np.where(same, 0, np.arange(len(rows))))
-    return rows[same], rows[first[same]]
+def candidate_pairs(
+    keys: KeyFile, n_rows: int, rows: Array, copies: Copies, n_bytes: float,
+    progress: bool | None,
+) -> Iterator[Array]:  # fmt: skip
+    """Pairs to compare: all or, where they are many, in portions by their earlier row.
+
+    Only `rows`, the first of each set of equal rows, are looked up in the tables; a copy is
+    paired with the row it equals.
+    """
+    most = max(1.0, n_bytes / _BYTES_PER_PAIR)
+
+    def collide(first: int, last: int, most: float) -> tuple[Collisions, bool]:
+        found, fits = Collisions(n_rows, first, last), True
+        mine = (copies.firsts >= first) & (copies.firsts < last)
+        found.add(copies.rows[mine] * n_rows + copies.firsts[mine])
+        with progress_bar(N_TABLES, "sorting", "tables", progress) as bar:
+            for table in range(N_TABLES):
+                fits = found.add_table(keys.table(table)[rows], rows, most if fits else 0) and fits
+                bar.update(1)
+        return found, fits
+
+    found, fits = collide(0, n_rows, most)
+    if fits:
+        yield found.pairs()
+        return
+    portion = np.cumsum(found.counts) // int(most)
+    del found
+    starts = np.flatnonzero(np.diff(portion, prepend=-1))
+    for first, last in zip(starts, [*starts[1:], n_rows], strict=True):
+        yield collide(int(first), int(last), np.inf)[0].pairs()
 
 
-def row_digests(rows: Rows) -> Array:
-    """128 bits of each row (n_rows, 2), equal for equal rows."""
-    out = np.empty((len(rows), 2), np.uint64)
-    begin, end = rows.indptr[0], rows.indptr[-1]
-    bits = rows.data[begin:end].view(np.uint32 if rows.data.itemsize == 4 else np.uint64)
-    buckets.row_digests(
-        read_only(rows.indptr - begin), read_only(rows.indices[begin:end]), read_only(bits), out
-    )
-    return out
-
-
-def key_ranks(keys: Array) -> Array:
-    """For each row and table the number of smaller keys in that table, equal ones counted once."""
-    out = np.empty(keys.shape, np.uint32)
-    for table in range(keys.shape[1]):
-        order = np.argsort(keys[:, table])
-        ordered = keys[order, table]
-        out[order, table] = np.cumsum(np.concatenate([[False], ordered[1:] != ordered[:-1]]))
-    return out
-
-
-def _in_company(keys: Array, rows: Array) -> tuple[Array, Array]:
-    """Keys that several rows have, ascending, and those rows, ascending for each."""
+def _shared_keys(keys: Array, rows: Array) -> tuple[Array, Array]:
+    """Keys that several rows have, ascending, and those rows, ascending within each."""
     order = np.argsort(keys)
-    order = np.sort(order[~_alone(keys[order])])  # few, as a rule: the rest is cheap
+    order = np.sort(order[~unique_keys(keys[order])])  # few, as a rule: the rest is cheap
     keys, rows = keys[order], rows[order]
     order = np.argsort(keys, kind="stable")
     return read_only(keys[order]), read_only(rows[order], np.int64)
-
-
-def _alone(keys: Array) -> Array:
-    """Where a key differs from those beside it."""
-    alone = np.ones(len(keys), bool)
-    same = keys[1:] == keys[:-1]
-    alone[1:][same] = False
-    alone[:-1][same] = False
-    return alone

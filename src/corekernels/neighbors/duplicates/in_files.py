@@ -6,8 +6,6 @@ row of a pair comes by and the earlier one is held.
 """
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,65 +13,54 @@ import numpy.typing as npt
 from scipy import sparse
 
 from ..._core.arguments import require_count, require_positive, require_seed
-from ..._core.validation import clean_rows
+from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError, ParameterError
-from ...io.readers import require_rereadable, require_rows
+from ...io.readers import RowReader, require_rereadable, require_rows, watched
 from ...kernel_table import hashed_kernel
-from .. import CoRENeighbors, NearDuplicates
-from .candidate_pairs import first_rows, portions_of_pairs, write_keys
-from .collisions import N_TABLES, TablePlan, find_copies, plan_tables, row_digests
-from .comparison import Scoring, expanded, score_pairs
-from .in_memory import FEW_ROWS
+from ...recipe import DEFAULT_KERNEL
+from ..candidates import Exact
+from ..snapshot import Snapshot
+from ..store import make_store
+from .collisions import candidate_pairs
+from .comparison import Comparison
+from .copies import Copies, find_copies, pairs_with_copies, row_digests
+from .in_memory import FEW_ROWS, find_duplicates
 from .key_file import KeyFile
+from .result import FileDuplicates
+from .tables import N_TABLES, TablePlan, plan_tables
 
 Array = npt.NDArray[Any]
-Say = Callable[[str], None]
 
-_TABLE_BYTES = 1300  # a row, in memory
-
-
-@dataclass(frozen=True)
-class FileDuplicates(NearDuplicates):
-    """Near-duplicates among the rows of a file; ids are row numbers, from 0.
-
-    Attributes
-    ----------
-    rows : int
-        Rows of the file.
-    copies : int
-        Rows equal to an earlier one in every column and value.
-    """
-
-    rows: int
-    copies: int
+_TABLE_BYTES = 1300  # per row, in memory
+_HASHED_ROWS = 1 << 13
 
 
 def near_duplicates(
-    source: Any,
+    reader: RowReader,
     threshold: float = 0.8,
-    kernel: str = "core1",
+    kernel: str = DEFAULT_KERNEL,
     *,
     all_pairs: bool = True,
     most_pairs: int = 50_000_000,
     working_memory: float = 1024.0,
     seed: int = 0,
     scratch: str | os.PathLike[str] | None = None,
-    progress: Say | None = None,
+    progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> FileDuplicates:
-    """All pairs of rows of a source with K >= threshold, as `CoRENeighbors.near_duplicates`.
+    """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
-    The source is read twice, or more often where the rows or pairs to compare exceed
-    `working_memory`. Memory is at most 128 bytes a row, 100 bytes a pair found, twice
-    `working_memory`, and 512 bytes for each row of a batch; the disk holds 528 bytes a row
+    The file is read twice, or more often where the rows or pairs to compare exceed
+    `working_memory`. Memory is at most 128 bytes per row, 100 bytes per pair found, twice
+    `working_memory`, and 512 bytes for each row of a batch; the disk holds 528 bytes per row
     in the meantime. A file that fits in `working_memory`, tables included, is searched there
-    at once: up to 4096 rows exactly, and more where tables would tell too little, below a
+    at once: up to 4096 rows exactly, and more where tables would be of no use, below a
     threshold of 0.47, for core2 below 0.74.
 
     Parameters
     ----------
-    source : reader of rows
-        From `open_source`; not a pipe.
+    reader : RowReader
+        From `files.open_reader`; not a pipe.
     threshold : float in (0, 1]
     kernel : {"core1", "core2", "resemblance"}
     all_pairs : bool
@@ -87,8 +74,8 @@ def near_duplicates(
         Seed of the tables.
     scratch : path, optional
         Folder for the keys; the system's own for temporary files if None.
-    progress : callable, optional
-        Is told what is being done.
+    progress : bool, optional
+        Whether to show progress bars; None means where there is a terminal.
     n_jobs : int, optional
         Threads; None means all cores.
 
@@ -98,41 +85,43 @@ def near_duplicates(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "rows.svm")
     ...     ck.io.write_rows(path, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    ...     found = ck.files.near_duplicates(ck.files.open_source(path), 0.9)
+    ...     found = ck.files.near_duplicates(ck.files.open_reader(path), 0.9)
     >>> found.pairs.tolist(), found.redundant().tolist(), found.rows
     ([[0, 2]], [2], 3)
     """
-    require_rows(source)
+    require_rows(reader)
     hashed_kernel(kernel)
     least, limit = _require_threshold(threshold), require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
-    require_rereadable(source)
-    say = progress or (lambda text: None)
-    plan = plan_tables(kernel, least)
-    X = _whole_or_none(source, plan, kernel, all_pairs, limit * 1e6)
+    require_rereadable(reader)
+    plan, n_bytes = plan_tables(kernel, least), limit * 1e6
+    X = _whole_or_none(reader, plan, kernel, all_pairs, n_bytes, progress)
     if X is not None:
-        say("comparing")
-        index = CoRENeighbors(kernel, method="exact", random_state=seed, n_jobs=n_jobs)
-        found = _of_rows_in_memory(X, index, least, all_pairs, most_pairs)
-        if found is None:
-            raise _too_many(source, most_pairs)
-        return found
-    assert plan is not None
-    with KeyFile(N_TABLES + 2, scratch) as keys:
-        say("hashing")
-        lengths = write_keys(source, plan, seed, keys, n_jobs)
-        say("sorting")
-        rows, copies, firsts = first_rows(keys, lengths)
-        portions = portions_of_pairs(keys, len(lengths), rows, copies, firsts, limit * 1e6, say)
-        task = Scoring(kernel, least, lengths, limit * 1e6, n_jobs)
-        left, right, values = _compared(source, task, portions, most_pairs, say)
-    listed = _listed(
-        left, right, values, copies, firsts,
-        all_pairs=all_pairs, most_pairs=most_pairs, missed=plan.missed, n_rows=len(lengths),
-    )  # fmt: skip
-    if listed is None:
-        raise _too_many(source, most_pairs)
-    return listed
+        pairs, copies, missed = _of_rows_in_memory(X, kernel, least, seed, n_jobs)
+        n_rows = X.shape[0]
+    else:
+        assert plan is not None
+        missed = plan.missed
+        with KeyFile(N_TABLES + 2, scratch) as keys:
+            lengths = _write_keys(reader, plan, seed, keys, progress, n_jobs)
+            n_rows = len(lengths)
+            rows, copies = _first_rows(keys, lengths)
+            candidates = candidate_pairs(keys, n_rows, rows, copies, n_bytes, progress)
+            comparison = Comparison(kernel, least, lengths, n_bytes, progress, n_jobs)
+            found = []
+            for portion in candidates:
+                found.append(comparison.compare(reader, portion))
+                if sum(len(left) for left, _, _ in found) > most_pairs:
+                    raise _too_many(reader, most_pairs)
+        left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
+        pairs = left, right, values
+    every = pairs_with_copies(*pairs, copies, most_pairs) if all_pairs else pairs
+    if every is None or len(every[0]) > most_pairs:
+        raise _too_many(reader, most_pairs)
+    left, right, values = every
+    order = np.lexsort((right, left))
+    in_order = np.stack([left[order], right[order]], axis=1)
+    return FileDuplicates(in_order, values[order], missed, n_rows, len(copies))
 
 
 def _require_threshold(threshold: Any) -> float:
@@ -142,85 +131,78 @@ def _require_threshold(threshold: Any) -> float:
     return number
 
 
-def _too_many(source: Any, most_pairs: int) -> DataError:
+def _too_many(reader: RowReader, most_pairs: int) -> DataError:
     return DataError(
-        f"{source.name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
+        f"{reader.name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
         "list copies only once, or allow more pairs (most_pairs)."
     )
 
 
 def _whole_or_none(
-    source: Any, plan: TablePlan | None, kernel: str, all_pairs: bool, n_bytes: float
-) -> sparse.csr_array | None:
+    reader: RowReader, plan: TablePlan | None, kernel: str, all_pairs: bool, n_bytes: float,
+    progress: bool | None,
+) -> sparse.csr_array | None:  # fmt: skip
     """All rows, if they are to be searched in memory; None if keys are to go to the disk.
 
     Copies that are to be named once stay out of the tables only there.
     """
     batches, n_rows, size = [], 0, 0
-    for batch in source:
-        n_rows += batch.X.shape[0]
+    for batch in watched(reader, "reading", progress):
+        n_rows += len(batch)
         size += batch.X.data.nbytes + batch.X.indices.nbytes
         needed = 4 * size + _TABLE_BYTES * n_rows
         if plan is not None and (needed > n_bytes or (n_rows > FEW_ROWS and not all_pairs)):
             return None
         if size > n_bytes:
             raise DataError(
-                f"{source.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and at so low a "
+                f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and at so low a "
                 f"threshold hash tables would find too few pairs of {kernel}; raise the "
                 "threshold, or the working memory to search exactly."
             )
         batches.append(batch.X)
     if not batches:
-        raise DataError(f"{source.name}: holds no rows.")
+        raise DataError(f"{reader.name}: holds no rows.")
     return sparse.csr_array(sparse.vstack(batches, format="csr"))
 
 
 def _of_rows_in_memory(
-    X: Any, index: CoRENeighbors, threshold: float, all_pairs: bool, most_pairs: int
-) -> FileDuplicates | None:
-    """Pairs among first rows, then those of copies; None if there are too many."""
-    rows = clean_rows(X)
+    X: Any, kernel: str, threshold: float, seed: int, n_jobs: int | None
+) -> tuple[tuple[Array, Array, Array], Copies, float]:
+    """Pairs among first rows and those of copies with their first row; the share missed."""
+    rows = clean_rows(as_matrix(X))
     some = np.flatnonzero(rows.lengths)  # empty rows are like nothing, not even each other
     low, high = row_digests(rows)[some].T
-    copies, firsts = find_copies(low, high, some)
-    own = np.setdiff1d(np.arange(X.shape[0]), copies)
-    found = index.fit(X[own], ids=own).near_duplicates(threshold)
-    left = np.concatenate([found.pairs[:, 0], firsts])
-    right = np.concatenate([found.pairs[:, 1], copies])
+    copies = find_copies(low, high, some)
+    own = np.setdiff1d(np.arange(len(rows)), copies.rows)
+    snapshot = Snapshot.begin(Exact(make_store(rows.take(own), kernel)), own)
+    found = find_duplicates(snapshot, threshold, seed, n_jobs)
+    left = np.concatenate([found.pairs[:, 0], copies.firsts])
+    right = np.concatenate([found.pairs[:, 1], copies.rows])
     values = np.concatenate([found.similarities, np.ones(len(copies))])
-    return _listed(
-        left, right, values, copies, firsts,
-        all_pairs=all_pairs, most_pairs=most_pairs, missed=found.expected_missed, n_rows=X.shape[0],
-    )  # fmt: skip
+    return (left, right, values), copies, found.expected_missed
 
 
-def _listed(
-    left: Array, right: Array, values: Array, copies: Array, firsts: Array, *,
-    all_pairs: bool, most_pairs: int, missed: float, n_rows: int,
-) -> FileDuplicates | None:  # fmt: skip
-    """The result, in order; None if there are too many pairs."""
-    if all_pairs:
-        every = expanded(left, right, values, copies, firsts, most_pairs)
-        if every is None:
-            return None
-        left, right, values = every
-    if len(left) > most_pairs:
-        return None
-    order = np.lexsort((right, left))
-    pairs = np.stack([left[order], right[order]], axis=1)
-    return FileDuplicates(pairs, values[order], missed, n_rows, len(copies))
+def _write_keys(
+    reader: RowReader, plan: TablePlan, seed: int, keys: KeyFile, progress: bool | None,
+    n_jobs: int | None,
+) -> Array:  # fmt: skip
+    """Write the keys of all rows, then two halves of their digests; lengths of the rows."""
+    lengths = []
+    for batch in watched(reader, "hashing", progress):
+        matrix = as_matrix(batch.X, reader.name)
+        for start in range(0, matrix.shape[0], _HASHED_ROWS):
+            stop = min(start + _HASHED_ROWS, matrix.shape[0])
+            rows = clean_rows(matrix, reader.name, start, stop)
+            keys.append(np.hstack([plan.keys(rows, seed, n_jobs), row_digests(rows)]))
+            lengths.append(rows.lengths.astype(np.int32))
+    return np.concatenate(lengths)
 
 
-def _compared(
-    source: Any, task: Scoring, portions: Iterator[Array], most_pairs: int, say: Say
-) -> tuple[Array, Array, Array]:
-    """Earlier rows, later rows and kernel values of the pairs that reach the threshold."""
-    found, n_found = [], 0
-    for pairs in portions:
-        say("comparing")
-        found.append(score_pairs(source, task, pairs))
-        n_found += len(found[-1][0])
-        if n_found > most_pairs:
-            raise _too_many(source, most_pairs)
-    left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
-    return left, right, values
+def _first_rows(keys: KeyFile, lengths: Array) -> tuple[Array, Copies]:
+    """Rows that are not empty and equal no earlier one, and the copies."""
+    rows = np.flatnonzero(lengths)
+    low, high = (keys.table(N_TABLES + half)[rows] for half in range(2))
+    copies = find_copies(low, high, rows)
+    is_first = lengths > 0
+    is_first[copies.rows] = False
+    return np.flatnonzero(is_first), copies

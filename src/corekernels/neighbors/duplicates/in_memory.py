@@ -1,81 +1,44 @@
-"""Near-duplicate pairs: hash tables find them, the kernel decides.
+"""Near-duplicate pairs of the rows of an index: hash tables find them, the kernel decides.
 
-Rows above a threshold meet in one of 64 tables with a probability that `meetings` states. For
-few rows, and for thresholds at which tables tell too little, every row is looked up by exact
+For few rows, and for thresholds at which tables are of no use, every row is looked up by exact
 search instead, and nothing is missed.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
-from ..._loops.search.buckets import fill_tables, gather_all
-from ..._loops.search.pairs import pairs_at_least
+from ..._loops.search.buckets import Tables, fill_tables, later_collisions
+from ..._loops.search.pairs import Queries, pairs_at_least
 from ..snapshot import Snapshot
-from ..store import Queries, Store, make_queries
-from .collisions import N_TABLES, TablePlan, key_ranks, plan_tables
+from ..store import Store, make_queries
+from .result import NearDuplicates
+from .tables import N_TABLES, TablePlan, key_ranks, plan_tables
 
 Array = npt.NDArray[Any]
 
 FEW_ROWS = 4096
 _BLOCK_ROWS = 256
-
-
-@dataclass(frozen=True)
-class NearDuplicates:
-    """Pairs of rows above a threshold.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        Ids; in each pair the row that came first is first.
-    similarities : ndarray of shape (n_pairs,)
-        Exact kernel values.
-    expected_missed : float
-        Largest expected share of pairs not found: that at the threshold itself.
-    """
-
-    pairs: Array
-    similarities: Array
-    expected_missed: float
-
-    def groups(self) -> list[Array]:
-        """Connected rows, as arrays of ids, ascending: keep one of each to be rid of duplicates."""
-        if not len(self.pairs):
-            return []
-        ids, places = np.unique(self.pairs, return_inverse=True)
-        left, right = places.reshape(-1, 2).T
-        links = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(len(ids), len(ids)))
-        _, labels = sparse.csgraph.connected_components(links, directed=False)
-        order = np.argsort(labels, kind="stable")
-        return np.split(ids[order], np.flatnonzero(np.diff(labels[order])) + 1)
-
-    def redundant(self) -> Array:
-        """Ids of all rows but that of the smallest id of each group: those to drop."""
-        rest = [group[1:] for group in self.groups()]
-        return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
+_FIRST_ROOM = 1 << 14
 
 
 def find_duplicates(
-    snapshot: Snapshot, threshold: float, seed: int, n_jobs: int | None
+    snapshot: Snapshot, threshold: float, seed: int, n_jobs: int | None, few_rows: int = FEW_ROWS
 ) -> NearDuplicates:
     """All pairs of living rows with K >= threshold."""
     store, living = snapshot.living()
     ids = snapshot.ids[living]
-    plan = plan_tables(store.kernel, threshold) if len(store) > FEW_ROWS else None
+    plan = plan_tables(store.kernel, threshold) if len(store) > few_rows else None
     if plan is None:
         left, right, keys = _by_search(snapshot, store, living, threshold, n_jobs)
     else:
         left, right, keys = _by_tables(store, threshold, plan, seed, n_jobs)
-    missed = 0.0 if plan is None else plan.missed
     order = np.lexsort((right, left))
     pairs = np.stack([ids[left[order]], ids[right[order]]], axis=1)
-    return NearDuplicates(pairs, keys[order], missed)
+    return NearDuplicates(pairs, keys[order], 0.0 if plan is None else plan.missed)
 
 
 def _by_search(
@@ -96,26 +59,29 @@ def _by_tables(
 ) -> tuple[Array, Array, Array]:
     rows, n_rows = store.rows(), len(store)
     numbers = read_only(key_ranks(plan.keys(rows, seed, n_jobs)))
-    heads = np.zeros((N_TABLES, n_rows + 1), np.int32)
-    sorted_rows = np.empty((N_TABLES, n_rows), np.int32)
-    fill_tables(numbers, heads, sorted_rows)
-    tables = read_only(heads), read_only(sorted_rows)
+    tables = Tables(
+        np.zeros((N_TABLES, n_rows + 1), np.int32), np.empty((N_TABLES, n_rows), np.int32)
+    )
+    fill_tables(numbers, tables)
+    tables = Tables(*map(read_only, tables))
     queries, lengths = make_queries(rows, store), read_only(store.lengths)
 
     def work(block: tuple[int, int]) -> tuple[Array, Array, Array]:
         start, stop = block
         seen = np.zeros(n_rows, np.int64)
         ends = np.zeros(stop - start + 1, np.int64)
-        met = np.empty(1 << 14, np.int32)
+        later = np.empty(_FIRST_ROOM, np.int32)
         while True:
-            needed = gather_all(start, numbers[start:stop], lengths, *tables, seen, ends, met)
-            if needed <= len(met):
+            mine = numbers[start:stop]
+            needed = later_collisions(start, mine, lengths, tables, seen, ends, later)
+            if needed <= len(later):
                 break
-            met = np.empty(needed, np.int32)
-        keys = _score(store, queries.block(start, stop), ends, met[:needed], threshold)
+            later = np.empty(needed, np.int32)
+        later = later[:needed]
+        keys = _kernel_values(store, queries.block(start, stop), ends, later, threshold)
         left = np.repeat(np.arange(start, stop), np.diff(ends))
-        good = keys >= threshold
-        return left[good], met[:needed][good].astype(np.int64), keys[good]
+        similar = keys >= threshold
+        return left[similar], later[similar].astype(np.int64), keys[similar]
 
     parts = run_blocks(work, row_blocks(0, n_rows, _BLOCK_ROWS), n_jobs)
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
@@ -138,7 +104,7 @@ def kernel_of_pairs(
         first, last = ends[start], ends[stop]
         if first < last:
             mine = ends[start : stop + 1] - first
-            out[first:last] = _score(
+            out[first:last] = _kernel_values(
                 store, queries.block(start, stop), mine, candidates[first:last], threshold
             )
 
@@ -146,11 +112,12 @@ def kernel_of_pairs(
     return out
 
 
-def _score(store: Store, queries: Queries, ends: Array, met: Array, threshold: float) -> Array:
-    out = np.empty(len(met))
+def _kernel_values(
+    store: Store, queries: Queries, ends: Array, candidates: Array, threshold: float
+) -> Array:
+    out = np.empty(len(candidates))
     pairs_at_least(
-        threshold, store.code, *queries.arrays(),
-        store.indptr, store.columns, store.values, store.squares, store.bits,
-        ends, met, np.zeros(store.width), out,
+        threshold, store.kernel_number, queries, store.stored_rows, ends, candidates,
+        np.zeros(store.width), out,
     )  # fmt: skip
     return out

@@ -75,7 +75,7 @@ class KeyFile:
         except OSError as error:
             raise FileError(
                 f"{self._folder}: keys cannot be kept there ({error.strerror or error}); make "
-                f"room, {8 * self.n_tables} bytes a row, or choose another folder."
+                f"room, {8 * self.n_tables} bytes per row, or choose another folder."
             ) from error
 
     def __enter__(self) -> "KeyFile":

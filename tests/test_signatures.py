@@ -9,8 +9,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import corekernels as ck
-from corekernels._hashing.tables import CONTRACT_VERSION
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
+from corekernels.recipe import CONTRACT_VERSION
 
 KERNELS = ("resemblance", "core1", "core2")
 X = np.random.default_rng(0).poisson(0.3, (40, 60)) * np.random.default_rng(1).normal(size=(40, 60))

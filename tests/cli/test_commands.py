@@ -343,5 +343,5 @@ def test_what_nobody_foresaw_is_code_1(in_digits, monkeypatch):
     def fails(*args, **kwargs):
         raise RuntimeError("surprise")
 
-    monkeypatch.setattr("corekernels.theory.plan", fails)
+    monkeypatch.setattr("corekernels.planner.plan", fails)
     assert run("plan --error 0.1").exit_code == 1

@@ -1,17 +1,13 @@
 """index, search and dedup: what the files hold is what Python finds."""
 
-import json
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import corekernels as ck
-from corekernels.cli import progress
-from corekernels.neighbors import tuning as choice
 from support.command_line import as_json, ok, run, shell
 
 
@@ -45,8 +41,7 @@ def test_index_and_search_are_those_of_python(rows):
         np.testing.assert_array_equal(arrays["indices"], ids)
 
 
-def test_a_tuned_index_is_explained_and_checked(rows, monkeypatch):
-    monkeypatch.setattr(choice, "_FEW_ROWS", 100)
+def test_a_tuned_index_is_explained_and_checked(rows):
     report = as_json("index train.svm i --method lsh --recall 0.8")
     assert report["method"] == "lsh"
     assert "tables of" in report["reason"]
@@ -85,7 +80,7 @@ def test_queries_are_read_as_the_rows_were(in_digits):
     assert ok("search i new.svm - -k 1 --one-based").stdout != first
     index = ck.CoRENeighbors.load("i")
     index.add([[1.0, 1, 1]]).save("again")
-    assert ck.CoRENeighbors.load("again").sources_ == index.sources_
+    assert ck.CoRENeighbors.load("again").provenance_ == index.provenance_
     Path("wide.svm").write_text("0 1:5 9:1\n")
     assert "has 10 columns, 3 were known before" in run("search i wide.svm out").stderr
     result = ok("search i wide.svm - -k 1 --ignore-new-columns")
@@ -205,13 +200,14 @@ def test_a_disk_that_fills_up_with_keys(in_digits):
     assert (Path("out").read_bytes(), sorted(os.listdir())) == (b"old", before)
 
 
-def test_progress_says_what_is_being_done(in_digits, monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    said = []
-    monkeypatch.setattr(progress.Watched, "say", lambda self, what: said.append(what))
-    reader = ck.files.open_source("train.svm")
-    with progress.watched(reader, "reading", False) as rows:
-        found = ck.files.near_duplicates(rows, 0.9, progress=rows.say)
-        assert len(list(rows)) == len(list(rows)) == 1
-    assert said == ["comparing"]
-    assert json.dumps(found.rows) == "400"
+def test_progress_says_what_is_being_done(in_digits, capsys):
+    """Shown if asked for; here, where standard error is no terminal, not otherwise."""
+    reader = ck.files.open_reader("train.svm")
+    recipe = ck.files.recipe_for(reader, n_hashes=16)
+    ck.files.hash_to_file(reader, "train.sig", recipe)
+    assert capsys.readouterr().err == ""
+    ck.files.hash_to_file(reader, "train.sig", recipe, progress=True)
+    ck.files.near_duplicates(reader, 0.9, progress=True)
+    shown = capsys.readouterr().err
+    assert "hashing: " in shown
+    assert "reading: " in shown

@@ -65,7 +65,7 @@ def test_row_blocks():
 
 
 def test_thread_count(monkeypatch):
-    monkeypatch.setattr("corekernels._threads.config.NUMBA_NUM_THREADS", 6)
+    monkeypatch.setattr("corekernels._core.threads.config.NUMBA_NUM_THREADS", 6)
     assert [thread_count(n) for n in (None, 1, 9, -1, -2, -100)] == [6, 1, 9, 6, 5, 1]
     for wrong in (0, "two", 1.5):
         with pytest.raises(ParameterError, match="n_jobs: got"):

@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 import corekernels as ck
-from corekernels import files
+from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
-from corekernels.files import hashing
+from corekernels.files.hashing import PART_BYTES
 from support import peaks
 from support.readers import Rows
 
@@ -51,50 +51,40 @@ def test_files_hold_what_the_hasher_gives(tmp_path, rows, kernel, size, shard_ro
     S, labels = files.load_signatures(tmp_path / "out")
     expected = ck.CoREHasher(kernel, 32, random_state=5).fit(X).sketch(X)
     assert S.recipe == expected.recipe
-    for name, array in expected._arrays().items():
+    for name, array in expected.arrays().items():
         np.testing.assert_array_equal(getattr(S, name), array)
     np.testing.assert_array_equal(labels, y)
     assert hidden(tmp_path) == []
 
 
 @pytest.mark.parametrize("size", [3, 50])
-def test_a_file_put_together_from_parts_has_the_bytes_of_one_saved_whole(
-    tmp_path, rows, size, monkeypatch
-):
+def test_a_file_put_together_from_parts_has_the_bytes_of_one_saved_whole(tmp_path, rows, size):
     X, y = rows
     source = Rows(X, y, size)
     recipe = recipe_of(source, kernel="core2")
-    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1000)
-    monkeypatch.setattr(hashing, "_LEAST_ROWS", 4)
-    files.hash_to_file(source, tmp_path / "out", recipe)
+    files.hash_to_file(source, tmp_path / "out", recipe, part_bytes=1000)
     S = ck.CoREHasher("core2", 32, random_state=5).fit(X).sketch(X)
-    sources = [{"source": "rows.svm", "first_row": 0, "rows": 101}]
-    S.save(tmp_path / "whole", labels=y, sources=sources)
+    S.save(tmp_path / "whole", labels=y, provenance=[io.Origin("rows.svm", 0, 101)])
     assert folder_bytes(tmp_path / "out") == folder_bytes(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("shard_rows", [None, 10])
 @pytest.mark.parametrize("fail_at", [0, 14, 50, 98])
 @pytest.mark.parametrize("resume", [False, True])
-def test_an_interrupted_run_resumes_to_the_same_bytes(
-    tmp_path, rows, shard_rows, fail_at, resume, monkeypatch
-):
-    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1000)
-    monkeypatch.setattr(hashing, "_LEAST_ROWS", 4)
+def test_an_interrupted_run_resumes_to_the_same_bytes(tmp_path, rows, shard_rows, fail_at, resume):
     X, y = rows
+    options = {"shard_rows": shard_rows, "part_bytes": 1000}
     recipe = recipe_of(Rows(X))
-    files.hash_to_file(Rows(X, y), tmp_path / "whole", recipe, shard_rows=shard_rows)
+    files.hash_to_file(Rows(X, y), tmp_path / "whole", recipe, **options)
     with pytest.raises(KeyboardInterrupt):
-        files.hash_to_file(
-            Rows(X, y, fail_at=fail_at), tmp_path / "out", recipe, shard_rows=shard_rows
-        )
+        files.hash_to_file(Rows(X, y, fail_at=fail_at), tmp_path / "out", recipe, **options)
     if shard_rows is None:
         assert not (tmp_path / "out").exists()
     elif fail_at >= 14:
         with pytest.raises(FileError, match="unfinished run"):
             files.load_signatures(tmp_path / "out")
     report = files.hash_to_file(
-        Rows(X, y, size=3), tmp_path / "out", recipe, shard_rows=shard_rows, resume=resume
+        Rows(X, y, size=3), tmp_path / "out", recipe, resume=resume, **options
     )
     assert report.rows == 101
     assert (report.rows_before > 0) == (resume and fail_at > 10)
@@ -164,7 +154,7 @@ def test_append(tmp_path, rows, shard_rows):
     np.testing.assert_array_equal(S.codes, expected.codes)
     assert folder_bytes(target) != before
     reader = files.SignatureReader(target)
-    assert {entry["source"] for entry in reader.sources} == {"rows.svm", "more"}
+    assert {origin.source for origin in reader.provenance} == {"rows.svm", "more"}
 
 
 @pytest.mark.parametrize(
@@ -179,14 +169,12 @@ def test_append(tmp_path, rows, shard_rows):
         None,
     ],
 )
-def test_labels_travel(tmp_path, rows, y, monkeypatch):
-    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1000)
-    monkeypatch.setattr(hashing, "_LEAST_ROWS", 4)
+def test_labels_travel(tmp_path, rows, y):
     X, _ = rows
     recipe = recipe_of(Rows(X))
     for shard_rows in (None, 10):
         target = tmp_path / f"out{shard_rows}"
-        files.hash_to_file(Rows(X, y), target, recipe, shard_rows=shard_rows)
+        files.hash_to_file(Rows(X, y), target, recipe, shard_rows=shard_rows, part_bytes=1000)
         _, labels = files.load_signatures(target)
         if y is None:
             assert labels is None
@@ -213,7 +201,7 @@ def test_the_road_over_files_gives_the_predictions_of_memory(tmp_path, rows, ker
     if road != "raw":
         shard_rows = 9 if road == "shards" else None
         files.hash_to_file(source, tmp_path / "rows", recipe, shard_rows=shard_rows)
-        source = files.open_source(tmp_path / "rows")
+        source = files.open_reader(tmp_path / "rows")
     learned = files.train(source, tmp_path / "model", recipe, C=0.7, class_weight="balanced")
     again = ck.CoREClassifier.load(tmp_path / "model")
     for other in (learned, again):
@@ -230,14 +218,14 @@ def test_models_of_equal_rows_have_equal_bytes(tmp_path, rows):
     recipe = recipe_of(source)
     files.train(source, tmp_path / "a", recipe)
     files.hash_to_file(source, tmp_path / "rows", recipe, shard_rows=20)
-    files.train(files.open_source(tmp_path / "rows"), tmp_path / "b", recipe)
+    files.train(files.open_reader(tmp_path / "rows"), tmp_path / "b", recipe)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_options_must_not_contradict_the_signatures(tmp_path, rows):
     X, y = rows
     files.hash_to_file(Rows(X, y), tmp_path / "s", recipe_of(Rows(X), kernel="core2"))
-    source = files.open_source(tmp_path / "s")
+    source = files.open_reader(tmp_path / "s")
     assert files.recipe_for(source, kernel="core2", seed=5).n_hashes == 32
     with pytest.raises(ParameterError, match="seed: got 4"):
         files.recipe_for(source, seed=4)
@@ -291,10 +279,8 @@ def test_a_sample_is_uniform():
     assert np.abs(counts - expected).max() < 5 * deviation
 
 
-def test_hashing_takes_constant_memory(tmp_path, monkeypatch):
+def test_hashing_takes_constant_memory(tmp_path):
     """Ten times the rows, the same peak."""
-    monkeypatch.setattr(hashing, "_SHARD_BYTES", 1 << 18)
-    monkeypatch.setattr("corekernels.io.containers._WRITE_BYTES", 1 << 18)
     X = sparse.random_array((50_000, 300), density=0.02, rng=np.random.default_rng(0), format="csr")
     peaks = []
     for n_rows in (5_000, 50_000):
@@ -302,13 +288,13 @@ def test_hashing_takes_constant_memory(tmp_path, monkeypatch):
         recipe = recipe_of(source, n_hashes=64)
         files.hash_to_file(Rows(X[:500]), tmp_path / "warm", recipe)
         tracemalloc.start()
-        files.hash_to_file(source, tmp_path / "out", recipe, n_jobs=1)
+        files.hash_to_file(source, tmp_path / "out", recipe, part_bytes=1 << 18, n_jobs=1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.3 * peaks[0] + (1 << 18)
 
 
-def peak_memory(folder, n_rows, shard_bytes):
+def peak_memory(folder, n_rows, part_bytes):
     """Bytes a process needs to hash rows of 30 nonzeros with 256 hashes, mapped files included."""
     line = "1 " + " ".join(f"{column}:{column % 7 + 1}" for column in range(1, 300, 10)) + "\n"
     with open(folder / "rows.svm", "w") as file:
@@ -316,10 +302,9 @@ def peak_memory(folder, n_rows, shard_bytes):
             file.write(line * 1_000)
     found = peaks.output_of(
         "from corekernels import files\n"
-        "from corekernels.files import hashing\n"
-        f"hashing._SHARD_BYTES = {shard_bytes}\n"
-        "source = files.open_source('rows.svm')\n"
-        "files.hash_to_file(source, 'rows.sig', files.recipe_for(source, n_hashes=256))\n"
+        "reader = files.open_reader('rows.svm')\n"
+        "recipe = files.recipe_for(reader, n_hashes=256)\n"
+        f"files.hash_to_file(reader, 'rows.sig', recipe, part_bytes={part_bytes})\n"
         "print(peak())",
         folder,
     )
@@ -338,4 +323,4 @@ def test_the_memory_of_the_process_is_flat(tmp_path):
 @peaks.needs_linux
 @pytest.mark.slow
 def test_five_million_rows_in_less_than_a_gigabyte(tmp_path):
-    assert peak_memory(tmp_path, 5_000_000, hashing._SHARD_BYTES) < 1e9
+    assert peak_memory(tmp_path, 5_000_000, PART_BYTES) < 1e9

@@ -9,17 +9,24 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.validation import as_matrix
-from corekernels._hashing import sketch as _sketch
-from corekernels._hashing import tables as _tables
+from corekernels._hashing.directions import DIRECTIONS, random_numbers
+from corekernels._hashing.sketch import _blocks, hash_matrix
+from corekernels._hashing.streams import with_random_signs
+from corekernels._hashing.tables import HashTables, hash_tables
 from corekernels._loops.hashing.banks import find_starts
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 KERNELS = ("resemblance", "core1", "core2")
 
 
-def hash_rows(X, n_jobs=1, **recipe):
+def hash_rows(X, n_jobs=1, *, options=None, **recipe):
     recipe = ck.Recipe(**{"n_hashes": 50, "seed": 7, "n_columns": X.shape[1], **recipe})
-    return _sketch.sketch(as_matrix(X), recipe, n_jobs)
+    return signatures(X, recipe, n_jobs, **(options or {}))
+
+
+def signatures(X, recipe, n_jobs=1, **options):
+    arrays = hash_matrix(as_matrix(X), recipe, n_jobs, **options)
+    return ck.Signatures.from_arrays(recipe, arrays)
 
 
 def assert_equal(S, T):
@@ -43,7 +50,7 @@ def X(request):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_whole_equals_row_by_row_equals_shuffled(X, kernel, scheme, monkeypatch):
+def test_whole_equals_row_by_row_equals_shuffled(X, kernel, scheme):
     whole = hash_rows(X, kernel=kernel, scheme=scheme)
     one_by_one = ck.concatenate(
         [hash_rows(X[i : i + 1], kernel=kernel, scheme=scheme) for i in range(X.shape[0])]
@@ -51,9 +58,9 @@ def test_whole_equals_row_by_row_equals_shuffled(X, kernel, scheme, monkeypatch)
     assert_equal(whole, one_by_one)
     order = np.random.default_rng(1).permutation(X.shape[0])
     assert_equal(whole[order], hash_rows(X[order], kernel=kernel, scheme=scheme))
-    monkeypatch.setattr(_sketch, "_BLOCK_NONZEROS", 100)
+    small = {"block_nonzeros": 100}
     for n_jobs in (1, 2, 7, 100):
-        assert_equal(whole, hash_rows(X, n_jobs, kernel=kernel, scheme=scheme))
+        assert_equal(whole, hash_rows(X, n_jobs, options=small, kernel=kernel, scheme=scheme))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -134,7 +141,7 @@ def test_projections_are_the_table_s(scheme, n_hashes):
     """core1 weights, restated densely from the tables: 16 lower halves, then 16 upper ones."""
     X = np.random.default_rng(0).normal(size=(4, 30))
     recipe = ck.Recipe(n_hashes=n_hashes, scheme=scheme, seed=3, n_columns=30)
-    banks = _tables.projection_banks(recipe)
+    banks = hash_tables(recipe).directions
     assert len(banks.tables) == (2 if n_hashes > 2**16 else 1)
     R = np.empty((30, 0))
     for bank, table in enumerate(banks.tables):
@@ -146,7 +153,7 @@ def test_projections_are_the_table_s(scheme, n_hashes):
     R = R[:, :n_hashes]
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     if scheme == "circulant":
-        unit *= _tables.signed(recipe, np.arange(30, dtype=np.int32), np.ones(30, np.float32))
+        unit *= with_random_signs(3, np.arange(30, dtype=np.int32), np.ones(30, np.float32))
     S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3)
     np.testing.assert_allclose(S.weights, unit @ R, rtol=2**-11, atol=1e-5)
 
@@ -154,8 +161,8 @@ def test_projections_are_the_table_s(scheme, n_hashes):
 def test_directions_are_numbers_of_the_list():
     """Each table holds the whole list twice, once in each half of its words."""
     recipe = ck.Recipe(n_hashes=10, seed=3, n_columns=30)
-    words = _tables.projection_banks(recipe).tables[0, : _tables.DIRECTIONS]
-    numbers = np.sort(_tables.random_numbers("gaussian"))
+    words = hash_tables(recipe).directions.tables[0, :DIRECTIONS]
+    numbers = np.sort(random_numbers("gaussian"))
     for half in (words << np.uint32(16), words & np.uint32(0xFFFF0000)):
         np.testing.assert_array_equal(np.sort(half.view(np.float32)), numbers)
 
@@ -164,7 +171,7 @@ def test_minima_are_the_table_s():
     X = sparse.random_array((5, 70), density=0.2, format="csr", rng=np.random.default_rng(0))
     for scheme in ("circulant", "independent"):
         recipe = ck.Recipe("resemblance", 200, None, scheme, seed=3, n_columns=70)
-        banks = _tables.minwise_banks(recipe)
+        banks = hash_tables(recipe).minima
         locations = np.hstack(
             [
                 [table[s : s + banks.width] for s in starts_in(banks, bank, 70)]
@@ -179,7 +186,7 @@ def test_minima_are_the_table_s():
 
 @pytest.mark.parametrize("n_columns", [64, 65, 100, 513, 784, 5000, 2**16])
 @pytest.mark.parametrize("n_hashes", [1, 63, 513, 1300])
-def test_both_roads_to_the_minima_meet(n_columns, n_hashes, monkeypatch):
+def test_slices_and_sieve_give_the_same(n_columns, n_hashes):
     """Slice by slice or through the sieve: the same codes and the same values behind them."""
     rng = np.random.default_rng(n_columns)
     lengths = [1, 2, 40, n_columns // 3, n_columns]
@@ -187,19 +194,18 @@ def test_both_roads_to_the_minima_meet(n_columns, n_hashes, monkeypatch):
     indptr = np.cumsum([0, *lengths])
     values = rng.normal(size=indptr[-1])
     X = sparse.csr_array((values, np.concatenate(columns), indptr), shape=(5, n_columns))
-    make = _tables.minwise_banks
-    roads = []
-    for long in (1, 2**62):
-        monkeypatch.setattr(
-            _tables, "minwise_banks", lambda recipe, long=long: make(recipe)._replace(long=long)
-        )
-        roads += [hash_rows(X, kernel="core2", n_hashes=n_hashes, n_bits=None)]
-    assert_equal(*roads)
+    recipe = ck.Recipe("core2", n_hashes, None, n_columns=n_columns, seed=7)
+    banks = hash_tables(recipe).minima
+    sieved, sliced = (
+        signatures(X, recipe, tables=HashTables(banks._replace(sieve_length=length), None))
+        for length in (1, 2**62)
+    )
+    assert_equal(sieved, sliced)
 
 
 def test_random_numbers_are_standard():
     for projection, fourth in (("gaussian", 3), ("rademacher", 1)):
-        numbers = _tables.random_numbers(projection).astype(float)
+        numbers = random_numbers(projection).astype(float)
         assert numbers.mean() == pytest.approx(0, abs=1e-7)
         assert numbers.var() == pytest.approx(1, abs=1e-6)
         assert (numbers**4).mean() == pytest.approx(fourth, rel=1e-3)
@@ -244,7 +250,7 @@ def golden_cases():
 
 
 def fingerprint(recipe):
-    S = _sketch.sketch(as_matrix(golden_rows(recipe.n_columns)), recipe, 1)
+    S = signatures(golden_rows(recipe.n_columns), recipe)
     total = None if S.weights is None else round(float(np.abs(S.weights).sum(dtype=float)), 3)
     codes = S.codes.astype(f"<u{S.codes.itemsize}")
     return S.codes[1, :4].tolist(), zlib.crc32(codes.tobytes()), total
@@ -268,10 +274,10 @@ def test_golden_long_row():
     """A row that goes through the sieve, in two banks."""
     X = sparse.csr_array(np.where(np.arange(784) % 4, 0.0, np.arange(784) + 1.0)[None])
     recipe = ck.Recipe("core2", 1000, 8, seed=42, n_columns=784)
-    banks = _tables.minwise_banks(recipe)
-    assert X.nnz >= banks.long
+    banks = hash_tables(recipe).minima
+    assert X.nnz >= banks.sieve_length
     assert len(banks.tables) == 2
-    S = _sketch.sketch(as_matrix(X), recipe, 1)
+    S = signatures(X, recipe)
     found = S.codes[0, ::100].tolist(), zlib.crc32(S.codes.tobytes())
     assert found == GOLDEN_LONG_ROW
     assert np.abs(S.weights).sum(dtype=float) == pytest.approx(GOLDEN_WEIGHT, rel=1e-4)
@@ -283,6 +289,6 @@ def test_golden_long_row():
 def test_blocks_cover_each_row_once(n_rows, n_hashes, n_threads):
     dense = np.ones((n_rows, 3))
     for matrix in (dense, sparse.csr_array(dense), sparse.csr_array((n_rows, 3))):
-        blocks = _sketch._blocks(matrix, n_hashes, n_threads)
+        blocks = _blocks(matrix, n_hashes, n_threads, 1 << 17)
         rows = [row for start, stop in blocks for row in range(start, stop)]
         assert rows == list(range(n_rows))

@@ -12,6 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from corekernels import io
 from corekernels._loops.text import svmlight as scan
 from corekernels.errors import DataError, FileError
+from corekernels.io.streams import ByteStream, line_blocks
 
 
 @pytest.fixture
@@ -194,11 +195,13 @@ def test_other_text_is_not_taken_for_rows(rows, text):
         rows(text)
 
 
-def test_a_line_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("corekernels.io.streams.MAX_LINE_BYTES", 10_000)
+def test_a_line_without_end(tmp_path):
     (tmp_path / "rows.gz").write_bytes(gzip.compress(b"1 1:" + b"1" * 1_000_000))
-    with pytest.raises(FileError, match=r"line before byte .* is longer than"):
-        io.read_rows(tmp_path / "rows.gz", batch_bytes=100, n_columns=3, one_based=True)
+    with (
+        ByteStream(tmp_path / "rows.gz") as stream,
+        pytest.raises(FileError, match=r"line before byte .* is longer than 10,000 bytes"),
+    ):
+        list(line_blocks(stream, 100, most_bytes=10_000))
 
 
 tokens = st.lists(

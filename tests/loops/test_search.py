@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import corekernels as ck
 from corekernels._core.validation import check_rows
 from corekernels._loops.search import buckets, heaps, pairs, postings
 from corekernels._loops.search import graph as beam
-from corekernels.neighbors.candidates import exact
+from corekernels.kernel_table import HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
 from corekernels.neighbors.store import make_queries, make_store
 from support import oracles
+from support.indexes import exact_index
 
 
 @pytest.fixture
@@ -21,11 +21,10 @@ def X():
     return X
 
 
-@pytest.mark.parametrize("road", [1e30, 0.0])
-@pytest.mark.parametrize("kernel", ["core1", "core2", "resemblance"])
-def test_both_roads(X, road, kernel, monkeypatch):
-    monkeypatch.setattr(exact, "_WORDS_PER_STEP", road)
-    distances, found = ck.CoRENeighbors(kernel, 4).fit(X).kneighbors(X[:6])
+@pytest.mark.parametrize("scans", [True, False])
+@pytest.mark.parametrize("kernel", tuple(HASHED_KERNELS))
+def test_scan_and_lists(X, scans, kernel):
+    distances, found = exact_index(X, kernel, 4, scans=scans).kneighbors(X[:6])
     K = oracles.kernel(kernel, X[:6], X).round(12)
     np.testing.assert_array_equal(found, np.argsort(-K, axis=1, kind="stable")[:, :4])
     np.testing.assert_allclose(1 - distances, -np.sort(-K, axis=1)[:, :4], atol=1e-9)
@@ -34,12 +33,13 @@ def test_both_roads(X, road, kernel, monkeypatch):
 def test_heaps():
     rng = np.random.default_rng(0)
     values = rng.integers(0, 6, 50).astype(float)
-    sizes, keys, rows = np.zeros(1, int), np.empty((1, 8)), np.empty((1, 8), int)
+    best = heaps.Heaps.empty(1, 8)
     for row in rng.permutation(50):
-        sizes[0] = heaps.offer(values[row], row, sizes[0], keys[0], rows[0])
-    heaps.sort_heaps(sizes, keys, rows)
-    np.testing.assert_array_equal(rows[0], np.argsort(-values, kind="stable")[:8])
-    assert heaps.offer(1.0, 1, 0, keys[0, :0], rows[0, :0]) == 0
+        size = heaps.push(values[row], row, best.sizes[0], best.keys[0], best.rows[0])
+        best.sizes[0] = size
+    best.sort()
+    np.testing.assert_array_equal(best.rows[0], np.argsort(-values, kind="stable")[:8])
+    assert heaps.push(1.0, 1, 0, best.keys[0, :0], best.rows[0, :0]) == 0
 
 
 def test_lists_and_candidates(X):
@@ -48,12 +48,12 @@ def test_lists_and_candidates(X):
     back = sparse.csc_array((values.astype(float), rows, heads), shape=X.shape)
     np.testing.assert_array_equal(back.toarray(), X)
     queries = make_queries(check_rows(X[:3]), store)
-    for code, kernel in ((1, "resemblance"), (2, "core1"), (3, "core2")):
+    for kernel, entry in HASHED_KERNELS.items():
         units = (X / np.maximum(np.linalg.norm(X, axis=1), 1)[:, None]).astype(np.float32)
         lists = inverted_lists(store, units[X != 0])
         out = np.empty((3, 5), np.int32)
-        postings.gather_best(
-            code, 10**6, *queries.arrays()[:-1], store.lengths.astype(np.int32), *lists,
+        postings.best_by_lists(
+            entry.number, 10**6, queries, store.lengths.astype(np.int32), lists,
             np.zeros((30, 2), np.float32), np.empty(31, np.int32), out,
         )  # fmt: skip
         K = oracles.kernel(kernel, X[:3], X)
@@ -83,37 +83,38 @@ def test_tables():
     codes = np.repeat(np.arange(10, dtype=np.uint16), 2)[:, None] * np.ones((1, 6), np.uint16)
     numbers = np.empty((20, 3), np.uint32)
     with np.errstate(over="ignore"):
-        buckets.bucket_numbers(codes, np.empty((0, 0), np.uint16), 2, 60, numbers)
+        buckets.write_keys(codes, np.empty((0, 0), np.uint16), 2, 60, numbers)
         signed = np.empty((20, 3), np.uint32)
-        buckets.bucket_numbers(codes, np.ones((20, 6), np.float16).view(np.uint16), 2, 60, signed)
+        buckets.write_keys(codes, np.ones((20, 6), np.float16).view(np.uint16), 2, 60, signed)
     assert (numbers != signed).any()
-    heads, rows = np.zeros((3, 17), np.int32), np.empty((3, 20), np.int32)
-    buckets.fill_tables(numbers, heads, rows)
+    tables = buckets.Tables(np.zeros((3, 17), np.int32), np.empty((3, 20), np.int32))
+    buckets.fill_tables(numbers, tables)
     out, lengths = np.empty((20, 2), np.int32), np.ones(20, np.int64)
     lengths[4] = 0
     counts, touched = np.zeros(20, np.int32), np.empty(21, np.int32)
-    buckets.gather_colliding(numbers, lengths, heads, rows, counts, touched, out)
+    buckets.most_collisions(numbers, lengths, tables, counts, touched, out)
     assert all(row in mine for row, mine in enumerate(out) if row != 4)
     assert (out[4] == -1).all()
     assert not counts.any()
-    ends, met = np.zeros(21, np.int64), np.empty(400, np.int32)
-    needed = buckets.gather_all(0, numbers, lengths, heads, rows, np.zeros(20, np.int64), ends, met)
+    ends, later = np.zeros(21, np.int64), np.empty(400, np.int32)
+    seen = np.zeros(20, np.int64)
+    needed = buckets.later_collisions(0, numbers, lengths, tables, seen, ends, later)
     assert needed == ends[-1]
-    assert 1 in met[: ends[1]]
-    assert (met[ends[2] : ends[3]] > 2).all()
-    assert len(set(met[: ends[1]])) == ends[1]
+    assert 1 in later[: ends[1]]
+    assert (later[ends[2] : ends[3]] > 2).all()
+    assert len(set(later[: ends[1]])) == ends[1]
 
 
 def test_pairs_of_equal_keys():
     keys, rows = np.array([3, 5, 5, 5, 8, 9, 9], np.uint64), np.array([0, 2, 4, 6, 1, 3, 5])
     counts = np.zeros(7, np.int64)
-    assert buckets.count_later(keys, rows, 0, 7, counts) == 4
+    assert buckets.count_pairs(keys, rows, 0, 7, counts) == 4
     assert counts.tolist() == [0, 0, 2, 1, 1, 0, 0]
-    assert buckets.count_later(keys[:0], rows[:0], 0, 7, counts) == 0
+    assert buckets.count_pairs(keys[:0], rows[:0], 0, 7, counts) == 0
     out = np.empty(4, np.int64)
     buckets.write_pairs(keys, rows, 0, 7, 7, out)
     assert sorted(map(divmod, out.tolist(), [7] * 4)) == [(4, 2), (5, 3), (6, 2), (6, 4)]
-    some = np.empty(buckets.count_later(keys, rows, 3, 5, counts[:2]), np.int64)
+    some = np.empty(buckets.count_pairs(keys, rows, 3, 5, counts[:2]), np.int64)
     buckets.write_pairs(keys, rows, 3, 5, 7, some)
     assert sorted(map(divmod, some.tolist(), [7] * 2)) == [(5, 3), (6, 4)]
 
@@ -132,10 +133,10 @@ def test_pairs(X):
     queries = make_queries(check_rows(X[:2]), store)
     out = np.empty(4)
     pairs.pairs_at_least(
-        0.3, 2, *queries.arrays(), store.indptr, store.columns, store.values, store.squares,
-        store.bits, np.array([0, 2, 4]), np.array([0, 5, 1, 7]), np.zeros(24), out,
+        0.3, store.kernel_number, queries, store.stored_rows, np.array([0, 2, 4]),
+        np.array([0, 5, 1, 7]), np.zeros(24), out,
     )  # fmt: skip
     K = oracles.core1(X, X)
     assert out[0] == out[2] == 1
-    assert out[1] == -2
-    assert out[3] in (-2.0, pytest.approx(K[1, 7]))
+    assert out[1] == pairs.BELOW
+    assert out[3] in (pairs.BELOW, pytest.approx(K[1, 7]))

@@ -1,4 +1,4 @@
-"""Sources of candidates: the recall they promise, and what holds whatever they propose."""
+"""Search methods: the recall they promise, and what holds whatever they propose."""
 
 import os
 
@@ -83,7 +83,7 @@ def test_auto_says_what_it_chose():
     assert (few.method_, few.estimated_recall_) == ("exact", 1.0)
 
 
-def test_a_source_that_cannot_is_replaced_visibly():
+def test_a_method_that_cannot_is_replaced_visibly():
     rng = np.random.default_rng(0)
     X = sparse.random_array((3000, 2000), density=0.01, rng=rng, format="csr")
     with pytest.warns(UserWarning, match="lsh does not reach recall 0.9999"):
@@ -92,7 +92,7 @@ def test_a_source_that_cannot_is_replaced_visibly():
     assert "lsh does not reach recall 0.9999" in index.reason_
     auto = fitted(X, "core1", "auto", 0.99)
     assert auto.method_ in ("exact", "inverted")
-    with pytest.warns(UserWarning, match="nothing else promises recall 1"):
+    with pytest.warns(UserWarning, match="no other method guarantees recall 1"):
         ck.CoRENeighbors(method="graph", recall=1).fit(X)
 
 

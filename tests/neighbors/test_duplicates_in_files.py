@@ -1,5 +1,7 @@
 """Near-duplicates of files are those of matrices in memory, in memory that is stated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,14 +11,24 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
-from corekernels.neighbors.duplicates import candidate_pairs as candidates
-from corekernels.neighbors.duplicates import collisions as meetings
-from corekernels.neighbors.duplicates import comparison as scoring
-from corekernels.neighbors.duplicates import in_files as duplicates
-from corekernels.neighbors.duplicates import key_file
+from corekernels.neighbors.duplicates.collisions import Collisions
+from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
+from corekernels.neighbors.duplicates.in_files import find_in_file
+from corekernels.neighbors.duplicates.sizes import Sizes
+from corekernels.neighbors.duplicates.tables import plan_tables
 from support import oracles, peaks
 from support.clusters import clustered
 from support.readers import Rows
+
+
+def in_file(reader, threshold, kernel, megabytes, seed, plan=None, sizes=Sizes()):  # noqa: B008
+    """Near-duplicates of a file, in so much memory, by given tables and sizes."""
+    plan = plan or plan_tables(kernel, threshold)
+    return find_in_file(
+        reader, threshold, kernel, plan, True, 10**7, megabytes * 1e6, seed, None, False, None,
+        sizes,
+    )  # fmt: skip
+
 
 CASES = [("core1", 0.9), ("core1", 0.6), ("resemblance", 0.8), ("core2", 0.85), ("core1", 1.0)]
 
@@ -35,19 +47,15 @@ def X():
 
 
 @pytest.mark.parametrize(("kernel", "threshold"), CASES)
-def test_a_file_has_the_pairs_of_a_matrix(X, kernel, threshold, monkeypatch):
-    monkeypatch.setattr(key_file, "_BLOCK_ROWS", 700)
-    monkeypatch.setattr(candidates, "_HASHED_ROWS", 300)
-    monkeypatch.setattr(meetings, "_FIRST_ROOM", 100)
-    monkeypatch.setattr(scoring, "_BYTES_A_VALUE", 100)  # rows take several passes too
+def test_a_file_has_the_pairs_of_a_matrix(X, kernel, threshold):
+    small = Sizes(700, 300, 100, bytes_per_value=100)  # rows take several passes too
     index = ck.CoRENeighbors(kernel, method="exact", random_state=3).fit(X)
     expected = index.near_duplicates(threshold)
     n_copies = 5000 - 2 - len(np.unique(X.toarray(), axis=0))  # empty rows are no copies
     for size, memory in ((5000, 1024), (1000, 8), (401, 4)):  # the last holds little
-        source = Rows(X, size=size)
-        found = files.near_duplicates(source, threshold, kernel, seed=3, working_memory=memory)
+        found = in_file(Rows(X, size=size), threshold, kernel, memory, 3, sizes=small)
         np.testing.assert_array_equal(found.pairs, expected.pairs)
-        # two copies may meet in the other order, and be summed in it
+        # two copies may be compared in the other order, and be summed in it
         np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-14)
         assert found.expected_missed == expected.expected_missed < 0.001
         assert (found.rows, found.copies) == (5000, n_copies)
@@ -66,18 +74,14 @@ def test_copies_once_keeps_the_groups(X, n_rows):
     assert len(whole.redundant()) == sum(len(group) - 1 for group in whole.groups())
 
 
-def test_what_is_missed_is_what_theory_expects(X, monkeypatch):
+def test_what_is_missed_is_what_theory_expects(X):
     """With one table misses can be counted; each pair has its own chance, by its R."""
     left, right = ck.CoRENeighbors(method="exact").fit(X).near_duplicates(0.8).pairs.T
     R = np.array([oracles.resemblance(X[[i]].toarray(), X[[j]].toarray())[0, 0]
                   for i, j in zip(left, right, strict=True)])  # fmt: skip
-    plan = meetings.plan_tables("core1", 0.8)
+    plan = replace(plan_tables("core1", 0.8), n_tables=1)
     chance = R**plan.n_slots
-    monkeypatch.setattr(duplicates, "plan_tables", lambda *_: plan)
-    for module in (duplicates, candidates, meetings):
-        monkeypatch.setattr(module, "N_TABLES", 1)
-    found = [files.near_duplicates(Rows(X, size=1000), 0.8, seed=seed, working_memory=4)
-             for seed in range(20)]  # fmt: skip
+    found = [in_file(Rows(X, size=1000), 0.8, "core1", 4, seed, plan) for seed in range(20)]
     counts = [len(some.pairs) for some in found]
     assert np.mean(counts) < len(left)
     error = np.std(counts, ddof=1) / np.sqrt(20)
@@ -92,31 +96,31 @@ def test_core2_above_t_has_resemblance_above_2t_minus_1(f1, f2, shared):
 
 
 def test_tables_only_where_they_tell_enough():
-    assert meetings.plan_tables("core2", 0.5) is None
-    assert meetings.plan_tables("core2", 0.73) is None
-    assert meetings.plan_tables("core2", 0.74).n_slots == 3
-    assert meetings.plan_tables("core1", 0.46) is None
-    assert meetings.plan_tables("core1", -1) is None
-    assert meetings.plan_tables("core1", 0.47).missed < 0.001
-    assert meetings.plan_tables("core1", 1.0).missed == 0
+    assert plan_tables("core2", 0.5) is None
+    assert plan_tables("core2", 0.73) is None
+    assert plan_tables("core2", 0.74).n_slots == 3
+    assert plan_tables("core1", 0.46) is None
+    assert plan_tables("core1", -1) is None
+    assert plan_tables("core1", 0.47).missed < 0.001
+    assert plan_tables("core1", 1.0).missed == 0
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=30), st.integers(0, 3))
-def test_meetings_are_all_pairs_of_equal_keys(values, n_more):
+def test_collisions_are_all_pairs_of_equal_keys(values, n_more):
     keys, rows = np.array(values, np.uint64), np.arange(len(values)) * 2
-    met, first, last = meetings.Meetings(100, 0, 100), 4, 20
-    some = meetings.Meetings(100, first, last)
+    every, first, last = Collisions(100, 0, 100, 5), 4, 20
+    some = Collisions(100, first, last, 5)
     for table in [keys] * (1 + n_more):
-        assert met.add_table(table, rows)
+        assert every.add_table(table, rows)
         assert some.add_table(table, rows)
     expected = [100 * rows[i] + rows[j] for i in range(len(rows)) for j in range(i)
                 if values[i] == values[j]]  # fmt: skip
-    assert met.pairs().tolist() == sorted(expected)
-    assert met.counts.sum() == len(expected) * (1 + n_more)
+    assert every.pairs().tolist() == sorted(expected)
+    assert every.counts.sum() == len(expected) * (1 + n_more)
     assert some.pairs().tolist() == sorted(p for p in expected if first <= p % 100 < last)
     if expected:
-        few = meetings.Meetings(100, 0, 100)
+        few = Collisions(100, 0, 100, 5)
         assert not few.add_table(keys, rows, len(expected) - 1)
 
 
@@ -127,17 +131,17 @@ def test_copies_are_expanded_to_all_pairs(kinds, data):
     kinds = np.array(kinds)
     near = {pair for pair in ((0, 1), (1, 2), (0, 3)) if data.draw(st.booleans())}
     near |= {pair[::-1] for pair in near}
-    copies, firsts = meetings.find_copies(kinds.astype(np.uint64), kinds, np.arange(len(kinds)))
+    copies = find_copies(kinds.astype(np.uint64), kinds, np.arange(len(kinds)))
     first = np.arange(len(kinds))
-    first[copies] = firsts
+    first[copies.rows] = copies.firsts
     alike = lambda i, j: kinds[i] == kinds[j] or (kinds[i], kinds[j]) in near  # noqa: E731
     every = [(i, j) for j in range(len(kinds)) for i in range(j) if alike(i, j)]
     few = [(i, j) for i, j in every if first[j] == i or (first[i] == i and first[j] == j)]
     left, right = np.array(few, np.int64).reshape(-1, 2).T
-    i, j, _ = scoring.expanded(left, right, np.ones(len(left)), copies, firsts, len(every))
+    i, j, _ = pairs_with_copies(left, right, np.ones(len(left)), copies, len(every))
     assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(every)
     if every:
-        out = scoring.expanded(left, right, np.ones(len(left)), copies, firsts, len(every) - 1)
+        out = pairs_with_copies(left, right, np.ones(len(left)), copies, len(every) - 1)
         assert out is None
 
 
@@ -161,7 +165,7 @@ def test_files_of_pairs_groups_and_rows(X, tmp_path):
     assert len(again.redundant()) <= 1  # of pairs missed before, of which 0.1 % are expected
 
 
-def test_errors(X, monkeypatch):
+def test_errors(X):
     source = Rows(X[:10])
     for threshold in (0, -0.5, 1.5, np.nan, "high"):
         with pytest.raises(ParameterError, match="threshold: got"):
@@ -181,15 +185,15 @@ def test_errors(X, monkeypatch):
     with pytest.raises(FileError, match="keys cannot be kept there"):
         files.near_duplicates(Rows(X), 0.9, scratch="no/where", working_memory=4)
     with pytest.raises(FileError, match="can be read only once"):
-        files.near_duplicates(files.open_source("-", n_columns=3), 0.9)
+        files.near_duplicates(files.open_reader("-", n_columns=3), 0.9)
 
     class Changing(Rows):
-        def __iter__(self):
-            yield from Rows(self.X, size=self.size)
+        def _batches(self):
+            yield from super()._batches()
             self.X = self.X[::-1]
 
     class Shrinking(Changing):
-        def __iter__(self):
+        def _batches(self):
             yield from Rows(self.X, size=self.size)
             self.X = self.X[:100]
 

@@ -1,4 +1,4 @@
-"""Exact search against brute force, on every odd matrix and down both roads."""
+"""Exact search against brute force, on every odd matrix, by scanning and by lists."""
 
 import numpy as np
 import pytest
@@ -8,18 +8,16 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.validation import check_rows
-from corekernels.neighbors.candidates import exact
 from corekernels.neighbors.store import join, make_queries, make_store
 from support import oracles
+from support.indexes import exact_index
 from support.strategies import messy_pair
 
 KERNELS = ("core1", "core2", "resemblance")
-ROADS = {"scan": 1e30, "lists": 0.0}
 
 
-@pytest.fixture(params=ROADS)
-def road(request, monkeypatch):
-    monkeypatch.setattr(exact, "_WORDS_PER_STEP", ROADS[request.param])
+@pytest.fixture(params=[True, False], ids=["scan", "lists"])
+def scans(request):
     return request.param
 
 
@@ -36,24 +34,22 @@ def check_against_brute_force(X, Q, kernel, k, distances, found):
     assert all(len(set(row)) == n_kept for row in found)
 
 
-@given(messy_pair(), st.sampled_from(KERNELS), st.integers(1, 12), st.sampled_from(list(ROADS)))
+@given(messy_pair(), st.sampled_from(KERNELS), st.integers(1, 12), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_equals_brute_force_on_odd_matrices(pair, kernel, k, road):
+def test_equals_brute_force_on_odd_matrices(pair, kernel, k, scans):
     X, Q = pair
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "_WORDS_PER_STEP", ROADS[road])
-        index = ck.CoRENeighbors(kernel, k, method="exact").fit(X)
-        check_against_brute_force(X, Q, kernel, k, *index.kneighbors(Q))
+    index = exact_index(X, kernel, k, scans=scans)
+    check_against_brute_force(X, Q, kernel, k, *index.kneighbors(Q))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_equals_brute_force_on_many_rows(road, kernel):
+def test_equals_brute_force_on_many_rows(scans, kernel):
     rng = np.random.default_rng(0)
     X = rng.poisson(rng.random(90) * 0.5, (6000, 90)) * rng.integers(1, 5, (6000, 90))
     X[rng.integers(0, 6000, 50)] = 0
     X[3000:3100] = X[:100]  # ties
     Q = np.concatenate([X[:40], rng.poisson(0.3, (20, 90)), np.zeros((1, 90), int), -X[:5]])
-    index = ck.CoRENeighbors(kernel, 10, method="exact").fit(X)
+    index = exact_index(X, kernel, scans=scans)
     distances, found = index.kneighbors(Q)
     check_against_brute_force(X, Q, kernel, 10, distances, found)
     # whole numbers: values are exact, so are ties
@@ -62,10 +58,10 @@ def test_equals_brute_force_on_many_rows(road, kernel):
     assert (found[60] == np.arange(10)).all()  # an empty query is as far from every row
 
 
-def test_a_row_is_at_distance_zero_from_itself(road):
+def test_a_row_is_at_distance_zero_from_itself(scans):
     X = np.random.default_rng(0).lognormal(sigma=3, size=(200, 30))
     X[X < 1] = 0
-    distances, found = ck.CoRENeighbors(n_neighbors=1, method="exact").fit(X).kneighbors(X)
+    distances, found = exact_index(X, n_neighbors=1, scans=scans).kneighbors(X)
     present = X.any(axis=1)
     assert (found[present, 0] == np.flatnonzero(present)).all()
     assert (distances[present] == 0).all()
@@ -98,10 +94,10 @@ def test_values_of_any_magnitude():
     np.testing.assert_allclose(plain[0], scaled[0], atol=1e-12)
 
 
-def test_dense_equals_sparse_and_threads_do_not_matter(road):
+def test_dense_equals_sparse_and_threads_do_not_matter(scans):
     X = np.random.default_rng(0).poisson(0.3, (700, 50)).astype(np.float32)
-    one = ck.CoRENeighbors(n_jobs=1).fit(X).kneighbors(X)
-    many = ck.CoRENeighbors(n_jobs=3).fit(sparse.csc_array(X)).kneighbors(sparse.coo_array(X))
+    one = exact_index(X, scans=scans, n_jobs=1).kneighbors(X)
+    many = exact_index(sparse.csc_array(X), scans=scans, n_jobs=3).kneighbors(sparse.coo_array(X))
     for a, b in zip(one, many, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -120,9 +116,9 @@ def test_radius(pair, kernel, radius):
         np.testing.assert_allclose(distances[q], apart[q, found[q]], atol=1e-6)
 
 
-def test_radius_with_many_rows_inside(road):
+def test_radius_with_many_rows_inside(scans):
     X = np.random.default_rng(0).poisson(1, (500, 20))
-    found = ck.CoRENeighbors().fit(X).radius_neighbors(X[:3], 2.0, return_distance=False)
+    found = exact_index(X, scans=scans).radius_neighbors(X[:3], 2.0, return_distance=False)
     assert [sorted(row) for row in found] == [list(range(500))] * 3
 
 

@@ -13,8 +13,8 @@ from scipy import sparse
 import corekernels as ck
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.io import load_arrays, save_arrays
-from corekernels.neighbors import snapshot
 from support.clusters import METHODS, clustered
+from support.indexes import with_short_tail
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,8 @@ def test_removed_rows_are_never_found(X, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_growth_keeps_the_recall(X, method, monkeypatch):
-    monkeypatch.setattr(snapshot, "_TAIL_ROWS", 50)
-    index = new(method, X[:800])
+def test_growth_keeps_the_recall(X, method):
+    index = with_short_tail(new(method, X[:800]), 50)
     for start in range(800, 1200, 40):
         index.add(X[start : start + 40])
     assert len(index._snapshot.main.store) > 1000
@@ -151,9 +150,8 @@ def test_a_killed_save_leaves_the_old_index(X, tmp_path):
     assert ck.CoRENeighbors.load(path).n_samples_fit_ == 50
 
 
-def test_searches_while_rows_come_and_go(X, monkeypatch):
-    monkeypatch.setattr(snapshot, "_TAIL_ROWS", 30)
-    index = new("graph", X[:1000])
+def test_searches_while_rows_come_and_go(X):
+    index = with_short_tail(new("graph", X[:1000]), 30)
     problems, done = [], threading.Event()
 
     def search():

@@ -38,17 +38,20 @@ def pairs_of_rows(shared, alone, rho, seed=0):
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize(("m", "T"), [(3, 8), (6, 16)])
-def test_rows_meet_as_often_as_expected(m, T, signed):
+def test_rows_collide_as_often_as_expected(m, T, signed):
     rho = 0.9
     rows = check_rows(pairs_of_rows(80, 10, rho))
-    tables = Tables.build(make_store(rows, "core1"), 1, m, T, signed, 1, 0, None)
+    tables = Tables.build(
+        make_store(rows, "core1"), 1, None, n_slots=m, n_tables=T, signed=signed, n_kept=1, seed=0
+    )
     numbers = tables.numbers(rows, None)
-    met = (numbers[::2] == numbers[1::2]).any(axis=1)
+    collide = (numbers[::2] == numbers[1::2]).any(axis=1)
     p = theory.slot_collision(0.8, rho if signed else None)
     expected = theory.table_recall(p, m, T)
-    by_chance = T / (tables.heads.shape[1] - 1)
+    by_chance = T / (tables.tables.heads.shape[1] - 1)
     assert (
-        abs(met.mean() - expected) <= 5 * np.sqrt(expected * (1 - expected) / N_PAIRS) + by_chance
+        abs(collide.mean() - expected)
+        <= 5 * np.sqrt(expected * (1 - expected) / N_PAIRS) + by_chance
     )
     assert theory.miss_rate(p, m, T) == pytest.approx(1 - expected)
 

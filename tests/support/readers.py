@@ -5,16 +5,17 @@ from scipy import sparse
 from corekernels import io
 
 
-class Rows:
-    """A reader of rows in memory, in batches of a given size; stops short if told to."""
+class Rows(io.RowReader):
+    """Rows in memory, in batches of a given size; stops short if told to."""
 
-    format, n_rows, n_bytes, notes = "memory", None, None, ()
+    format = "memory"
 
     def __init__(self, X, y=None, size=7, name="rows.svm", fail_at=None):
-        self.X, self.y, self.size, self.name = sparse.csr_array(X), y, size, name
+        super().__init__(name, 0, None)
+        self.X, self.y, self.size = sparse.csr_array(X), y, size
         self.n_columns, self.fail_at = X.shape[1], fail_at
 
-    def __iter__(self):
+    def _batches(self):
         for start in range(0, self.X.shape[0], self.size):
             if self.fail_at is not None and start >= self.fail_at:
                 raise KeyboardInterrupt

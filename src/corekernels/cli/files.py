@@ -6,112 +6,83 @@ from typing import Annotated, Any
 
 import typer
 
-from .. import files, io
+from .. import files
 from ..classifier import CoREClassifier
+from ..io.formats import FORMATS
 from ..neighbors import CoRENeighbors
-from . import frame
-from .frame import command
-from .progress import watched
+from .app import command
+from .options import Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
+from .printing import show
 
 
 @command("corekernels info train.svm")
-def info(
-    source: frame.AnySource,
-    format: frame.Format = None,
-    n_columns: frame.Columns = None,
-    one_based: frame.OneBased = None,
-    n_jobs: frame.Jobs = None,
-    as_json: frame.AsJson = False,
-    quiet: frame.Quiet = False,
-) -> None:
+def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
-    kind = files.file_kind(source, format)
+    kind = files.file_kind(source, reading.format)
     if kind == "model":
-        frame.show(_about_model(CoREClassifier.load(source)), as_json)
+        show(_about_model(CoREClassifier.load(source)), output.as_json)
         return
     if kind == "index":
-        frame.show(_about_index(CoRENeighbors.load(source)), as_json)
+        show(_about_index(CoRENeighbors.load(source)), output.as_json)
         return
     if kind == "gram":
-        frame.show(files.gram_description(source) or {}, as_json)
+        show(files.gram_description(source) or {}, output.as_json)
         return
-    reader = files.open_source(source, format=format, n_columns=n_columns, one_based=one_based)
-    if kind == "signatures":
-        frame.show(_about_signatures(reader), as_json)
+    reader = reading.open(source)
+    if isinstance(reader, files.SignatureReader):
+        show(_about_signatures(reader), output.as_json)
         return
-    with watched(reader, "reading", quiet) as rows:
-        found = files.survey(rows, n_jobs=n_jobs)
-    frame.show_notes(reader, quiet)
-    if as_json:
-        frame.show({"format": reader.format, **asdict(found)}, True)
-        return
-    frame.show({"format": reader.format, **_about_rows(found)}, False)
+    found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
+    output.show_notes(reader)
+    about = asdict(found) if output.as_json else _about_rows(found)
+    show({"format": reader.format, **about}, output.as_json)
 
 
 @command("corekernels hash train.svm train.sig --kernel core1 --n-hashes 256 --n-bits 8 --seed 0")
 def hash_(
-    source: frame.Source,
+    source: Rows,
     target: Annotated[Path, typer.Argument(metavar="OUT", help="Signature file, or shard folder.")],
-    kernel: frame.Kernel = None,
-    n_hashes: frame.Hashes = None,
-    n_bits: frame.Bits = None,
-    scheme: frame.Scheme = None,
-    projection: frame.Projection = None,
-    seed: frame.Seed = None,
+    hashing: Hashing,
+    reading: Reading,
+    output: Output,
     shard_rows: Annotated[
         int | None, typer.Option(help="Make OUT a folder of shards of this many rows.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on after a killed run.")] = False,
     append: Annotated[bool, typer.Option("--append", help="Add to the rows in OUT.")] = False,
-    format: frame.Format = None,
-    n_columns: frame.Columns = None,
-    one_based: frame.OneBased = None,
-    n_jobs: frame.Jobs = None,
-    as_json: frame.AsJson = False,
-    quiet: frame.Quiet = False,
+    n_jobs: Jobs = None,
 ) -> None:
     """Hash the rows of IN into a signature file, in one pass and constant memory."""
-    like = None
+    like = []
     if append and target.is_file():  # columns count from where they did
-        like = files.sources_of(files.open_source(target, format="signatures"))
-    reader = files.open_source(
-        source, format=format, n_columns=n_columns, one_based=one_based, like=like
-    )
-    recipe = files.recipe_for(
-        reader, kernel=kernel, n_hashes=n_hashes, n_bits=n_bits, scheme=scheme,
-        projection=projection, seed=seed,
+        like = files.open_reader(target, format="signatures").provenance
+    reader = reading.open_rows(source, like=like)
+    report = files.hash_to_file(
+        reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
+        append=append, progress=output.progress, n_jobs=n_jobs,
     )  # fmt: skip
-    with watched(reader, "hashing", quiet) as rows:
-        report = files.hash_to_file(
-            rows, target, recipe, shard_rows=shard_rows, resume=resume, append=append,
-            n_jobs=n_jobs,
-        )  # fmt: skip
-    frame.show_notes(reader, quiet)
-    frame.show(asdict(report), as_json, quiet)
+    output.show(asdict(report), reader)
 
 
 @command("corekernels convert train.svm train.npz")
 def convert(
-    source: frame.Source,
+    source: Rows,
     target: Annotated[
         str, typer.Argument(metavar="OUT", help='File of rows; "-" writes svmlight.')
     ],
+    reading: Reading,
+    output: Output,
     to: Annotated[
-        str | None, typer.Option(help="svmlight, npz, npy or parquet, if OUT does not tell.")
+        str | None, typer.Option(help=f"{one_of(tuple(FORMATS))}, if OUT does not tell.")
     ] = None,
-    format: frame.Format = None,
-    n_columns: frame.Columns = None,
-    one_based: frame.OneBased = None,
-    as_json: frame.AsJson = False,
-    quiet: frame.Quiet = False,
 ) -> None:
     """Write the rows and labels of IN in another format."""
-    reader = io.open_rows(source, format=format, n_columns=n_columns, one_based=one_based)
-    with watched(reader, "converting", quiet) as rows:
-        n_rows = files.convert(rows, target, format=to)
-    frame.show_notes(reader, quiet)
-    if target != "-":
-        frame.show({"target": target, "rows": n_rows, "columns": reader.n_columns}, as_json, quiet)
+    reader = reading.open_rows(source)
+    n_rows = files.convert(reader, target, format=to, progress=output.progress)
+    if target == "-":
+        output.show_notes(reader)
+    else:
+        output.show({"target": target, "rows": n_rows, "columns": reader.n_columns}, reader)
 
 
 def _about_rows(found: files.Survey) -> dict[str, Any]:
@@ -137,7 +108,7 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
     }
 
 
-def _about_signatures(reader: Any) -> dict[str, Any]:
+def _about_signatures(reader: files.SignatureReader) -> dict[str, Any]:
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
     return {**about, "parts": len(reader.parts), **reader.recipe.asdict()}
 

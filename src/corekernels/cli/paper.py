@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from . import frame
-from .frame import command
+from .app import command
+from .options import Jobs, Output
+from .printing import show, show_table
 
 
 @command("corekernels reproduce table1 table2 --out reproduction")
 def reproduce(
+    output: Output,
     what: Annotated[
         list[str] | None,
         typer.Argument(
@@ -31,26 +33,22 @@ def reproduce(
         Path, typer.Option(help="Folder of the report; what is measured there is not run again.")
     ] = Path("reproduction"),
     seed: Annotated[int, typer.Option(help="Seed of everything drawn.")] = 0,
-    n_jobs: frame.Jobs = None,
-    as_json: frame.AsJson = False,
-    quiet: frame.Quiet = False,
+    n_jobs: Jobs = None,
 ) -> None:
     """Rerun the paper's experiments and write a page with ours beside theirs."""
     from .. import paper  # scikit-learn's ensembles and more: half a second others do without
 
     done = paper.reproduce(
         what or (), scale=scale, folder=data, out=out, seed=seed, n_jobs=n_jobs,
-        progress=False if quiet else None,
+        progress=output.progress,
     )  # fmt: skip
     summary = {"report": done.report, "seconds": done.seconds, "missing": done.missing}
-    if as_json:
-        frame.show({**summary, "results": done.results()}, True)
-    elif not quiet:
+    if output.as_json:
+        show({**summary, "results": done.results()}, True)
+    elif not output.quiet:
         for table in done.tables():
             print(table.caption)
-            frame.show_table(
-                table.headings(), [[cell or "-" for cell in row] for row in table.rows]
-            )
+            show_table(table.headings(), [[cell or "-" for cell in row] for row in table.rows])
             print()
         summary["missing"] = ", ".join(done.missing) or "nothing"
-        frame.show(summary, False)
+        show(summary, False)

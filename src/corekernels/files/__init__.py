@@ -4,8 +4,13 @@ Every function takes readers, from `open_reader`, and goes through them batch by
 Files are written whole or not at all.
 """
 
-from ..neighbors.duplicates.in_files import FileDuplicates, near_duplicates
-from ..neighbors.duplicates.output import write_groups, write_kept, write_pairs
+from ..neighbors.duplicates import (
+    FileDuplicates,
+    near_duplicates,
+    write_groups,
+    write_kept,
+    write_pairs,
+)
 from .conversion import convert, file_kind
 from .estimates import Estimates, estimate_pairs, nearest
 from .hashing import HashReport, hash_to_file

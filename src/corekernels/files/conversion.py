@@ -33,4 +33,4 @@ def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:  
     found = io.detect(path)
     if found == "npy" and gram_description(path) is not None:
         return "gram"
-    return found if found in io.CONTAINER_KINDS else "rows"
+    return found if found in io.CONTAINER_KINDS.values() else "rows"

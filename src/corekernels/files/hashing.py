@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._core.arguments import require_count
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..io.readers import Batch, RowReader, watched
 from ..io.targets import require_target
@@ -20,8 +21,7 @@ from .shards import ShardWriter, is_finished, is_shard_folder, require_recipe, s
 
 Array = npt.NDArray[Any]
 
-_SHARD_BYTES = 64 << 20
-_LEAST_ROWS = 64
+PART_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,14 @@ def hash_to_file(
     shard_rows: int | None = None,
     resume: bool = False,
     append: bool = False,
+    part_bytes: int = PART_BYTES,
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> HashReport:
     """Hash all rows of a reader into a signature file, or a folder of shards.
 
-    Rows pass by once. Their signatures gather in parts of some 64 megabytes, the most that
-    is ever held in memory; a file is put together from its parts at the end. After a kill
+    Rows are read once. Their signatures gather in parts of `part_bytes`, the most that is ever
+    held in memory; a file is put together from its parts at the end. After a kill
     the target is as it was before, and what was finished waits in the hidden folder
     `.NAME.parts` (or in the shard folder itself) for the next run to resume or to clear.
     Labels travel with the signatures.
@@ -82,6 +83,8 @@ def hash_to_file(
         was not interrupted. Without it, leftovers are cleared first.
     append : bool
         Put the rows after those the target holds.
+    part_bytes : int
+        Bytes of signatures to hold in memory; shards hold theirs.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
     n_jobs : int, optional
@@ -110,7 +113,8 @@ def hash_to_file(
         return _finished_before(reader, target, recipe)
     batches = watched(reader, "hashing", progress)
     if shard_rows is None:
-        return _to_file(reader, batches, target, recipe, resume, append, n_jobs)
+        part_rows = max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
+        return _to_file(reader, batches, target, recipe, part_rows, resume, append, n_jobs)
     writer = ShardWriter(target, recipe, _name(reader), shard_rows, resume=resume, append=append)
     with writer.writing():
         rows = _write_parts(reader, batches, writer, n_jobs)
@@ -139,16 +143,15 @@ def parts_folder(target: Path) -> Path:
 
 
 def _to_file(
-    reader: RowReader, batches: Iterator[Batch], target: Path, recipe: Recipe,
+    reader: RowReader, batches: Iterator[Batch], target: Path, recipe: Recipe, part_rows: int,
     resume: bool, append: bool, n_jobs: int | None,
 ) -> HashReport:  # fmt: skip
     require_target(target, reader.name)
     old = [target] if append and target.exists() else []
     if old:
         require_recipe(target, recipe)
-    shard_rows = max(_LEAST_ROWS, _SHARD_BYTES // recipe.bytes_per_row)
     folder = parts_folder(target)
-    writer = ShardWriter(folder, recipe, _name(reader), shard_rows, resume=resume, target=target)
+    writer = ShardWriter(folder, recipe, _name(reader), part_rows, resume=resume, target=target)
     with writer.writing():
         rows = _write_parts(reader, batches, writer, n_jobs)
         merge_parts([*old, *writer.parts], target)

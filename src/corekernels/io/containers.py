@@ -25,7 +25,7 @@ _NAMES = {
     "F64": np.float64,
 }  # fmt: skip
 _CODES = {np.dtype(dtype): name for name, dtype in _NAMES.items()}
-_WRITE_BYTES = 16 << 20
+_WRITE_BYTES = 1 << 18
 
 
 def save_arrays(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._core.progress import progress_bar
-from ..errors import DataError, FileError
+from ..errors import DataError
 from .provenance import Origin
 
 Array = npt.NDArray[Any]
@@ -144,7 +144,7 @@ class RowReader(Reader):
 def require_rows(reader: Reader) -> RowReader:
     """The reader, which must be one of raw rows."""
     if not isinstance(reader, RowReader):
-        raise DataError(f"{reader.name}: holds {reader.format}; give the raw rows.")
+        raise DataError(f"{reader.name}: holds {reader.format}, not rows; give the raw rows.")
     return reader
 
 
@@ -154,15 +154,6 @@ def require_columns(reader: RowReader, n_columns: int | None) -> None:
         raise DataError(
             f"{reader.name}: has {reader.n_columns} columns where {n_columns} are wanted; "
             "both must describe the same columns."
-        )
-
-
-def require_rereadable(reader: Reader) -> None:
-    """Refuse a pipe where rows have to be read again."""
-    if reader.is_stream:
-        raise FileError(
-            f"{reader.name}: can be read only once, and its rows are needed again; write them to "
-            "a file first."
         )
 
 

@@ -43,6 +43,15 @@ def display_name(path: PathLike) -> str:
     return "standard input" if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
 
 
+def require_file(name: str, passes_once: bool) -> None:
+    """Refuse a pipe where rows have to be read again."""
+    if passes_once:
+        raise FileError(
+            f"{name}: can be read only once, and its rows are needed again; write them to a file "
+            "first."
+        )
+
+
 def open_file(path: PathLike) -> IO[bytes]:
     """A file opened for reading, or a `FileError` that says why not."""
     try:
@@ -196,8 +205,13 @@ class _Bz2:
                 return data
 
 
-def line_blocks(stream: ByteStream, n_bytes: int) -> Iterator[bytes]:
-    """The stream in blocks of about `n_bytes` that end where lines end."""
+def line_blocks(
+    stream: ByteStream, n_bytes: int, most_bytes: int = MAX_LINE_BYTES
+) -> Iterator[bytes]:
+    """The stream in blocks of about `n_bytes` that end where lines end.
+
+    A line of more than `most_bytes` is an error.
+    """
     pieces: list[bytes] = []
     n_pending = 0
     while data := stream.read(n_bytes):
@@ -207,10 +221,10 @@ def line_blocks(stream: ByteStream, n_bytes: int) -> Iterator[bytes]:
             pieces, n_pending = [], 0
         pieces.append(data[cut:])
         n_pending += len(data) - cut
-        if n_pending > MAX_LINE_BYTES:
+        if n_pending > most_bytes:
             raise FileError(
                 f"{stream.name}: a line before byte {stream.position} is longer than "
-                f"{MAX_LINE_BYTES >> 20} MiB; this is not svmlight text."
+                f"{most_bytes:,} bytes; this is not svmlight text."
             )
     if n_pending:
         yield b"".join(pieces)

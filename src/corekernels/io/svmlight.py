@@ -174,7 +174,7 @@ class SvmlightReader(RowReader):
         place = lines.first_refused(texts, accepts)
         kind = "words" if cut else "numbers"
         fault = lines.complaint(
-            texts[place], self.one_based, self.n_columns, kind if self._labels else "ignored"
+            texts[place], bool(self.one_based), self.n_columns, kind if self._labels else "ignored"
         )
         return DataError(f"{self.name}: line {first_line + place} {fault}.")
 

@@ -21,7 +21,7 @@ from .store import Store, join, make_store
 Array = npt.NDArray[Any]
 
 _BLOCK_QUERIES = 256
-_TAIL_ROWS = 1024
+TAIL_ROWS = 1024
 _TAIL_SHARE = 32  # the tail may have one row for this many of the others
 _DEAD_SHARE = 4
 _FIRST_WITHIN = 64
@@ -35,6 +35,7 @@ class Snapshot:
     tail: Exact | None
     ids: Array  # the user's number of each row
     alive: Array  # 0 where a row was removed
+    tail_rows: int = TAIL_ROWS  # that the tail may have, however few the others
 
     @classmethod
     def begin(cls, main: SearchMethod, ids: Array) -> "Snapshot":
@@ -96,7 +97,7 @@ class Snapshot:
             self, tail=Exact(tail), ids=read_only(np.concatenate([self.ids, ids])),
             alive=read_only(alive),
         )  # fmt: skip
-        if len(tail) <= max(_TAIL_ROWS, len(self.main.store) // _TAIL_SHARE):
+        if len(tail) <= max(self.tail_rows, len(self.main.store) // _TAIL_SHARE):
             return changed
         return replace(
             changed, main=self.main.grown(join(self.main.store, tail), n_jobs), tail=None

@@ -167,8 +167,9 @@ class Graph(CandidateMethod):
         cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
     ) -> "Graph":
         """A graph from a file, if no search could leave its arrays."""
-        numbers: dict[str, Any] = {name: int(settings[name]) for name in _SETTINGS}
-        graph = cls(store, n_wanted, **numbers, **{n: read_only(arrays[n]) for n in _ARRAYS})
+        parts: dict[str, Any] = {name: int(settings[name]) for name in _SETTINGS}
+        parts |= {name: read_only(arrays[name]) for name in _ARRAYS}
+        graph = cls(store, n_wanted, **parts)
         n, room = len(store), graph.links.shape[-1]
         require_fit(
             graph.width >= 1 and 0 <= graph.n_signs <= N_BITS,

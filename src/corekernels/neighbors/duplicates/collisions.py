@@ -11,12 +11,12 @@ from ..._core.validation import read_only
 from ..._loops.search import buckets
 from .copies import Copies
 from .key_file import KeyFile
-from .tables import N_TABLES, unique_keys
+from .sizes import Sizes
+from .tables import unique_keys
 
 Array = npt.NDArray[Any]
 
 _BYTES_PER_PAIR = 64
-_FIRST_ROOM = 1 << 20
 
 
 class Collisions:
@@ -26,8 +26,9 @@ class Collisions:
     and, while a table is looked at, 48 bytes per row.
     """
 
-    def __init__(self, n_rows: int, first: int, last: int) -> None:
+    def __init__(self, n_rows: int, first: int, last: int, together: int) -> None:
         self._n_rows, self._first, self._last = n_rows, first, last
+        self._together = together  # pairs gathered before they are sorted
         self._pairs = np.empty(0, np.int64)
         self._waiting: list[Array] = []
         self.counts = np.zeros(last - first, np.int64)  # of pairs, if each table's were new
@@ -49,7 +50,7 @@ class Collisions:
     def add(self, pairs: Array) -> None:
         """Add pairs, in any order."""
         self._waiting.append(pairs)
-        if sum(map(len, self._waiting)) > max(_FIRST_ROOM, len(self._pairs)):
+        if sum(map(len, self._waiting)) > max(self._together, len(self._pairs)):
             self.pairs()
 
     def pairs(self) -> Array:
@@ -61,8 +62,8 @@ class Collisions:
 
 
 def candidate_pairs(
-    keys: KeyFile, n_rows: int, rows: Array, copies: Copies, n_bytes: float,
-    progress: bool | None,
+    keys: KeyFile, n_tables: int, n_rows: int, rows: Array, copies: Copies, n_bytes: float,
+    sizes: Sizes, progress: bool | None,
 ) -> Iterator[Array]:  # fmt: skip
     """Pairs to compare: all or, where they are many, in portions by their earlier row.
 
@@ -72,11 +73,11 @@ def candidate_pairs(
     most = max(1.0, n_bytes / _BYTES_PER_PAIR)
 
     def collide(first: int, last: int, most: float) -> tuple[Collisions, bool]:
-        found, fits = Collisions(n_rows, first, last), True
+        found, fits = Collisions(n_rows, first, last, sizes.pairs), True
         mine = (copies.firsts >= first) & (copies.firsts < last)
         found.add(copies.rows[mine] * n_rows + copies.firsts[mine])
-        with progress_bar(N_TABLES, "sorting", "tables", progress) as bar:
-            for table in range(N_TABLES):
+        with progress_bar(n_tables, "sorting", "tables", progress) as bar:
+            for table in range(n_tables):
                 fits = found.add_table(keys.table(table)[rows], rows, most if fits else 0) and fits
                 bar.update(1)
         return found, fits

@@ -14,8 +14,6 @@ from .in_memory import kernel_of_pairs
 
 Array = npt.NDArray[Any]
 
-_BYTES_PER_VALUE = 16  # column and value, at most
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -25,6 +23,7 @@ class Comparison:
     threshold: float
     lengths: Array  # nonzeros of each row of the file
     n_bytes: float
+    bytes_per_value: int
     progress: bool | None
     n_jobs: int | None
 
@@ -36,7 +35,7 @@ class Comparison:
         """
         earlier = pairs % max(1, len(self.lengths))
         held = np.unique(earlier)
-        sizes = np.cumsum(self.lengths[held].astype(np.int64) * _BYTES_PER_VALUE)
+        sizes = np.cumsum(self.lengths[held].astype(np.int64) * self.bytes_per_value)
         portion = sizes // max(1, int(self.n_bytes))
         found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
         for number in np.unique(portion).tolist():

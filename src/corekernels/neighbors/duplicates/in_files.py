@@ -15,7 +15,8 @@ from scipy import sparse
 from ..._core.arguments import require_count, require_positive, require_seed
 from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError, ParameterError
-from ...io.readers import RowReader, require_rereadable, require_rows, watched
+from ...io.readers import RowReader, require_rows, watched
+from ...io.streams import require_file
 from ...kernel_table import hashed_kernel
 from ...recipe import DEFAULT_KERNEL
 from ..candidates import Exact
@@ -27,12 +28,13 @@ from .copies import Copies, find_copies, pairs_with_copies, row_digests
 from .in_memory import FEW_ROWS, find_duplicates
 from .key_file import KeyFile
 from .result import FileDuplicates
-from .tables import N_TABLES, TablePlan, plan_tables
+from .sizes import Sizes
+from .tables import TablePlan, plan_tables
 
 Array = npt.NDArray[Any]
 
 _TABLE_BYTES = 1300  # per row, in memory
-_HASHED_ROWS = 1 << 13
+_SIZES = Sizes()
 
 
 def near_duplicates(
@@ -93,22 +95,37 @@ def near_duplicates(
     hashed_kernel(kernel)
     least, limit = _require_threshold(threshold), require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
-    require_rereadable(reader)
-    plan, n_bytes = plan_tables(kernel, least), limit * 1e6
+    require_file(reader.name, reader.is_stream)
+    return find_in_file(
+        reader, least, kernel, plan_tables(kernel, least), all_pairs, most_pairs, limit * 1e6,
+        seed, scratch, progress, n_jobs,
+    )  # fmt: skip
+
+
+def find_in_file(
+    reader: RowReader, threshold: float, kernel: str, plan: TablePlan | None,
+    all_pairs: bool, most_pairs: int, n_bytes: float, seed: int,
+    scratch: str | os.PathLike[str] | None, progress: bool | None, n_jobs: int | None,
+    sizes: Sizes = _SIZES,
+) -> FileDuplicates:  # fmt: skip
+    """The same by given tables, or by exact search if there are none."""
     X = _whole_or_none(reader, plan, kernel, all_pairs, n_bytes, progress)
     if X is not None:
-        pairs, copies, missed = _of_rows_in_memory(X, kernel, least, seed, n_jobs)
+        pairs, copies, missed = _of_rows_in_memory(X, kernel, threshold, seed, n_jobs)
         n_rows = X.shape[0]
     else:
         assert plan is not None
-        missed = plan.missed
-        with KeyFile(N_TABLES + 2, scratch) as keys:
-            lengths = _write_keys(reader, plan, seed, keys, progress, n_jobs)
+        missed, found = plan.missed, []
+        with KeyFile(plan.n_tables + 2, scratch, sizes.key_rows) as keys:
+            lengths = _write_keys(reader, plan, seed, keys, sizes.hashed_rows, progress, n_jobs)
             n_rows = len(lengths)
-            rows, copies = _first_rows(keys, lengths)
-            candidates = candidate_pairs(keys, n_rows, rows, copies, n_bytes, progress)
-            comparison = Comparison(kernel, least, lengths, n_bytes, progress, n_jobs)
-            found = []
+            rows, copies = _first_rows(keys, plan.n_tables, lengths)
+            candidates = candidate_pairs(
+                keys, plan.n_tables, n_rows, rows, copies, n_bytes, sizes, progress
+            )
+            comparison = Comparison(
+                kernel, threshold, lengths, n_bytes, sizes.bytes_per_value, progress, n_jobs
+            )
             for portion in candidates:
                 found.append(comparison.compare(reader, portion))
                 if sum(len(left) for left, _, _ in found) > most_pairs:
@@ -183,25 +200,25 @@ def _of_rows_in_memory(
 
 
 def _write_keys(
-    reader: RowReader, plan: TablePlan, seed: int, keys: KeyFile, progress: bool | None,
-    n_jobs: int | None,
+    reader: RowReader, plan: TablePlan, seed: int, keys: KeyFile, n_together: int,
+    progress: bool | None, n_jobs: int | None,
 ) -> Array:  # fmt: skip
     """Write the keys of all rows, then two halves of their digests; lengths of the rows."""
     lengths = []
     for batch in watched(reader, "hashing", progress):
         matrix = as_matrix(batch.X, reader.name)
-        for start in range(0, matrix.shape[0], _HASHED_ROWS):
-            stop = min(start + _HASHED_ROWS, matrix.shape[0])
+        for start in range(0, matrix.shape[0], n_together):
+            stop = min(start + n_together, matrix.shape[0])
             rows = clean_rows(matrix, reader.name, start, stop)
             keys.append(np.hstack([plan.keys(rows, seed, n_jobs), row_digests(rows)]))
             lengths.append(rows.lengths.astype(np.int32))
     return np.concatenate(lengths)
 
 
-def _first_rows(keys: KeyFile, lengths: Array) -> tuple[Array, Copies]:
+def _first_rows(keys: KeyFile, n_tables: int, lengths: Array) -> tuple[Array, Copies]:
     """Rows that are not empty and equal no earlier one, and the copies."""
     rows = np.flatnonzero(lengths)
-    low, high = (keys.table(N_TABLES + half)[rows] for half in range(2))
+    low, high = (keys.table(n_tables + half)[rows] for half in range(2))
     copies = find_copies(low, high, rows)
     is_first = lengths > 0
     is_first[copies.rows] = False

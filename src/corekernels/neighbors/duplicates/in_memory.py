@@ -16,7 +16,7 @@ from ..._loops.search.pairs import Queries, pairs_at_least
 from ..snapshot import Snapshot
 from ..store import Store, make_queries
 from .result import NearDuplicates
-from .tables import N_TABLES, TablePlan, key_ranks, plan_tables
+from .tables import TablePlan, key_ranks, plan_tables
 
 Array = npt.NDArray[Any]
 
@@ -60,7 +60,8 @@ def _by_tables(
     rows, n_rows = store.rows(), len(store)
     numbers = read_only(key_ranks(plan.keys(rows, seed, n_jobs)))
     tables = Tables(
-        np.zeros((N_TABLES, n_rows + 1), np.int32), np.empty((N_TABLES, n_rows), np.int32)
+        np.zeros((plan.n_tables, n_rows + 1), np.int32),
+        np.empty((plan.n_tables, n_rows), np.int32),
     )
     fill_tables(numbers, tables)
     tables = Tables(*map(read_only, tables))

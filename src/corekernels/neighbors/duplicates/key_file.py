@@ -14,8 +14,6 @@ from ...errors import FileError
 
 Array = npt.NDArray[Any]
 
-_BLOCK_ROWS = 1 << 14
-
 
 class KeyFile:
     """64-bit keys of rows in `n_tables` tables, in a file without a name.
@@ -23,10 +21,13 @@ class KeyFile:
     The file goes with the process, however that ends. Memory is that of a block of rows.
     """
 
-    def __init__(self, n_tables: int, folder: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self, n_tables: int, folder: str | os.PathLike[str] | None, block_rows: int
+    ) -> None:
         self.n_tables = n_tables
+        self._block_rows = block_rows
         self._folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
-        self._block = np.empty((_BLOCK_ROWS, n_tables), np.uint64)
+        self._block = np.empty((block_rows, n_tables), np.uint64)
         self._n_waiting = 0
         self._sizes: list[int] = []
         with self._named():
@@ -40,11 +41,11 @@ class KeyFile:
     def append(self, keys: Array) -> None:
         """Add rows (n_rows, n_tables)."""
         while len(keys):
-            some = keys[: _BLOCK_ROWS - self._n_waiting]
+            some = keys[: self._block_rows - self._n_waiting]
             self._block[self._n_waiting : self._n_waiting + len(some)] = some
             self._n_waiting += len(some)
             keys = keys[len(some) :]
-            if self._n_waiting == _BLOCK_ROWS:
+            if self._n_waiting == self._block_rows:
                 self._flush()
 
     def table(self, number: int) -> Array:

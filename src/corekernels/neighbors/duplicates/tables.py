@@ -31,10 +31,11 @@ class TablePlan:
 
     n_slots: int
     missed: float  # largest expected share of pairs that no table finds
+    n_tables: int = N_TABLES
 
     def keys(self, rows: Rows, seed: int, n_jobs: int | None) -> Array:
-        """Key of each row in each table (n_rows, N_TABLES)."""
-        out = np.empty((len(rows), N_TABLES), np.uint64)
+        """Key of each row in each table (n_rows, n_tables)."""
+        out = np.empty((len(rows), self.n_tables), np.uint64)
         write_keys(rows, self.n_slots, False, seed, 0, n_jobs, out)
         return out
 

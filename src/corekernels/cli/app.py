@@ -1,0 +1,123 @@
+"""The application: commands, their errors and exit codes."""
+
+import contextlib
+import dataclasses
+import inspect
+import os
+import sys
+import typing
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ..errors import CoREError
+
+HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
+
+Rows come from svmlight text (plain, gz, bz2), .npz, .npy or Parquet files, told apart by their
+content; "-" is svmlight text from standard input. Results go to standard output, everything
+else to standard error.
+
+Exit codes: 0 success; 1 something unexpected; 2 bad input or usage; 130 interrupted.
+"""
+
+
+class Commands(TyperGroup):
+    """Errors raised on purpose become one line and exit code 2; closed pipes end quietly."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            with _one_line_warnings():
+                result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            _close_standard_output()
+            raise typer.Exit(0) from None
+        except CoREError as error:
+            if isinstance(error.__cause__, BrokenPipeError):
+                _close_standard_output()
+                raise typer.Exit(0) from None
+            print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    help=HELP,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def command(example: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command whose help ends with an example, which the tests run.
+
+    A parameter whose type is a dataclass is a group of options: the command line has one option
+    for each of its fields, and the function gets them as one object.
+    """
+    epilog = f"Example:\n\n\b\n  {example}"
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        name = function.__name__.rstrip("_")
+        app.command(name, epilog=epilog, help=inspect.getdoc(function))(_flattened(function))
+        return function
+
+    return register
+
+
+def _flattened(function: Callable[..., None]) -> Callable[..., None]:
+    """The same function with the fields of its groups of options as parameters of their own."""
+    groups: dict[str, Any] = {}
+    own: list[inspect.Parameter] = []
+    grouped: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if dataclasses.is_dataclass(parameter.annotation):
+            groups[name] = parameter.annotation
+            hints = typing.get_type_hints(parameter.annotation, include_extras=True)
+            grouped += [
+                inspect.Parameter(
+                    field.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=field.default,
+                    annotation=hints[field.name],
+                )
+                for field in dataclasses.fields(parameter.annotation)
+            ]
+        else:
+            own.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    def call(**given: Any) -> None:
+        for name, group in groups.items():
+            fields = [field.name for field in dataclasses.fields(group)]
+            given[name] = group(**{field: given.pop(field) for field in fields})
+        function(**given)
+
+    call.__signature__ = inspect.Signature([*own, *grouped])  # type: ignore[attr-defined]
+    return call
+
+
+@contextlib.contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    """Warnings without the line of code that raised them."""
+
+    def line(message: Any, *rest: Any, **more: Any) -> None:
+        print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    old, warnings.showwarning = warnings.showwarning, line
+    try:
+        yield
+    finally:
+        warnings.showwarning = old
+
+
+def _close_standard_output() -> None:
+    """Keep the interpreter from complaining again when it flushes at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,66 @@
+"""What commands print: results as lines, tables or JSON; notes on standard error."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ..io.readers import Reader
+
+
+def show_notes(reader: Reader, quiet: bool) -> None:
+    """Print what a reader noted about its file."""
+    if not quiet:
+        for note in reader.notes:
+            print(f"note: {reader.name}: {note}", file=sys.stderr)
+
+
+def show(result: dict[str, Any], as_json: bool, quiet: bool = False) -> None:
+    """Print a result: one JSON object, or one line per item; nothing if quiet."""
+    if as_json:
+        print(json.dumps(plain(result)))
+    elif not quiet:
+        width = max(len(name) for name in result)
+        for name, value in result.items():
+            print(f"{name.replace('_', ' '):<{width}}  {in_words(value)}")
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: the first column to the left, numbers to the right."""
+    table = Table(box=None, pad_edge=False, header_style="")
+    for number, name in enumerate(columns):
+        left = number == 0 or not name  # names and bars, not numbers
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    width = None if sys.stdout.isatty() else 200
+    Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+
+
+def in_words(value: Any) -> str:
+    """A value as people read it."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return "-" if value is None else str(value)
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold of a value: no NaN, no arrays, no paths."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return os.fspath(value) if isinstance(value, Path) else value

@@ -1,0 +1,56 @@
+"""Vector operations and their plain Python twins: also run with NUMBA_DISABLE_JIT=1."""
+
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from corekernels._loops.simd import halves
+from corekernels._loops.simd.popcount import popcount
+
+
+def test_popcount():
+    assert [popcount(np.uint32(word)) for word in (0, 1, 0xFFFFFFFF, 0b1011)] == [0, 1, 32, 3]
+
+
+def test_halves():
+    """All of them there and back, and numbers between two of them, as NumPy has it."""
+    every = np.arange(2**16, dtype=np.uint16)
+    exact, found = every.view(np.float16).astype(np.float32), np.empty(2**16, np.float32)
+    halves.read_halves(np.stack([every, every])[::-1].copy(), 1, 0, 2**16, found)
+    np.testing.assert_array_equal(found, exact)
+    halves.read_halves(every.reshape(256, -1), 5, 7, 20, found)
+    np.testing.assert_array_equal(found[:13], exact[5 * 256 + 7 : 5 * 256 + 20])
+    above = exact[:0x7C00]
+    middle = (above[1:] + above[:-1]) / 2
+    ends = np.array([1e-30, 1e-9, 65520, 1e9], np.float32)
+    some = [np.nextafter(middle, np.float32(0)), middle, np.nextafter(middle, np.float32(1e6))]
+    numbers = np.concatenate([above, *some, ends])
+    numbers = np.concatenate([numbers, -numbers])
+    out = np.empty(len(numbers), np.uint16)
+    with np.errstate(over="ignore"):
+        halves.write_halves(numbers, out)
+        expected = numbers.astype(np.float16).view(np.uint16)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others convert halves")
+def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
+    plain = {
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    code = (
+        "import numba, test_simd; test_simd.test_halves()\n"
+        "from corekernels._loops.simd.halves import read_halves\n"
+        "assert numba.config.DISABLE_JIT or 'vcvtph2ps' not in str(read_halves.inspect_asm())"
+    )
+    folder = pathlib.Path(__file__).parent
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **plain}, check=True
+    )

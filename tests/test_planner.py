@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+import corekernels as ck
+from corekernels.errors import ParameterError
+
+
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("n_bits", [1, 8, None])
+def test_plan_and_its_inverse(kernel, n_bits):
+    wanted = ck.plan(0.04, kernel=kernel, n_bits=n_bits, n_rows=1000)
+    assert ck.plan(n_hashes=wanted.n_hashes, kernel=kernel, n_bits=n_bits).error <= 0.04
+    assert ck.plan(n_hashes=wanted.n_hashes - 1, kernel=kernel, n_bits=n_bits).error > 0.04
+    assert wanted.seconds > 0
+
+
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("n_bits", [4, 12, None])
+@pytest.mark.parametrize("n_columns", [60, 100_000])
+def test_forecast_of_bytes_is_what_signatures_take(kernel, n_bits, n_columns):
+    X = np.random.default_rng(0).poisson(0.2, (50, n_columns))
+    S = ck.CoREHasher(kernel, 33, n_bits=n_bits, random_state=0).fit(X).sketch(X)
+    planned = ck.plan(n_hashes=33, kernel=kernel, n_bits=n_bits, n_rows=50, n_columns=n_columns)
+    assert planned.n_bytes == S.nbytes
+
+
+def test_a_plan_keeps_its_error():
+    """The error is exceeded about as often as the confidence allows."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.3, (80, 300)) * rng.normal(1, 1, (80, 300))
+    i, j = np.triu_indices(80, 1)
+    R, rho = ck.resemblance(X)[i, j], ck.correlation(X)[i, j]
+    wanted = ck.plan(0.06, kernel="core1", R=R.max(), rho=rho.max(), n_columns=300)
+    S = ck.CoREHasher("core1", wanted.n_hashes, random_state=0).fit(X).sketch(X)
+    far = np.abs(S.estimate()[i, j] - ck.core1(X)[i, j]) > 0.06
+    assert far.mean() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either error or n_hashes"),
+        ({"error": 0.1, "n_hashes": 5}, "either error or n_hashes"),
+        ({"error": 0.0}, "error: got"),
+        ({"n_hashes": 0}, "n_hashes: got 0"),
+        ({"n_hashes": 10.5}, "n_hashes: got 10.5; give an integer"),
+        ({"n_hashes": "5"}, "n_hashes: got '5'; give an integer"),
+        ({"n_hashes": 5, "length": 100, "n_columns": 64}, "length: got 100; .* to 64"),
+        ({"error": 0.1, "confidence": 1.0}, "confidence: got"),
+        ({"error": 0.1, "kernel": "rbf"}, "kernel: got 'rbf'"),
+    ],
+)
+def test_plan_refuses(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        ck.plan(**arguments)
+
+
+@pytest.mark.parametrize("n_columns", [784, 2**16, 2**32])
+def test_forecast_of_seconds(n_columns):
+    """Longer rows take longer, but for those that the sieve makes short work of."""
+    lengths = [10, 30, 100, 300, 784]
+    seconds = [
+        ck.plan(n_hashes=100, length=length, n_columns=n_columns, n_rows=1).seconds
+        for length in lengths
+    ]
+    assert seconds == sorted(seconds)
+    alone = [
+        ck.plan(
+            n_hashes=100, kernel="resemblance", length=length, n_columns=n_columns, n_rows=1
+        ).seconds
+        for length in lengths
+    ]
+    assert (alone == sorted(alone)) == (n_columns > 2**16)

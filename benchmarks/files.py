@@ -4,7 +4,7 @@
     python benchmarks/files.py --rows N
 
 Prints ratios and writes them, with versions and seeds, to benchmarks/results/files.json.
-The file is text-like: 75 nonzeros a row on average over 47,236 columns, as in RCV1.
+The file is text-like: 75 nonzeros per row on average over 47,236 columns, as in RCV1.
 """
 
 import argparse

@@ -30,7 +30,7 @@ from corekernels._loops.hashing import minwise, projection
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"
-# rows, nonzeros a row, columns, hashes
+# rows, nonzeros per row, columns, hashes
 CASES = {
     "images, k = 1024": (12_000, 150, 784, 1024),
     "images, k = 4096": (12_000, 150, 784, 4096),

@@ -217,7 +217,7 @@ def memory(data):
 
 
 def scaling(data):
-    """Processor seconds a sweep and row, from 10,000 to 1,000,000 generated rows (k = 256)."""
+    """Processor seconds per sweep and row, from 10,000 to 1,000,000 generated rows (k = 256)."""
     rng = np.random.default_rng(SEED)
     k, n = 256, 1_000_000
     recipe = ck.Recipe(kernel="core1", n_hashes=k, n_columns=784)
@@ -240,7 +240,7 @@ def scaling(data):
             seconds.append(best["fit"])
         sweep = (seconds[1] - seconds[0]) / 2
         found.append(
-            {"rows": rows, "seconds a sweep": sweep, "nanoseconds a row": sweep / rows * 1e9}
+            {"rows": rows, "seconds per sweep": sweep, "nanoseconds per row": sweep / rows * 1e9}
         )
         print(
             f"{rows:9,} rows: {sweep:.4f} s a sweep, {sweep / rows * 1e9:.0f} ns a row", flush=True

@@ -72,7 +72,7 @@ def text() -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
 
 
 def per_query(contenders: dict[str, object], n_queries: int, repeats: int) -> dict[str, float]:
-    """Best processor microseconds a query, the contenders taking turns."""
+    """Best processor microseconds per query, the contenders taking turns."""
     best = dict.fromkeys(contenders, math.inf)
     for _ in range(repeats):
         for name, contender in contenders.items():

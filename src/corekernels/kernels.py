@@ -23,22 +23,19 @@ Ping Li, "CoRE Kernels", Uncertainty in Artificial Intelligence (UAI), 2014.
 """
 
 import math
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import sklearn
 
 from ._core.progress import progress_bar
+from ._core.types import Array, PathLike
 from ._exact.gram import Formula, Gram, value_of_vectors
 from .errors import ParameterError
 from .io.atomic import atomic_write
 from .kernel_table import CORE1, CORE2, CORRELATION, RESEMBLANCE, Kernel, exact_kernel
 from .recipe import DEFAULT_KERNEL
-
-Array = npt.NDArray[Any]
 
 
 def correlation(
@@ -170,7 +167,7 @@ def gram_chunks(
 
 
 def gram_to_file(
-    path: str | os.PathLike[str],
+    path: PathLike,
     X: Any,
     Y: Any = None,
     kernel: str = DEFAULT_KERNEL,

@@ -1,14 +1,13 @@
 """Signatures: what hashed rows have become, and what can be done with them."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from ._core.types import Array, PathLike
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
 from ._hashing.signature_file import pack_labels, read_signatures, write_signatures
@@ -16,8 +15,6 @@ from ._hashing.sketch import empty_arrays, hash_matrix, hash_rows
 from .errors import DataError, ParameterError, RecipeMismatch
 from .io.provenance import Origin
 from .recipe import MAX_BITS, Recipe
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +207,7 @@ class Signatures:
 
     def save(
         self,
-        path: str | os.PathLike[str],
+        path: PathLike,
         *,
         labels: Any = None,
         provenance: Iterable[Origin] | None = None,
@@ -229,7 +226,7 @@ class Signatures:
         write_signatures(path, self.recipe, self.arrays(), packed, classes, provenance)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> "Signatures":
+    def load(cls, path: PathLike, *, mmap: bool = True) -> "Signatures":
         """Signatures from a file, memory-mapped unless told otherwise.
 
         Examples

@@ -5,11 +5,13 @@ import pathlib
 import platform
 import subprocess
 import sys
+from importlib.metadata import requires
 
+import numba
 import numpy as np
 import pytest
 
-from corekernels._loops.simd import halves
+from corekernels._loops.simd import SUPPORTED_NUMBA, halves
 from corekernels._loops.simd.popcount import popcount
 
 
@@ -53,4 +55,16 @@ def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
     folder = pathlib.Path(__file__).parent
     subprocess.run(
         [sys.executable, "-c", code], cwd=folder, env={**os.environ, **plain}, check=True
+    )
+
+
+def test_numba_is_of_a_version_that_the_vector_operations_are_tested_with():
+    """Beyond it: see src/corekernels/_loops/simd/README.md, and raise both ceilings."""
+    least, below = SUPPORTED_NUMBA
+    required = [line for line in requires("corekernels") or [] if line.startswith("numba")]
+    assert required == [f"numba<{below},>={least}"], "pyproject.toml and simd disagree"
+    numbers = [tuple(map(int, text.split(".")[:2])) for text in (least, numba.__version__, below)]
+    assert numbers[0] <= numbers[1] < numbers[2], (
+        f"Numba {numba.__version__} is installed; vector operations support {least} up to, not "
+        f"including, {below}"
     )

@@ -1,4 +1,4 @@
-"""Arrays that begin where a cache line does."""
+"""Arrays aligned to cache lines."""
 
 import math
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._loops.simd.vectors import LINE
+from .._loops.simd.llvm import LINE
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Zeros of which no vector, aligned within them, touches two cache lines.
+    """Zeros that begin at a cache line, so that aligned vectors in them never cross one.
 
     >>> aligned_zeros((2, 3), "float32").ctypes.data % 64
     0

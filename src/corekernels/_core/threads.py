@@ -1,8 +1,7 @@
-"""From `n_jobs` to row blocks over threads.
+"""Work shared out over threads: how many there are, and blocks of rows for them.
 
-The loops release the GIL, so threads are enough. Blocks are cut by the size of
-the work alone, never by the number of threads: results cannot depend on it. (Those of
-hashing are, where each row is worked on by itself.)
+The loops release the GIL, so threads are enough. Where a result could depend on how rows are
+cut into blocks, they are cut by the size of the work alone, never by the number of threads.
 """
 
 import operator
@@ -56,11 +55,11 @@ def run_blocks(
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
 
-    def work_off() -> None:
+    def run() -> None:
         while waiting:
             try:
                 turn, item = waiting.popleft()
-            except IndexError:  # another thread was faster
+            except IndexError:  # another thread took the last one
                 return
             try:
                 results[turn] = work(item)
@@ -71,14 +70,14 @@ def run_blocks(
     helpers: list[Thread] = []
     try:
         for number in range(1, min(thread_count(n_jobs), n_items)):
-            helper = Thread(target=work_off, name=f"corekernels-{number}")
+            helper = Thread(target=run, name=f"corekernels-{number}")
             helpers.append(helper)
             helper.start()
-        work_off()
-    finally:  # also when interrupted: nobody begins another item
+        run()
+    finally:  # also when interrupted: no thread begins another item
         waiting.clear()
         for helper in helpers:
-            if helper.ident is not None:  # it has begun
+            if helper.ident is not None:  # it was started
                 helper.join()
     if errors:
         raise errors[min(errors)]

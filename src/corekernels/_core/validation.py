@@ -1,4 +1,4 @@
-"""The only door for arrays: any matrix in, clean CSR rows out, or a clear error.
+"""The only place where arrays come in: any matrix in, clean CSR rows out, or a clear error.
 
 Clean rows have float32 or float64 values that are finite and not zero, and
 columns that increase within each row. A matrix that is clean already passes
@@ -77,7 +77,7 @@ class Rows:
 
 
 def read_only(array: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
-    """An aligned, contiguous, read-only view (a copy only if it takes one).
+    """An aligned, contiguous, read-only view (a copy only where necessary).
 
     All inputs of the loops pass through here: Numba compiles a loop once per
     kind of array, and "writeable or not" is part of the kind.
@@ -88,7 +88,7 @@ def read_only(array: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> np
 
 
 def as_matrix(X: Any, name: str = "X") -> Any:
-    """A two-dimensional array or a CSR matrix of numbers; the values are not looked at."""
+    """A two-dimensional array or a CSR matrix of numbers; the values are not checked."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataTypeError(f"{name}: is a masked array; fill it or drop the masked rows first.")
     try:

@@ -1,14 +1,11 @@
 """How the columns of a Gram matrix are computed: densely through BLAS, or by inverted lists."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._core.validation import Rows, read_only
-
-Array = npt.NDArray[Any]
 
 # Time of one inverted-index update over the time BLAS and the bit sets need for one
 # column of one pair, by value size: `benchmarks/exact.py --sweep` measures it.

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
+from .._core.types import Array
 from .._core.validation import Rows, check_pair, read_only
 from .._loops.gram import blocks as loops
 from .._loops.gram.blocks import BlockRows, PanelRows
@@ -20,8 +20,6 @@ from .._loops.rows import unit_values
 from ..kernel_table import Kernel
 from .blas import single_threaded_blas
 from .columns import Columns, compact_columns, plan_columns
-
-Array = npt.NDArray[Any]
 
 PANEL_ROWS = 1024
 _PANEL_BYTES = 16 << 20

@@ -1,19 +1,16 @@
 """Banks of hash tables, as the loops take them: slots shared out, tables wrapped and aligned."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.memory import aligned_zeros
+from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.minwise import GROUP
 from .._loops.hashing.sieve import STEP
 from .._loops.simd.bit_sets import SLOTS, WORD
-
-Array = npt.NDArray[Any]
 
 _NEVER = int(np.iinfo(np.int64).max)
 

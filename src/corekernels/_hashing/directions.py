@@ -3,20 +3,16 @@
 Their numbers are bfloat16, the upper half of a single precision number, two to a word.
 """
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.projection import TILE
 from ..recipe import NARROW_COLUMNS, Recipe
 from .banks import make_banks, own_rows, round_up, share_slots, wrapped
 from .streams import Key, Purpose, mix_key, permutation, stream
-
-Array = npt.NDArray[Any]
 
 DIRECTIONS = 1 << 16
 _LINE = 16  # numbers: slices that start at a multiple of it load fastest

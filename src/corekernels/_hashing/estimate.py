@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
+from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.estimates import count_matches, sum_matches
 from ..errors import DataError
@@ -14,7 +14,6 @@ from ..recipe import Recipe
 from ..theory.aliasing import aliasing
 from ..theory.estimators import LinearForm, RowNumbers
 
-Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 
 _BLOCK_PAIRS = 1 << 20

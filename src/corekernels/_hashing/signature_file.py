@@ -3,20 +3,17 @@
 A file holds no date: equal rows, hashed alike, give equal bytes.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
-
-Array = npt.NDArray[Any]
 
 _KIND = "signatures"
 _VERSION = 1
@@ -31,7 +28,7 @@ class SignatureFile:
     labels themselves.
     """
 
-    path: str | os.PathLike[str]
+    path: PathLike
     recipe: Recipe
     arrays: dict[str, Array]
     label_numbers: Array | None
@@ -49,7 +46,7 @@ class SignatureFile:
 
 
 def write_signatures(
-    path: str | os.PathLike[str],
+    path: PathLike,
     recipe: Recipe,
     arrays: Mapping[str, Any],
     labels: Any = None,
@@ -67,7 +64,7 @@ def write_signatures(
     save_arrays(path, _KIND, _VERSION, arrays, about)
 
 
-def read_signatures(path: str | os.PathLike[str], *, mmap: bool = True) -> SignatureFile:
+def read_signatures(path: PathLike, *, mmap: bool = True) -> SignatureFile:
     """What a file holds, after checks that its parts fit together."""
     arrays, about = load_arrays(path, _KIND, _VERSION, mmap=mmap)
     try:
@@ -93,9 +90,7 @@ def read_signatures(path: str | os.PathLike[str], *, mmap: bool = True) -> Signa
     )
 
 
-def _require_labels(
-    path: str | os.PathLike[str], labels: Array | None, classes: Any, n_rows: int
-) -> None:
+def _require_labels(path: PathLike, labels: Array | None, classes: Any, n_rows: int) -> None:
     if labels is None:
         return
     if labels.shape != (n_rows,):

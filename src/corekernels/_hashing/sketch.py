@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from .._core.memory import aligned_zeros
 from .._core.threads import run_blocks, thread_count
+from .._core.types import Array
 from .._core.validation import Rows, clean_rows, read_only
 from .._loops.hashing import minwise, projection
 from .._loops.hashing.minwise import BinScratch, MinimaScratch
@@ -21,7 +21,6 @@ from .directions import random_numbers
 from .streams import Key, mix_key, mixed, with_random_signs
 from .tables import HashTables, hash_tables
 
-Array = npt.NDArray[Any]
 Arrays = dict[str, Array]  # the arrays of signatures, as `Recipe.arrays` names them
 
 BLOCK_NONZEROS = 1 << 17

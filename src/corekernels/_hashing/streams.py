@@ -7,15 +7,13 @@ its shuffles and normal variates may.
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.mixing import give_signs, mix_columns
-
-Array = npt.NDArray[Any]
 
 
 class Purpose(IntEnum):

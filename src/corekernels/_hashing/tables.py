@@ -6,10 +6,8 @@ contract; golden vectors in the tests hold it still.
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.minwise import GROUP
@@ -18,8 +16,6 @@ from ..recipe import NARROW_COLUMNS, Recipe
 from .banks import make_banks, own_rows, round_up, share_slots, wrapped
 from .directions import direction_banks
 from .streams import Key, Purpose, mix_key, permutation, stream
-
-Array = npt.NDArray[Any]
 
 WIDE_POSITIONS = 1 << 22
 

@@ -1,9 +1,9 @@
 """Data sets by name."""
 
-import os
 from collections.abc import Callable
 
 from .._core.arguments import require_choice, require_seed
+from .._core.types import PathLike
 from .dataset import Dataset
 from .images import digits, m_basic, m_rotate_set, mnist10k
 from .news import news
@@ -29,7 +29,7 @@ NAMES = tuple(_LOADERS)
 def load(
     name: str,
     *,
-    folder: str | os.PathLike[str] | None = None,
+    folder: PathLike | None = None,
     download: bool = True,
     seed: int = 0,
     progress: bool | None = None,

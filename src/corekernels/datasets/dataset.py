@@ -9,8 +9,6 @@ from scipy import sparse
 
 from ..errors import FileError
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -22,7 +20,7 @@ class Dataset:
     X_train, X_test : csr_array, float32
         Rows of unit length; a row without values stays empty.
     y_train, y_test : ndarray of int64
-        A class a row.
+        One class per row.
     regenerated : bool
         Whether the rows were drawn or made anew after a description, rather than taken
         from the files others use: figures on them compare with published ones only so far.

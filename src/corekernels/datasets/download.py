@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from tqdm import tqdm
-
+from .._core.progress import progress_bar
 from ..errors import FileError
 from ..io import atomic_write
 
@@ -30,7 +29,7 @@ class Remote:
 
 
 class _Interrupted(Exception):
-    """The connection failed; another may do."""
+    """The connection failed; another attempt may succeed."""
 
 
 def fetch(remote: Remote, folder: Path, progress: bool | None = None) -> Path:
@@ -42,10 +41,9 @@ def fetch(remote: Remote, folder: Path, progress: bool | None = None) -> Path:
     target = folder / remote.file
     if target.is_file():
         return target
-    hidden = None if progress is None else not progress  # None: shown on a terminal only
     with (
         atomic_write(target) as file,
-        tqdm(desc=remote.file, unit="B", unit_scale=True, disable=hidden, leave=False) as bar,
+        progress_bar(None, remote.file, "B", progress, unit_scale=True) as bar,
     ):
         _receive(remote.url, file, bar)
         if remote.md5 is not None:
@@ -108,7 +106,7 @@ def _opened(url: str, start: int) -> Iterator[Any]:
 
 
 def _chunks(response: Any) -> Iterator[bytes]:
-    """What comes; only reading counts as an interruption, a full disk does not."""
+    """The chunks of a response; only a failure to read is an interruption, a full disk is not."""
     while True:
         try:
             chunk = response.read(_CHUNK_BYTES)

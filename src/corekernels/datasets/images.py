@@ -7,22 +7,17 @@ the first 12,000 are for training, the next 50,000 for testing. Under one seed M
 holds M-Basic's images, turned.
 """
 
-import os
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
+from .._core.types import Array, PathLike
 from ..errors import DataError
 from .dataset import Dataset, made
 from .mnist_files import mnist, read_mnist, read_parts
 from .places import Places
 from .rotation import rotate_images
-
-Array = npt.NDArray[Any]
 
 _N_TRAIN, _N_TEST = 12_000, 50_000
 
@@ -74,7 +69,7 @@ def m_rotate(
     n_test: int = 20_000,
     *,
     seed: int = 0,
-    folder: str | os.PathLike[str] | None = None,
+    folder: PathLike | None = None,
     download: bool = True,
 ) -> tuple[Array, ...]:
     """MNIST digits, each turned by an angle of its own: X_train, y_train, X_test, y_test.

@@ -3,20 +3,16 @@
 import gzip
 import hashlib
 import importlib.util
-import os
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import fetch_openml
 
+from .._core.types import Array, PathLike
 from ..errors import FileError
 from ..io import atomic_write
 from .places import Places
-
-Array = npt.NDArray[Any]
 
 # the published MD5 sums of the unpacked files
 _SUMS = {
@@ -31,7 +27,7 @@ _PAGE = "THE MNIST DATABASE of handwritten digits"
 
 def mnist(
     *,
-    folder: str | os.PathLike[str] | None = None,
+    folder: PathLike | None = None,
     download: bool = True,
     progress: bool | None = None,
 ) -> tuple[Array, Array]:

@@ -7,19 +7,16 @@ headers of the messages dropped.
 
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
+from .._core.types import Array
 from ..errors import FileError
 from ..io import atomic_write, read_rows, write_rows
 from .dataset import Dataset, made
 from .places import Places
-
-Array = npt.NDArray[Any]
 
 PAGE = "20 Newsgroups by date; scikit-learn's fetch_20newsgroups gets the messages"
 

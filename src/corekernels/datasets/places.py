@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._core.types import PathLike
 from ..errors import CoREError, FileError
 
 FOLDER_VARIABLE = "COREKERNELS_DATA"
@@ -42,7 +43,7 @@ class Places:
         Whether downloads show a bar; None means where there is a terminal.
     """
 
-    folder: str | os.PathLike[str] | None = None
+    folder: PathLike | None = None
     download: bool = True
     progress: bool | None = None
 

@@ -5,19 +5,16 @@ the number of rows, the columns and the labels.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from .._core.types import Array
 from ..errors import FileError
 from ..io import open_rows
 from .dataset import Dataset, made
 from .download import Remote, fetch
 from .places import Places
-
-Array = npt.NDArray[Any]
 
 _PAGE = "LIBSVM Data: Classification (Binary Class), rcv1.binary"
 _URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"

@@ -1,18 +1,15 @@
 """USPS: 9,298 images of handwritten digits from envelopes, 16 x 16."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array
 from ..errors import FileError, MissingExtra
 from ..io import read_rows
 from .dataset import Dataset, made
 from .download import Remote, fetch
 from .places import Places
-
-Array = npt.NDArray[Any]
 
 _PAGE = "LIBSVM Data: Classification (Multi Class), usps"
 _URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/"

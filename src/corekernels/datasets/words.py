@@ -1,12 +1,12 @@
 """How often a few words occur in the documents of 20 Newsgroups."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
+from .._core.types import PathLike
 from ..errors import FileError
 from ..io import atomic_write, read_rows, write_rows
 from .news import PAGE, messages
@@ -21,7 +21,7 @@ _WORDS = (
 
 def word_counts(
     *,
-    folder: str | os.PathLike[str] | None = None,
+    folder: PathLike | None = None,
     download: bool = True,
 ) -> tuple[sparse.csr_array, list[str]]:
     """How often a few words occur in each training document of 20 Newsgroups, and the words.
@@ -33,8 +33,8 @@ def word_counts(
     Parameters
     ----------
     folder : path, optional
-        Its folder `words` holds `word_by_document.npz` (CSR, a row a word) and `words.txt`
-        (a word a line); the one that COREKERNELS_DATA names if not given.
+        Its folder `words` holds `word_by_document.npz` (CSR, one row per word) and `words.txt`
+        (one word per line); the one that COREKERNELS_DATA names if not given.
     download : bool
         Whether the counts may be made of what scikit-learn downloads.
 

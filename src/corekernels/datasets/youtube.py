@@ -12,18 +12,15 @@ No checksum is published; what is read is checked for the number of rows and the
 import shutil
 import tarfile
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
 from scipy import sparse
 
+from .._core.types import Array
 from ..errors import FileError
 from ..io import atomic_write, read_rows
 from .dataset import Dataset, made
 from .download import Remote, fetch
 from .places import Places
-
-Array = npt.NDArray[Any]
 
 _PAGE = "UCI Machine Learning Repository, YouTube Multiview Video Games Dataset, in dir_data.tar"
 _ARCHIVE = Remote(

@@ -3,6 +3,7 @@
 import os
 
 from .. import io
+from .._core.types import PathLike
 from ..io.readers import RowReader, watched
 from .kernels import gram_description
 from .shards import is_shard_folder
@@ -10,7 +11,7 @@ from .shards import is_shard_folder
 
 def convert(
     reader: RowReader,
-    target: str | os.PathLike[str],
+    target: PathLike,
     *,
     format: str | None = None,  # noqa: A002
     progress: bool | None = None,
@@ -24,7 +25,7 @@ def convert(
     return n_rows
 
 
-def file_kind(path: str | os.PathLike[str], format: str | None = None) -> str:  # noqa: A002
+def file_kind(path: PathLike, format: str | None = None) -> str:  # noqa: A002
     """What a file is: "rows", "signatures" (also a shard folder), "model", "index" or "gram"."""
     if format is not None or os.fspath(path) == "-":
         return "signatures" if format == "signatures" else "rows"

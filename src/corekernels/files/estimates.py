@@ -12,8 +12,6 @@ from ..io.readers import Reader
 from ..signatures import Signatures
 from .readers import AnyReader, SignatureReader, hashed_batches
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True)
 class Estimates:

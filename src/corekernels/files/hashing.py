@@ -1,15 +1,13 @@
 """Hashing a stream of rows into a file: one pass, constant memory, nothing half done."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.arguments import require_count
+from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..io.readers import Batch, RowReader, watched
 from ..io.targets import require_target
@@ -18,8 +16,6 @@ from ..signatures import Signatures, concatenate
 from .merging import merge_parts
 from .readers import SignatureReader, sketch_batch
 from .shards import ShardWriter, is_finished, is_shard_folder, require_recipe, shard_size
-
-Array = npt.NDArray[Any]
 
 PART_BYTES = 64 << 20
 
@@ -50,7 +46,7 @@ class HashReport:
 
 def hash_to_file(
     reader: RowReader,
-    target: str | os.PathLike[str],
+    target: PathLike,
     recipe: Recipe,
     *,
     shard_rows: int | None = None,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._core.types import PathLike
 from ..io.atomic import atomic_write
 from ..io.readers import RowReader, require_rows, watched
 from ..io.targets import require_target
@@ -18,7 +19,7 @@ from ..recipe import DEFAULT_KERNEL
 
 def kernel_to_file(
     reader: RowReader,
-    target: str | os.PathLike[str],
+    target: PathLike,
     kernel: str = DEFAULT_KERNEL,
     *,
     against: RowReader | None = None,
@@ -76,12 +77,12 @@ def kernel_to_file(
     return K.shape[0], K.shape[1]
 
 
-def description_path(target: str | os.PathLike[str]) -> Path:
+def description_path(target: PathLike) -> Path:
     """Where the description of a Gram file stands."""
     return Path(f"{os.fspath(target)}.json")
 
 
-def gram_description(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+def gram_description(path: PathLike) -> dict[str, Any] | None:
     """What a Gram file's description says; None if there is none, or one of another matrix.
 
     The two files are replaced one after the other; the digest of the last row tells whether

@@ -1,15 +1,14 @@
 """Learning from files whose rows need not fit in memory."""
 
 import contextlib
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array, PathLike
 from ..classifier import CoREClassifier
 from ..io.provenance import Origin, join_runs
 from ..io.targets import require_target
@@ -25,12 +24,10 @@ from .readers import (
     require_labels,
 )
 
-Array = npt.NDArray[Any]
-
 
 def train(
     reader: AnyReader,
-    target: str | os.PathLike[str],
+    target: PathLike,
     recipe: Recipe,
     *,
     progress: bool | None = None,
@@ -71,7 +68,7 @@ def sweep(
     recipe: Recipe,
     Cs: Any,
     *,
-    target: str | os.PathLike[str] | None = None,
+    target: PathLike | None = None,
     validation: AnyReader | None = None,
     cv: Any = 5,
     progress: bool | None = None,

@@ -1,10 +1,10 @@
 """Rows read so that they match others, hashed or learned from before."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from .._core.types import PathLike
 from ..errors import DataError
 from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader
@@ -38,7 +38,7 @@ class Narrowed(RowReader):
 
 
 def open_matching(
-    path: str | os.PathLike[str],
+    path: PathLike,
     n_columns: int,
     *,
     like: Sequence[Origin] = (),

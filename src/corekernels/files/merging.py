@@ -7,19 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array
 from .._hashing.signature_file import read_signatures, write_signatures
 from ..errors import DataError, RecipeMismatch
 from ..io.provenance import Origin, join_runs
 
-Array = npt.NDArray[Any]
-
 
 class Stacked:
-    """An array that lies in several files, seen as one; only slices of rows are ever read.
+    """An array that is split over several files, seen as one; only slices of rows are read.
 
-    One file is mapped at a time: the pages of a mapping count as memory of the process.
+    One file is mapped at a time, since mapped pages count as memory of the process.
     """
 
     def __init__(

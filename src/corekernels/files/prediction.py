@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._core.types import Array
 from ..classifier import CoREClassifier
 from ..errors import DataError
 from ..io.targets import Target, open_target
 from .readers import AnyReader, hashed_batches, require_labels
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

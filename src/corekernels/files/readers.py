@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import io
+from .._core.types import Array, PathLike
 from .._core.validation import as_matrix
 from .._hashing.signature_file import SignatureFile, read_signatures
 from ..errors import DataError, ParameterError, RecipeMismatch
@@ -18,8 +18,6 @@ from ..io.readers import Reader, RowReader, watched
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate, sketch
 from .shards import is_shard_folder, part_files
-
-Array = npt.NDArray[Any]
 
 _BATCH_BYTES = 16 << 20
 
@@ -47,7 +45,7 @@ class SignatureReader(Reader):
     n_rows: int
     n_bytes: int
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: PathLike) -> None:
         self.name = os.fspath(path)
         self.parts = part_files(path)
         self._provenance: list[Origin] = []
@@ -112,7 +110,7 @@ class SignatureReader(Reader):
 AnyReader = RowReader | SignatureReader
 
 
-def load_signatures(path: str | os.PathLike[str]) -> tuple[Signatures, Array | None]:
+def load_signatures(path: PathLike) -> tuple[Signatures, Array | None]:
     """Signatures and labels (or None) of a signature file or a shard folder.
 
     Examples
@@ -129,7 +127,7 @@ def load_signatures(path: str | os.PathLike[str]) -> tuple[Signatures, Array | N
 
 
 def open_reader(
-    path: str | os.PathLike[str],
+    path: PathLike,
     *,
     format: str | None = None,  # noqa: A002
     n_columns: int | None = None,

@@ -8,17 +8,15 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from .._core.arguments import require_count
+from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
 from ..io.readers import Batch, RowReader, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
 from .kernels import read_whole
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class SearchReport:
 
 def index_rows(
     reader: RowReader,
-    target: str | os.PathLike[str],
+    target: PathLike,
     *,
     progress: bool | None = None,
     **options: Any,

@@ -8,12 +8,12 @@ whole part or clears the rest away.
 
 import contextlib
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .._core.types import PathLike
 from .._hashing.signature_file import read_signatures
 from ..errors import FileError, RecipeMismatch
 from ..io.atomic import atomic_write, part_path
@@ -36,13 +36,13 @@ def part_name(number: int) -> str:
     return f"part-{number:05d}.safetensors"
 
 
-def is_shard_folder(path: str | os.PathLike[str]) -> bool:
+def is_shard_folder(path: PathLike) -> bool:
     """Whether a folder holds parts, or is about to."""
     folder = Path(path)
     return folder.is_dir() and ((folder / part_name(0)).exists() or (folder / MARKER).exists())
 
 
-def part_files(path: str | os.PathLike[str]) -> list[Path]:
+def part_files(path: PathLike) -> list[Path]:
     """The parts of a shard folder in order; a signature file is its own only part."""
     folder = Path(path)
     if not folder.is_dir():
@@ -56,7 +56,7 @@ def part_files(path: str | os.PathLike[str]) -> list[Path]:
     return files
 
 
-def is_finished(folder: str | os.PathLike[str]) -> bool:
+def is_finished(folder: PathLike) -> bool:
     """Whether a shard folder holds parts, and no run is unfinished there."""
     return is_shard_folder(folder) and first_unfinished(Path(folder)) is None
 
@@ -88,7 +88,7 @@ class ShardWriter:
 
     def __init__(
         self,
-        folder: str | os.PathLike[str],
+        folder: PathLike,
         recipe: Recipe,
         source: str,
         shard_rows: int,
@@ -139,7 +139,7 @@ class ShardWriter:
         self.parts.append(path)
 
     def discard(self) -> None:
-        """Take away what this run has made; inside `writing` only."""
+        """Delete what this run has made; inside `writing` only."""
         for path in reversed(self.parts):
             path.unlink(missing_ok=True)
         (self.folder / MARKER).unlink(missing_ok=True)

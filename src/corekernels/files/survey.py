@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from .._core.arguments import require_count, require_seed
 from .._core.threads import thread_count
+from .._core.types import Array
 from .._core.validation import clean_rows
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched
@@ -18,8 +18,6 @@ from ..kernel_table import CORE1, RESEMBLANCE
 from ..kernels import correlation, resemblance
 from ..planner import Plan, plan
 from .readers import require_labels
-
-Array = npt.NDArray[Any]
 
 _KNOWN_CLASSES = 1000
 _SAMPLE_ROWS = 256
@@ -137,7 +135,7 @@ class Sample:
         self._y: list[Array] = []
 
     def add(self, X: Any, y: Array | None) -> None:
-        """Show the next rows: each draws a number, the lowest numbers stay."""
+        """Take in the next rows: each draws a random key, and the lowest keys are kept."""
         drawn = self._rng.random(X.shape[0])
         if len(self._keys) >= self._n_rows:
             fresh = np.flatnonzero(drawn < self._keys.max())
@@ -151,7 +149,7 @@ class Sample:
         self._y = [] if labels is None else [labels[stay]]
 
     def rows(self) -> tuple[Any, Array | None]:
-        """The rows that stayed, in their order, and their labels."""
+        """The rows kept, in their order, and their labels."""
         return sparse.csr_array(self._X[0]), self._y[0] if self._y else None
 
 

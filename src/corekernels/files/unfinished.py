@@ -18,7 +18,7 @@ MARKER = ".unfinished.json"
 
 
 def first_unfinished(folder: Path) -> int | None:
-    """Number of the first part that does not count yet; None if all do."""
+    """Number of the first part of an unfinished run; None if no run is unfinished."""
     marker = read_marker(folder)
     return None if marker is None else int(marker["first_part"])
 

@@ -1,4 +1,4 @@
-"""Writes that a killed process cannot leave half done."""
+"""Files that are written whole or not at all, even if the process is killed."""
 
 import contextlib
 import os
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from .._core.types import PathLike
 from ..errors import FileError
 
 try:
@@ -21,7 +22,7 @@ def part_path(target: Path) -> Path:
 
 
 @contextlib.contextmanager
-def atomic_write(target: str | os.PathLike[str], n_bytes: int = 0) -> Iterator[IO[bytes]]:
+def atomic_write(target: PathLike, n_bytes: int = 0) -> Iterator[IO[bytes]]:
     """A file that takes the name `target` once the block has ended well.
 
     Bytes gather in `.NAME.part` beside the target, are flushed to the disk and

@@ -1,23 +1,20 @@
-"""Arrays with a JSON description in one safetensors file.
+"""Arrays and a JSON description of them in one safetensors file.
 
 The file is written as it streams, without a second copy in memory, and read back
 memory-mapped. Nothing in it is ever executed.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
+from .._core.types import Array, PathLike
 from ..errors import FileError
 from .atomic import atomic_write
-
-Array = npt.NDArray[Any]
 
 _NAMES = {
     "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
@@ -29,7 +26,7 @@ _WRITE_BYTES = 1 << 18
 
 
 def save_arrays(
-    path: str | os.PathLike[str], kind: str, version: int, arrays: Mapping[str, Array], about: Any
+    path: PathLike, kind: str, version: int, arrays: Mapping[str, Array], about: Any
 ) -> None:
     """Write arrays and a description of them; `kind` and `version` say how to read it."""
     # widest first, so that every array starts at a multiple of its item size
@@ -59,7 +56,7 @@ def save_arrays(
 
 
 def load_arrays(
-    path: str | os.PathLike[str], kind: str, version: int, *, mmap: bool = True
+    path: PathLike, kind: str, version: int, *, mmap: bool = True
 ) -> tuple[dict[str, Array], Any]:
     """The arrays of a file that `save_arrays` wrote, and their description."""
     path = Path(path)
@@ -84,7 +81,7 @@ def load_arrays(
         raise FileError(f"{path}: its description is damaged ({error}).") from error
 
 
-def container_kind(path: str | os.PathLike[str]) -> str | None:
+def container_kind(path: PathLike) -> str | None:
     """The kind of a file that `save_arrays` wrote; None for other safetensors files."""
     found = str(_metadata(Path(path)).get("format", ""))
     return found.removeprefix("corekernels.") if found.startswith("corekernels.") else None

@@ -3,11 +3,12 @@
 import os
 from pathlib import Path
 
+from .._core.types import PathLike
 from ..errors import FileError
 from .containers import container_kind
 from .format import Format
 from .formats import FORMATS, TEXT, format_named
-from .streams import HEAD_BYTES, ByteStream, PathLike, is_stream
+from .streams import HEAD_BYTES, ByteStream, is_stream
 
 # kinds of safetensors files, by what they say they hold
 CONTAINER_KINDS = {"signatures": "signatures", "classifier": "model", "index": "index"}

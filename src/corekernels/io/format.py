@@ -3,15 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
-import numpy.typing as npt
-
+from .._core.types import Array, PathLike
 from .._core.validation import Rows
 from .readers import RowReader
-from .streams import PathLike
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from .._core.types import Array, PathLike
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader, checked_rows, require_columns
-from .streams import PathLike, open_file, reading
-
-Array = npt.NDArray[Any]
+from .streams import open_file, reading
 
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -163,7 +161,7 @@ class NpyWriter:
         self._file.seek(end)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def _begin(self, n_columns: int, dtype: np.dtype[Any]) -> None:
         write_header(self._file, Header((0, n_columns), False, dtype, 0))

@@ -17,14 +17,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._core.types import Array, PathLike
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
 from .format import Format, ReadOptions
 from .npy import Header, read_header, write_header
 from .readers import Batch, RowReader, checked_labels, checked_rows, require_columns
-from .streams import PathLike, open_file, reading
-
-Array = npt.NDArray[Any]
+from .streams import open_file, reading
 
 LABEL_NAMES = ("y", "labels")
 
@@ -185,7 +184,7 @@ def row_blocks(indptr: npt.NDArray[np.int64], capacity: int) -> Iterator[tuple[i
 
 
 class NpzWriter:
-    """Gathers the arrays in nameless files beside the target, then zips them."""
+    """Gathers the arrays in unnamed temporary files beside the target, then zips them."""
 
     def __init__(self, file: IO[bytes], target: Path) -> None:
         self._file = file
@@ -230,7 +229,7 @@ class NpzWriter:
             self._copy(archive, "data", Header((self._nnz,), False, self._value_type, 0))
 
     def close(self) -> None:
-        """Let the gathered arrays go."""
+        """Delete the temporary files."""
         self._stack.close()
 
     def _copy(self, archive: zipfile.ZipFile, key: str, header: Header, first: bytes = b"") -> None:

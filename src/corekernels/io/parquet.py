@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array, PathLike
 from .._core.validation import Rows
 from ..errors import DataError, FileError, MissingExtra
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader, checked_labels, checked_rows
-from .streams import PathLike, open_file, reading
-
-Array = npt.NDArray[Any]
+from .streams import open_file, reading
 
 _COLUMNS_KEY = b"corekernels.n_columns"
 
@@ -223,7 +221,7 @@ class ParquetWriter:
         self._writer.close()
 
     def close(self) -> None:
-        """Let pyarrow's writer go, whose own end may fail again."""
+        """Close pyarrow's writer, which may fail again after an error."""
         if self._writer is not None and self._writer.is_open:
             with contextlib.suppress(OSError, ValueError):
                 self._writer.close()

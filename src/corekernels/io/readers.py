@@ -4,17 +4,15 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from .._core.progress import progress_bar
+from .._core.types import Array
 from ..errors import DataError
 from .provenance import Origin
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,18 +2,16 @@
 
 from typing import Any
 
-import numpy.typing as npt
 from scipy import sparse
 
 from .._core.arguments import require_count
+from .._core.types import Array, PathLike
 from ..errors import FileError, ParameterError
 from .detect import detect, require_row_format
 from .format import ReadOptions
 from .formats import TEXT
 from .readers import RowReader, joined
-from .streams import PathLike, display_name, is_stream
-
-Array = npt.NDArray[Any]
+from .streams import display_name, is_stream
 
 BATCH_BYTES = 8 << 20
 

@@ -1,4 +1,4 @@
-"""Bytes from files and pipes: unpacked, counted, and with errors in our own words."""
+"""Bytes from files and pipes: decompressed and counted, with errors that name the file."""
 
 import bz2
 import contextlib
@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, Protocol
 
+from .._core.types import PathLike
 from ..errors import CoREError, FileError
 
 STANDARD_INPUT = "-"
@@ -21,15 +22,13 @@ _MAGIC_BYTES = 10
 _CHUNK_BYTES = 1 << 18
 _BZ2_STARTS = (b"1AY&SY", b"\x17rE8P\x90")  # of a first block, of no block at all
 
-PathLike = str | os.PathLike[str]
-
 
 class _Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
 def is_stream(path: PathLike) -> bool:
-    """Whether the bytes behind a path pass only once: standard input or a pipe."""
+    """Whether a path can be read only once: standard input, a pipe or a device."""
     if os.fspath(path) == STANDARD_INPUT:
         return True
     with contextlib.suppress(OSError, ValueError):

@@ -10,23 +10,20 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+from .._core.types import Array, PathLike
 from .._core.validation import read_only
 from .._loops.text import svmlight as scan
 from ..errors import DataError, FileError
 from . import svmlight_lines as lines
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader
-from .streams import HEAD_BYTES, ByteStream, PathLike, display_name, is_stream, line_blocks
+from .streams import HEAD_BYTES, ByteStream, display_name, is_stream, line_blocks
 from .svmlight_writer import SvmlightWriter
-
-Array = npt.NDArray[Any]
 
 _SCAN_BYTES = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

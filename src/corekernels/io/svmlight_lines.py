@@ -76,7 +76,7 @@ def word_fault(label: bytes, wanted: bool) -> str | None:
     if b":" in label:
         return f"has no label before {shown(label)}; put one there, 0 where it is not known"
     if wanted and _SEVERAL.fullmatch(label):
-        return f"has several labels, {shown(label)}; keep one a row"
+        return f"has several labels, {shown(label)}; keep one per row"
     return None
 
 

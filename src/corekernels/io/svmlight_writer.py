@@ -1,4 +1,4 @@
-"""Rows to svmlight text, exactly: every value is written with the digits that bring it back."""
+"""Rows to svmlight text, exactly: every value has enough digits to be read back unchanged."""
 
 import bz2
 import contextlib
@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array
 from .._core.validation import Rows
 from ..errors import DataError
 from .svmlight_lines import is_number
-
-Array = npt.NDArray[Any]
 
 _FORBIDDEN = (":", "#")
 
@@ -50,12 +48,12 @@ class SvmlightWriter:
             self._file.write(f"{label}{columns_of_row}\n".encode())
 
     def finish(self) -> None:
-        """End the packing."""
+        """Write the end of the compressed stream."""
         if self._packed is not None:
             self._packed.close()
 
     def close(self) -> None:
-        """Let the packer go, whose own end may fail again."""
+        """Close the compressor, which may fail again after an error."""
         with contextlib.suppress(OSError, ValueError):
             self.finish()
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from .._core.types import PathLike
 from ..errors import FileError
 from .atomic import atomic_write
 
-Target = str | os.PathLike[str] | IO[bytes]
+Target = PathLike | IO[bytes]
 
 
-def require_target(path: str | os.PathLike[str], *others: str | os.PathLike[str]) -> Path:
+def require_target(path: PathLike, *others: PathLike) -> Path:
     """The path, refused before any work is done if it could not be written after it.
 
     Or should not: because it is one of `others`, which are read, or written as well.
@@ -30,7 +31,7 @@ def require_target(path: str | os.PathLike[str], *others: str | os.PathLike[str]
 
 
 @contextlib.contextmanager
-def open_target(target: Target, *others: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def open_target(target: Target, *others: PathLike) -> Iterator[IO[bytes]]:
     """A file to write: created or replaced whole or not at all, or the open one as it is."""
     if isinstance(target, str | os.PathLike):
         with atomic_write(require_target(target, *others)) as file:

@@ -9,18 +9,16 @@ from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from .._core.types import Array, PathLike
 from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError, FileError, ParameterError
 from .atomic import atomic_write
 from .detect import format_of_name, require_row_format
 from .format import Writer
 from .formats import TEXT
-from .streams import STANDARD_INPUT, PathLike
-
-Array = npt.NDArray[Any]
+from .streams import STANDARD_INPUT
 
 _BLOCK_ROWS = 1 << 16
 _BLOCK_VALUES = 1 << 20

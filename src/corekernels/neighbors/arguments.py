@@ -4,11 +4,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array
 from ..errors import DataError, ParameterError
-
-Array = npt.NDArray[Any]
 
 
 def require_number(name: str, value: Any, most: float = np.inf) -> float:

@@ -1,16 +1,15 @@
 """CoRENeighbors: the most similar rows in the space of a CoRE kernel."""
 
-import os
 import threading
 import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_count, seed_of
+from .._core.types import Array, PathLike
 from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
@@ -23,8 +22,6 @@ from .searches import Searches
 from .snapshot import Snapshot
 from .store import make_store
 from .tuning import METHOD_NAMES, choose
-
-Array = npt.NDArray[Any]
 
 
 class CoRENeighbors(Searches):
@@ -173,9 +170,7 @@ class CoRENeighbors(Searches):
                 self._snapshot = snapshot.without(living[order[places]], self.n_jobs)
         return self
 
-    def save(
-        self, path: str | os.PathLike[str], *, provenance: Iterable[Origin] | None = None
-    ) -> None:
+    def save(self, path: PathLike, *, provenance: Iterable[Origin] | None = None) -> None:
         """Write the index to a safetensors file, whole or not at all.
 
         `provenance` may say where the rows came from; an index that was loaded keeps its own,
@@ -186,7 +181,7 @@ class CoRENeighbors(Searches):
         write_index(path, self, self._snapshot, kept)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> "CoRENeighbors":
+    def load(cls, path: PathLike, *, mmap: bool = True) -> "CoRENeighbors":
         """An index from a file that `save` wrote, memory-mapped unless told otherwise.
 
         Examples

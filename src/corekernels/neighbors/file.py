@@ -1,13 +1,12 @@
 """Indexes as files: rows, method and ids in safetensors, the rest as JSON."""
 
-import os
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.arguments import require_count
+from .._core.types import Array, PathLike
 from .._core.validation import read_only
 from ..errors import FileError, ParameterError
 from ..io.containers import load_arrays, save_arrays
@@ -19,7 +18,6 @@ from .candidates.base import require_fit
 from .snapshot import Snapshot
 from .store import NARROW, Store, restore
 
-Array = npt.NDArray[Any]
 Model = TypeVar("Model")
 
 _KIND = "index"
@@ -28,7 +26,7 @@ _FACTS = ("method_", "reason_", "estimated_recall_", "seed_", "n_features_in_")
 
 
 def write_index(
-    path: str | os.PathLike[str], model: Any, snapshot: Snapshot, provenance: Iterable[Origin]
+    path: PathLike, model: Any, snapshot: Snapshot, provenance: Iterable[Origin]
 ) -> None:
     """Write an index."""
     names = getattr(model, "feature_names_in_", None)
@@ -52,9 +50,7 @@ def write_index(
         raise ParameterError(f"a parameter cannot be held by a file ({error}).") from error
 
 
-def read_index(
-    path: str | os.PathLike[str], cls: type[Model], *, mmap: bool
-) -> tuple[Model, Snapshot]:
+def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, Snapshot]:
     """An estimator and its index from a file, after checks that its parts fit together."""
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
     try:

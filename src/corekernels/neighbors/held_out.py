@@ -1,12 +1,11 @@
 """Held-out queries: their true neighbours, and the share of them that a method finds."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
+from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
 from .._loops.search.pairs import pairs_at_least
@@ -14,8 +13,6 @@ from ..kernel_table import RESEMBLANCE
 from .candidates.base import SearchMethod
 from .candidates.exact import Exact
 from .store import Store, make_queries
-
-Array = npt.NDArray[Any]
 
 MOST_QUERIES = 512
 _BLOCK_QUERIES = 64

@@ -5,19 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_count
 from .._core.estimator import require_some_rows
+from .._core.types import Array
 from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError
 from .arguments import require_number
 from .parameters import IndexEstimator
 from .snapshot import Snapshot
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

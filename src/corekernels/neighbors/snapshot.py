@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
+from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
 from .candidates import Exact, SearchMethod
 from .store import Store, join, make_store
-
-Array = npt.NDArray[Any]
 
 _BLOCK_QUERIES = 256
 TAIL_ROWS = 1024

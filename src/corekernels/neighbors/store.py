@@ -6,17 +6,14 @@ float32 where that loses nothing, else float64 scaled by a power of two per row.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search import pairs as loops
 from .._loops.search.pairs import Queries, StoredRows
 from ..kernel_table import hashed_kernel
-
-Array = npt.NDArray[Any]
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from .._core.types import Array
 
 # where collision probabilities are summed exactly: their limit is as good elsewhere
 _EXACT_LOCATIONS = 4096

@@ -11,7 +11,8 @@ import numpy as np
 from numba import njit
 
 from ..simd.bit_sets import SLOTS
-from ..simd.vectors import LINE, load_line, lower, splat_line, store, where_not_above
+from ..simd.llvm import LINE
+from ..simd.vectors import load_line, lower, splat_line, store, where_not_above
 from .banks import find_starts
 from .mixing import mix_columns, step
 from .sieve import mark_starts, sieve_minima, values_behind

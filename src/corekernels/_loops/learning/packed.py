@@ -20,7 +20,8 @@ import numpy as np
 from numba import njit
 
 from ..simd.halves import read_halves
-from ..simd.vectors import LANES, LINE, add, load, multiply_add, prefetch, splat, store
+from ..simd.llvm import LINE
+from ..simd.vectors import LANES, add, load, multiply_add, prefetch, splat, store
 
 _U = np.uint64
 _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)

@@ -9,8 +9,9 @@ import numpy as np
 from numba import njit
 
 from ..kernels import kernel_value, support_bound, uses_values
+from ..simd.llvm import LINE
 from ..simd.popcount import popcount
-from ..simd.vectors import LINE, prefetch
+from ..simd.vectors import prefetch
 from .heaps import push
 
 SLACK = 1.0 - 1e-12  # rounding must not rule out a row that the exact value would keep

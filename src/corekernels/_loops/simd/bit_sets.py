@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .vectors import VectorType, address, call, compiled, fill, line_type, read
+from .llvm import VectorType, address, call, compiled, fill, line_type, read
 
 SLOTS = 512
 WORD = 64

@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 
-from .vectors import compiled, has_feature
+from .llvm import compiled, has_feature
 
 _WORD, _HALF, _SINGLE = ir.IntType(32), ir.IntType(16), ir.FloatType()
 _SIGN = 0x8000

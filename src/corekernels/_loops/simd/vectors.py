@@ -1,73 +1,28 @@
 """Numbers side by side, in one vector register where the machine has one that wide.
 
-Left to itself LLVM keeps running sums and minima in memory and checks every index for its
-sign, which costs up to three times as much; here a value of type `Vector` is a vector, and a
-load is one instruction. Vectors come in two lengths: eight numbers (the descent learns eight
-classes at once), and a *line*, as many numbers as a cache line holds.
-Without Numba the same functions work on slices of NumPy arrays.
+Vectors come in two lengths: eight numbers (the learner trains eight classes at once), and a
+*line*, as many numbers as a cache line holds.
 """
-
-from functools import wraps
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import lower_builtin, models, register_model, type_callable
+
+from .llvm import (
+    INDEX,
+    LINE,
+    VectorType,
+    address,
+    call,
+    compiled,
+    fill,
+    has_feature,
+    line_type,
+    read,
+)
 
 LANES = 8
-LINE = 64  # bytes
-
-_INDEX = ir.IntType(32)
-
-
-class VectorType(types.Type):
-    """Numba's name for `count` numbers in a register."""
-
-    def __init__(self, dtype, count):
-        self.dtype, self.count = dtype, count
-        super().__init__(name=f"Vector({dtype}, {count})")
-
-
-@register_model(VectorType)
-class VectorModel(models.PrimitiveModel):
-    """Numbers side by side are one LLVM vector."""
-
-    def __init__(self, manager, kind):
-        number = manager.lookup(kind.dtype).get_value_type()
-        super().__init__(manager, kind, ir.VectorType(number, kind.count))
-
-
-def line_type(dtype):
-    """The vector that fills a cache line."""
-    return VectorType(dtype, LINE * 8 // dtype.bitwidth)
-
-
-def compiled(function):
-    """Teach Numba a function.
-
-    What is decorated takes the types of the arguments and gives the type of the result and
-    what emits the instructions; None if the arguments are none of its business. Numba's
-    `overload` does the same, but compiles each call of it anew.
-    """
-
-    def decorate(describe):
-        @type_callable(function)
-        def type_of_call(context):
-            @wraps(describe)  # Numba looks at the names of the arguments
-            def give_type(*kinds):
-                described = describe(*kinds)
-                return described and described[0]
-
-            return give_type
-
-        @lower_builtin(function, types.VarArg(types.Any))
-        def emit(context, builder, signature, args):
-            return describe(*signature.args)[1](context, builder, signature, args)
-
-        return describe
-
-    return decorate
 
 
 def splat(value):
@@ -139,41 +94,6 @@ def prefetch(array, start):
     """Ask for the cache line of one element of a contiguous array, without waiting for it."""
 
 
-def has_feature(context, name):
-    """Whether the processor that code is made for has what LLVM calls by this name."""
-    return f"+{name}" in context.codegen().magic_tuple()[2].split(",")
-
-
-def address(context, builder, kind, array, start):
-    """The address of one element of an array."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.gep(data, [start])
-
-
-def read(context, builder, vector, place):
-    """The vector at an address that only its elements are aligned to."""
-    pointer = builder.bitcast(place, context.get_value_type(vector).as_pointer())
-    return builder.load(pointer, align=vector.dtype.bitwidth // 8)
-
-
-def fill(context, builder, vector, value):
-    """A vector of equal numbers."""
-    undefined = ir.Constant(context.get_value_type(vector), ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(_INDEX, 0))
-    order = ir.Constant(ir.VectorType(_INDEX, vector.count), [0] * vector.count)
-    return builder.shuffle_vector(first, undefined, order)
-
-
-def call(builder, name, values):
-    """What one of LLVM's functions on vectors of one type gives."""
-    shape = values[0].type
-    is_float = shape.element == ir.FloatType()
-    suffix = f"v{shape.count}{'f32' if is_float else f'i{shape.element.width}'}"
-    kind = ir.FunctionType(shape, [shape] * len(values))
-    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
-    return builder.call(function, values)
-
-
 def _emit_splat(context, builder, signature, args):
     number = context.cast(builder, args[0], signature.args[0], signature.return_type.dtype)
     return fill(context, builder, signature.return_type, number)
@@ -214,7 +134,7 @@ def _pick(array, a, b, c, d, e, f, g, h):
         for lane, place in enumerate(args[1:]):
             start = context.cast(builder, place, signature.args[1 + lane], types.intp)
             number = builder.load(address(context, builder, array, args[0], start))
-            picked = builder.insert_element(picked, number, ir.Constant(_INDEX, lane))
+            picked = builder.insert_element(picked, number, ir.Constant(INDEX, lane))
         return picked
 
     return vector, emit
@@ -291,9 +211,9 @@ def _prefetch(array, start):
         number = context.cast(builder, args[1], start, types.intp)
         pointer = ir.IntType(8).as_pointer()
         place = builder.bitcast(address(context, builder, array, args[0], number), pointer)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, _INDEX, _INDEX, _INDEX])
+        kind = ir.FunctionType(ir.VoidType(), [pointer, INDEX, INDEX, INDEX])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        flags = [ir.Constant(_INDEX, flag) for flag in (0, 3, 1)]  # read, keep in L1, data
+        flags = [ir.Constant(INDEX, flag) for flag in (0, 3, 1)]  # read, keep in L1, data
         builder.call(function, [place, *flags])
         return context.get_dummy_value()
 

@@ -1,8 +1,8 @@
-"""One look over svmlight text, before it is parsed: how many rows, which columns."""
+"""One pass over svmlight text before it is parsed: how many rows, which columns."""
 
 from numba import njit
 
-# what `scan_lines` adds to: places in its output
+# positions of the facts in the output of `scan_lines`
 LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, OTHER_LABELS, QUERIES = range(7)
 N_FACTS = 7
 TOO_LARGE = 1 << 59  # columns are not counted beyond this; ten times it is still an int64
@@ -17,8 +17,8 @@ def _is_space(c):
 
 @njit(nogil=True, cache=True)
 def _token_end(text, i):
-    """First place at or after i where a token cannot go on."""
-    while i < len(text) and text[i] > 35:  # most characters end the question here
+    """First position from i on that does not belong to a token: white space, newline or #."""
+    while i < len(text) and text[i] > 35:  # 35 is #, and white space lies below
         i += 1
     while i < len(text) and not (_is_space(text[i]) or text[i] == _NEWLINE or text[i] == _HASH):
         i += 1

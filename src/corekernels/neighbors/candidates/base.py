@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._core.types import Array
 from ..._core.validation import Rows
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.pairs import Queries, rerank
@@ -20,8 +20,6 @@ from ..store import Store, make_queries
 if TYPE_CHECKING:
     from ..tuning import Task
     from .exact import Exact
-
-Array = npt.NDArray[Any]
 
 # nanoseconds on a server core, as `benchmarks/search.py` measures them; only ratios matter
 LIST_STEP = 3.0

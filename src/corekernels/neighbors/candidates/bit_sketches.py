@@ -7,19 +7,16 @@ are dense, R is near 1 and signs have to come in.
 """
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._core.threads import row_blocks, run_blocks
+from ..._core.types import Array
 from ..._core.validation import Rows
 from ..._loops.search import graph as loops
 from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
-
-Array = npt.NDArray[Any]
 
 N_BITS = 512
 _BLOCK_ROWS = 1 << 11

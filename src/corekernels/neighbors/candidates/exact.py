@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.postings import Lists, Sums, invert, push_all
@@ -20,8 +20,6 @@ from .base import LIST_STEP, SearchMethod, Tuned
 
 if TYPE_CHECKING:
     from ..tuning import Task
-
-Array = npt.NDArray[Any]
 
 _SCANNED_ROW = 8.0  # nanoseconds
 _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bit set

@@ -9,10 +9,10 @@ turns up.
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._core.progress import progress_bar
 from ..._core.threads import row_blocks
+from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
 from ..._loops.search.heaps import Heaps
@@ -26,8 +26,6 @@ from .exact import Exact
 if TYPE_CHECKING:
     from ..held_out import HeldOut
     from ..tuning import Task
-
-Array = npt.NDArray[Any]
 
 WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 _BUILD_WIDTH = 64

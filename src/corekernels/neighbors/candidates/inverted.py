@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
 from ..._loops.search.pairs import Queries
@@ -21,8 +21,6 @@ from .exact import Exact, inverted_lists
 
 if TYPE_CHECKING:
     from ..tuning import Task
-
-Array = npt.NDArray[Any]
 
 STEPS = (0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # per stored row
 RANKED = (50, 100, 200, 400)  # rows ranked again by the exact kernel

@@ -9,10 +9,10 @@ matters more than m and T.
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ... import theory
 from ..._core.threads import row_blocks, run_blocks
+from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
 from ..._loops.search.pairs import Queries
@@ -25,8 +25,6 @@ from .exact import Exact
 
 if TYPE_CHECKING:
     from ..tuning import Task
-
-Array = npt.NDArray[Any]
 
 _BLOCK_ROWS = 1 << 11
 _TABLES = (64, 128)

@@ -1,20 +1,17 @@
 """Candidate pairs of a file: rows of equal keys in at least one table."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._core.progress import progress_bar
+from ..._core.types import Array
 from ..._core.validation import read_only
 from ..._loops.search import buckets
 from .copies import Copies
 from .key_file import KeyFile
 from .sizes import Sizes
 from .tables import unique_keys
-
-Array = npt.NDArray[Any]
 
 _BYTES_PER_PAIR = 64
 

@@ -1,18 +1,15 @@
 """Kernel values of pairs of rows of a file: the earlier row is held as the later one comes by."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._core.types import Array
 from ..._core.validation import Rows, as_matrix, clean_rows
 from ...errors import DataError
 from ...io.readers import RowReader, watched
 from ..store import make_store
 from .in_memory import kernel_of_pairs
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

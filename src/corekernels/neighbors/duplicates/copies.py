@@ -1,16 +1,13 @@
 """Rows equal to an earlier one: told by digests, and put back among the pairs at the end."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
 from .tables import unique_keys
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

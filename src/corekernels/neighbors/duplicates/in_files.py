@@ -5,14 +5,13 @@ candidates table by table; further passes compute the kernel of the candidates, 
 row of a pair comes by and the earlier one is held.
 """
 
-import os
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from ..._core.arguments import require_count, require_positive, require_seed
+from ..._core.types import Array, PathLike
 from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError, ParameterError
 from ...io.readers import RowReader, require_rows, watched
@@ -31,8 +30,6 @@ from .result import FileDuplicates
 from .sizes import Sizes
 from .tables import TablePlan, plan_tables
 
-Array = npt.NDArray[Any]
-
 _TABLE_BYTES = 1300  # per row, in memory
 _SIZES = Sizes()
 
@@ -46,7 +43,7 @@ def near_duplicates(
     most_pairs: int = 50_000_000,
     working_memory: float = 1024.0,
     seed: int = 0,
-    scratch: str | os.PathLike[str] | None = None,
+    scratch: PathLike | None = None,
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> FileDuplicates:
@@ -105,7 +102,7 @@ def near_duplicates(
 def find_in_file(
     reader: RowReader, threshold: float, kernel: str, plan: TablePlan | None,
     all_pairs: bool, most_pairs: int, n_bytes: float, seed: int,
-    scratch: str | os.PathLike[str] | None, progress: bool | None, n_jobs: int | None,
+    scratch: PathLike | None, progress: bool | None, n_jobs: int | None,
     sizes: Sizes = _SIZES,
 ) -> FileDuplicates:  # fmt: skip
     """The same by given tables, or by exact search if there are none."""

@@ -4,12 +4,10 @@ For few rows, and for thresholds at which tables are of no use, every row is loo
 search instead, and nothing is missed.
 """
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from ..._core.threads import row_blocks, run_blocks
+from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search.buckets import Tables, fill_tables, later_collisions
 from ..._loops.search.pairs import Queries, pairs_at_least
@@ -17,8 +15,6 @@ from ..snapshot import Snapshot
 from ..store import Store, make_queries
 from .result import NearDuplicates
 from .tables import TablePlan, key_ranks, plan_tables
-
-Array = npt.NDArray[Any]
 
 FEW_ROWS = 4096
 _BLOCK_ROWS = 256

@@ -5,14 +5,11 @@ import os
 import tempfile
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._core.types import Array, PathLike
 from ...errors import FileError
-
-Array = npt.NDArray[Any]
 
 
 class KeyFile:
@@ -21,9 +18,7 @@ class KeyFile:
     The file goes with the process, however that ends. Memory is that of a block of rows.
     """
 
-    def __init__(
-        self, n_tables: int, folder: str | os.PathLike[str] | None, block_rows: int
-    ) -> None:
+    def __init__(self, n_tables: int, folder: PathLike | None, block_rows: int) -> None:
         self.n_tables = n_tables
         self._block_rows = block_rows
         self._folder = tempfile.gettempdir() if folder is None else os.fspath(folder)

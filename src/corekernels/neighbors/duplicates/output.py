@@ -1,9 +1,8 @@
 """Near-duplicates as files: pairs, groups, and the rows that are kept."""
 
-import os
-
 import numpy as np
 
+from ..._core.types import PathLike
 from ...io.readers import RowReader, watched
 from ...io.targets import Target, open_target
 from ...io.writing import RowWriter
@@ -36,7 +35,7 @@ def write_groups(found: NearDuplicates, target: Target) -> None:
 def write_kept(
     reader: RowReader,
     found: NearDuplicates,
-    target: str | os.PathLike[str],
+    target: PathLike,
     format: str | None = None,  # noqa: A002
     *,
     progress: bool | None = None,

@@ -1,13 +1,11 @@
 """Near-duplicates as they are found: pairs, their kernel values, groups."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-Array = npt.NDArray[Any]
+from ..._core.types import Array
 
 
 @dataclass(frozen=True)

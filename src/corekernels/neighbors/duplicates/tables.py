@@ -7,17 +7,14 @@ So rows of K >= t share a bucket of one of T tables with probability at least
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ... import theory
+from ..._core.types import Array
 from ..._core.validation import Rows
 from ...kernel_table import hashed_kernel
 from ..candidates.lsh import write_keys
-
-Array = npt.NDArray[Any]
 
 N_TABLES = 64
 _RECALL = 0.999

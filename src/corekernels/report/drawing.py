@@ -29,7 +29,7 @@ _MOST_MARKERS = 12  # per line
 
 
 class Ink(NamedTuple):
-    """The colours of one drawing, as those of the page and of lines by their names."""
+    """The colours of one drawing: of the page by what they are for, of lines by their names."""
 
     page: Mapping[str, str]
     lines: Mapping[str | None, str]  # None: of what belongs to no line
@@ -53,7 +53,7 @@ def draw(
     rows = -(-len(figure.panels) // columns)
     height = rows * (_NARROW_HEIGHT if narrow else _PANEL_HEIGHTS[columns])
     with matplotlib.style.context(["default", _style(ink)]), warnings.catch_warnings():
-        # letters that matplotlib's font lacks are the reader's font's business
+        # browsers draw the text, with fonts of the reader that may have more letters
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         canvas = matplotlib.figure.Figure(layout="constrained")
         grid = list(canvas.subplots(rows, columns, sharey=figure.same_y, squeeze=False).flat)
@@ -65,7 +65,7 @@ def draw(
         ]
         height += _draw_legend(canvas, figure, ink, width)
         canvas.set_size_inches(width / _PIXELS, height / _PIXELS)
-        canvas.draw_without_rendering()  # everything finds its place
+        canvas.draw_without_rendering()  # computes the layout
         canvas.set_layout_engine("none")
         for texts in values:
             _move_apart(texts)

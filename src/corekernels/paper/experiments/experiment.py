@@ -41,7 +41,7 @@ class Setting:
 
     @property
     def full(self) -> bool:
-        """Whether this is the whole of the paper's section."""
+        """Whether to use the paper's data sets."""
         return self.scale == "full"
 
     @property

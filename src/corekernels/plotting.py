@@ -1,4 +1,4 @@
-"""The figures. Matplotlib is imported on use: it comes with the extra `plot`."""
+"""Figures of what `linear.c_path` and `advise` found, by matplotlib (the extra `plot`)."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._core.extras import require_extra
 from .errors import ParameterError
 from .io import atomic_write
 
@@ -19,16 +20,15 @@ def require_figure(path: str | os.PathLike[str]) -> None:
     """Raise unless a figure can be drawn and written there: for use before long work."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise ParameterError(f"plot: got {os.fspath(path)!r}; end it in {', '.join(_FORMATS)}.")
-    _require_matplotlib()
+    require_extra("matplotlib", "plot", "figures")
 
 
 def draw_c_path(path: Any) -> Any:
     """A figure of accuracy against C, with standard errors, for what `linear.c_path` gave."""
     figure, axes = _new_figure()
     order = np.argsort(path.Cs)
-    axes.errorbar(
-        path.Cs[order], path.mean[order], path.standard_error[order], marker="o", capsize=3
-    )
+    Cs, mean, error = path.Cs[order], path.mean[order], path.standard_error[order]
+    axes.errorbar(Cs, mean, error, marker="o", capsize=3)
     axes.axvline(path.best_C, color="grey", linestyle=":")
     axes.set(xscale="log", xlabel="C", ylabel="accuracy")
     return figure
@@ -70,18 +70,7 @@ def text_bars(values: npt.ArrayLike) -> list[str]:
     return [_BAR[-1] * (n // 8) + (_BAR[n % 8 - 1] if n % 8 else "") for n in eighths]
 
 
-def _require_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise ParameterError(
-            "plot: figures need matplotlib; install it with: pip install 'corekernels[plot]'"
-        ) from None
-
-
 def _new_figure() -> tuple[Any, Any]:
-    _require_matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    matplotlib = require_extra("matplotlib.figure", "plot", "figures")
+    figure = matplotlib.Figure(figsize=(6.4, 4.0), layout="constrained")
     return figure, figure.subplots()

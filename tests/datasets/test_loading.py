@@ -168,7 +168,7 @@ def test_usps(tmp_path, monkeypatch):
     assert found.y_test.tolist() == [0, 1, 2]
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "h5py", None)
-        with pytest.raises(MissingExtra, match=r"needs h5py; install .*corekernels\[hdf5\]"):
+        with pytest.raises(MissingExtra, match=r"need h5py, .*; install .*corekernels\[hdf5\]"):
             datasets.load("usps", folder=tmp_path)
     with h5py.File(path, "w") as file:
         file["train/data"] = np.eye(4)

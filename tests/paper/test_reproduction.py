@@ -11,13 +11,15 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import datasets, paper
 from corekernels.errors import CoREError, FileError, ParameterError
-from corekernels.paper import reproduction as running
-from corekernels.paper.experiments import baselines, figure3, published, stages, tables, usps
-from corekernels.report.markdown import markdown_page
-from corekernels.report.writing import write_report
+from corekernels.kernel_table import HASHED_KERNELS
+from corekernels.paper.content import EXPERIMENTS, make_report
+from corekernels.paper.experiments import baselines, experiment, figure3, published, tables, usps
+from corekernels.paper.records import read_records
+from corekernels.report import Section, markdown_page, write_report
 from support.browser import find_browser, require_readable
 
-pytest.importorskip("matplotlib", reason="figures need the extra plot")
+pytest.importorskip("matplotlib", reason="pages need the extra report")
+pytest.importorskip("jinja2", reason="pages need the extra report")
 
 FAST = ["table1", "table2", "figure3", "exponential"]
 
@@ -29,26 +31,24 @@ def done(tmp_path_factory):
 
 
 @pytest.fixture
-def counted(monkeypatch):
-    """A run of two small stages whose measurements are counted, and may be made to fail."""
+def counted():
+    """Two small experiments whose measurements are counted, and may be made to fail."""
     calls = []
 
-    def stage(name):
-        def measure(item, setting):
-            if item in measure.fails:
-                raise measure.fails[item]
-            calls.append((name, item))
-            return {"data": f"made of {item}", "value": len(item), "timings": {"clock": 1.0}}
+    def small(name):
+        def measure(part, setting):
+            if part in measure.fails:
+                raise measure.fails[part]
+            calls.append((name, part))
+            return {"data": f"made of {part}", "value": len(part), "timings": {"clock": 1.0}}
 
         measure.fails = {}
-        return stages.Stage(
+        return experiment.Experiment(
             name, lambda setting: ["one", "three"], measure,
-            lambda records: running.Section(name, name, notes=records.notes(name)),
+            lambda records: Section(name, name, notes=records.notes(name)),
         )  # fmt: skip
 
-    made = {name: stage(name) for name in ("first", "second")}
-    monkeypatch.setattr(running, "STAGES", made)
-    return made, calls
+    return {name: small(name) for name in ("first", "second")}, calls
 
 
 def run(out, **options):
@@ -72,7 +72,7 @@ def test_errors_lie_within_sampling_error_of_the_theorems(done):
 
 def test_the_band_is_the_spread_of_mean_square_errors():
     """Its width, from the fourth moment, against many repeated measurements."""
-    setting = stages.Setting("quick")
+    setting = experiment.Setting("quick")
     X = sparse.csr_array([[1.0, 2, 0, 1], [1, 1, 3, 0]])
     products = figure3.slot_products(X, "core1", 100_000, setting)
     parts = [figure3._errors(part, X, "core1") for part in products.reshape(100, 1000)]
@@ -88,14 +88,14 @@ def test_the_band_is_the_spread_of_mean_square_errors():
 
 def test_two_runs_give_the_same_numbers(done, tmp_path):
     again = paper.reproduce(["table1", "table2", "exponential"], out=tmp_path, progress=False)
-    for stage, items in again.results().items():
-        assert items == done.results()[stage]
+    for name, parts in again.results().items():
+        assert parts == done.results()[name]
 
 
 def test_the_page_is_drawn_from_the_records_alone(done, tmp_path):
     folder = done.report.parent
-    records = running.read_records(folder / "results" / "quick-0")
-    write_report(running.make_report(records), tmp_path)
+    records = read_records(folder / "results" / "quick-0", EXPERIMENTS)
+    write_report(make_report(records), tmp_path)
     for name in ("report.html", "report.md", "figures/figure3.svg"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
@@ -120,15 +120,35 @@ COMMITTED = Path(__file__).parents[2] / "docs" / "reproduction"
 
 
 def test_the_committed_report_is_that_of_the_committed_results():
-    records = running.read_records(COMMITTED / "results" / "full-0")
-    assert set(records) == set(running.STAGES)
-    text = markdown_page(running.make_report(records))
+    records = read_records(COMMITTED / "results" / "full-0", EXPERIMENTS)
+    assert set(records) == set(EXPERIMENTS)
+    text = markdown_page(make_report(records))
     assert text == (COMMITTED / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_lead_says_what_was_measured(done):
+    (digits,) = done.content.lead
+    assert "on scikit-learn's digits, which are not among the paper's data sets" in digits
+    full = read_records(COMMITTED / "results" / "full-0", EXPERIMENTS)
+    (lead,) = make_report(full).lead
+    assert "shows the results beside the paper's" in lead
+    assert "digits" not in lead
+    assert "Beyond the paper" in lead
+    records = experiment.Records(figure3=full["figure3"])
+    (lead,) = make_report(records).lead
+    assert "beside" not in lead
+    assert "Beyond the paper" not in lead
+
+
+def test_the_kernels_are_those_of_the_table_that_the_paper_measures():
+    assert list(tables.EXACT) == ["resemblance", "CoRE 1", "CoRE 2"]
+    assert all(HASHED_KERNELS[name].label == label for label, name in tables.EXACT.items())
+    assert list(figure3.KERNELS) == ["CoRE 1", "CoRE 2"]
 
 
 def test_the_committed_results_are_as_near_the_papers_as_promised():
     """Table 2 within 0.6 points (0.8 where regenerated), and the paper's order of the kernels."""
-    records = running.read_records(COMMITTED / "results" / "full-0")
+    records = read_records(COMMITTED / "results" / "full-0", EXPERIMENTS)
     for name, limit in (("mnist10k", 0.6), ("usps", 0.6), ("m-basic", 0.8)):
         found = records.results("table1")[name] | records.results("table2")[name]
         ours = {kind: tables.best(found, kind) for kind in published.KERNELS}
@@ -153,43 +173,42 @@ def test_a_run_goes_on_where_it_ended(counted, tmp_path):
     made, calls = counted
     made["second"].measure.fails["one"] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path)
+        run(tmp_path, experiments=made)
     assert calls == [("first", "one"), ("first", "three")]
     made["second"].measure.fails.clear()
-    run(tmp_path)
+    run(tmp_path, experiments=made)
     assert calls[2:] == [("second", "one"), ("second", "three")]
-    run(tmp_path)
+    run(tmp_path, experiments=made)
     assert len(calls) == 4
 
 
 def test_other_settings_and_damaged_records_are_measured_again(counted, tmp_path):
-    _, calls = counted
-    run(tmp_path)
+    made, calls = counted
+    run(tmp_path, experiments=made)
     (tmp_path / "results/quick-0/first-one.json").write_text('{"half')
-    run(tmp_path)
+    run(tmp_path, experiments=made)
     assert calls[4:] == [("first", "one")]
-    run(tmp_path, seed=1)
+    run(tmp_path, experiments=made, seed=1)
     assert len(calls) == 9
 
 
 def test_runs_of_several_scales_and_seeds_stay_apart(counted, tmp_path):
     made, calls = counted
-    run(tmp_path, what=["first"], scale="full")
+    run(tmp_path, experiments=made, what=["first"], scale="full")
     made["first"].measure.fails["one"] = FileError("one: is gone.")
-    found = run(tmp_path, seed=7)
+    found = run(tmp_path, experiments=made, seed=7)
     assert {record["seed"] for items in found.records.values() for record in items.values()} == {7}
-    again = run(tmp_path, what=["first"], scale="full")
+    again = run(tmp_path, experiments=made, what=["first"], scale="full")
     assert set(again.records) == {"first"}
     assert again.missing == []
     assert len(calls) == 5
 
 
-def test_a_stage_that_measures_something_else_now_is_measured_again(counted, tmp_path, monkeypatch):
+def test_an_experiment_that_measures_something_else_now_is_measured_again(counted, tmp_path):
     made, calls = counted
-    run(tmp_path)
+    run(tmp_path, experiments=made)
     newer = {**made, "first": dataclasses.replace(made["first"], revision=2)}
-    monkeypatch.setattr(running, "STAGES", newer)
-    run(tmp_path)
+    run(tmp_path, experiments=newer)
     assert calls[4:] == [("first", "one"), ("first", "three")]
 
 
@@ -197,7 +216,7 @@ def test_an_interrupted_run_leaves_a_page_of_what_it_has(counted, tmp_path):
     made, _ = counted
     made["second"].measure.fails["one"] = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path)
+        run(tmp_path, experiments=made)
     assert "made of three" in (tmp_path / "report.html").read_text()
 
 
@@ -209,25 +228,25 @@ def test_data_that_cannot_be_had_are_asked_for_once(monkeypatch):
         raise FileError(f"{name}: is not here.")
 
     monkeypatch.setattr(datasets, "load", absent)
-    stages._load.cache_clear()
+    experiment._load.cache_clear()
     for _ in range(2):
         with pytest.raises(FileError, match="m-rotate: is not here"):
-            stages.Setting("full").load("m-rotate")
-    stages._load.cache_clear()
+            experiment.Setting("full").load("m-rotate")
+    experiment._load.cache_clear()
     assert calls == ["m-rotate"]
 
 
 def test_missing_data_are_named_and_the_rest_is_made(counted, tmp_path):
     made, calls = counted
     made["first"].measure.fails["one"] = FileError("one: fetch it from its page.")
-    found = run(tmp_path)
+    found = run(tmp_path, experiments=made)
     assert found.missing == ["one"]
     text = found.report.read_text()
     assert "Left out: one: fetch it from its page." in text
     assert "made of three" in text
     assert len(calls) == 3
     made["first"].measure.fails.clear()
-    assert run(tmp_path).missing == []
+    assert run(tmp_path, experiments=made).missing == []
     assert "one: fetch it" not in found.report.read_text()
 
 
@@ -237,10 +256,10 @@ def test_a_full_run_without_data_ends_in_a_report(tmp_path, monkeypatch):
 
     monkeypatch.setattr(datasets, "load", absent)
     monkeypatch.setattr(datasets, "word_counts", lambda **options: absent("words"))
-    stages._load.cache_clear()
+    experiment._load.cache_clear()
     found = paper.reproduce(out=tmp_path, scale="full", progress=False)
     assert set(published.DATA_SETS) < set(found.missing)
-    stages._load.cache_clear()
+    experiment._load.cache_clear()
     assert "Wider supports" not in found.report.read_text()
     assert "youtube: is not here." in found.report.read_text()
     assert "47.6" in found.report.read_text()  # the paper's own number stands there all the same
@@ -252,7 +271,7 @@ def test_a_record_does_not_say_where_things_are_on_this_machine(counted, tmp_pat
     folder.mkdir()
     monkeypatch.setenv("COREKERNELS_CACHE", str(cache))
     made["first"].measure.fails["one"] = FileError(f"one: not in {folder / 'one'}, nor in {cache}.")
-    text = run(tmp_path / "out", folder=folder).report.read_text()
+    text = run(tmp_path / "out", experiments=made, folder=folder).report.read_text()
     assert "one: not in the data folder/one, nor in the cache." in text
     assert str(tmp_path) not in text
 
@@ -277,7 +296,7 @@ def test_figures_are_names_of_tables(tmp_path):
 
 def test_binarised_rows_have_unit_length_and_keep_empty_rows():
     X = sparse.csr_array(np.array([[0.0, 3, -1, 0], [0, 0, 0, 0]], np.float32))
-    B = stages.binarised(X)
+    B = experiment.binarised(X)
     np.testing.assert_allclose(B.toarray(), [[0, 0.5**0.5, 0.5**0.5, 0], [0] * 4], rtol=1e-6)
     assert B.dtype == np.float32
 
@@ -298,7 +317,7 @@ def test_all_landmarks_give_the_kernel_itself():
 
 
 def test_a_learner_alone_and_in_a_process_agree(tmp_path):
-    setting = stages.Setting("quick")
+    setting = experiment.Setting("quick")
     found = baselines.measure("linear", setting)
     data = setting.load("digits")
     for part in ("train", "test"):
@@ -311,7 +330,7 @@ def test_a_learner_alone_and_in_a_process_agree(tmp_path):
 
 def test_a_learner_that_fails_says_why():
     with pytest.raises(CoREError, match=r"nobody: ended with code 1 \(KeyError: 'nobody'\)"):
-        baselines.measure("nobody", stages.Setting("quick"))
+        baselines.measure("nobody", experiment.Setting("quick"))
 
 
 def test_the_papers_order_holds_in_what_it_published():

@@ -1,31 +1,45 @@
 """The page of a report: well-formed, escaped, the same each time, and fit to be read."""
 
+import base64
 import dataclasses
 import itertools
 import re
 import sys
 import xml.etree.ElementTree as ET
+import zlib
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from corekernels.errors import ParameterError
-from corekernels.report.drawing import draw_file, draw_panels
-from corekernels.report.layout import Figure, Line, Mark, Panel, Report, Section, Table
-from corekernels.report.markdown import markdown_page, write_markdown
-from corekernels.report.page import html_page, write_page
-from corekernels.report.palette import THEMES, looks
-from corekernels.report.writing import write_report
+from corekernels.errors import MissingExtra, ParameterError
+from corekernels.report import (
+    Figure,
+    Line,
+    Mark,
+    Panel,
+    Report,
+    Section,
+    Table,
+    html_page,
+    markdown_page,
+    write_markdown,
+    write_page,
+    write_report,
+)
+from corekernels.report.drawing import draw
+from corekernels.report.palette import RAMPS, SERIES, SURFACES, assign_looks
 from support.browser import find_browser, look_at, print_to_pdf, require_readable
 from support.sample_report import METHODS, sample_report
 
-pytest.importorskip("matplotlib", reason="figures need the extra plot")
+matplotlib = pytest.importorskip("matplotlib", reason="pages need the extra report")
+pytest.importorskip("jinja2", reason="pages need the extra report")
 
 needs_browser = pytest.mark.skipif(
     find_browser() is None, reason="needs chromium, chromium-browser or google-chrome"
 )
-VOID = {"meta", "link", "br", "hr", "img", "input"}
+VOID = {"meta", "link", "br", "hr", "img", "input", "source"}
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Tree(HTMLParser):
@@ -78,6 +92,30 @@ def file(page, tmp_path_factory):
     return path
 
 
+def images(tree):
+    """The SVG images of a page, by (is dark, is narrow)."""
+    found = {}
+    for tag, attributes, around in tree.elements:
+        if tag in ("img", "source"):
+            address = attributes["src" if tag == "img" else "srcset"]
+            kind, data = address.split(",")
+            assert kind == "data:image/svg+xml;base64"
+            theme = [a["class"] for name, a, _ in tree.elements if name == "picture"]
+            n = sum(len(one) for one in found.values())
+            assert around[-1] == "picture"
+            key = (theme[n // 2] == "dark", tag == "source")
+            found.setdefault(key, []).append(base64.b64decode(data).decode())
+    return found
+
+
+def svg_texts(text):
+    """The texts of an SVG image, with their places."""
+    return [
+        ("".join(node.itertext()), float(node.get("x")), float(node.get("y")))
+        for node in ET.fromstring(text).iter(f"{SVG}text")
+    ]
+
+
 def small(**changes):
     """A report of one figure; changes are the figure's."""
     panel = Panel("title", "x", "y", [Line("one", [1, 2, 3], [1, 2, 3])])
@@ -92,19 +130,28 @@ def test_ids_are_unique_and_all_links_arrive(tree, page):
     assert {one for found in pointers for one in found if one} <= set(ids)
 
 
-def test_each_drawing_has_a_title_and_a_label(tree):
-    drawings = [a for a in tree.all("svg") if a.get("role") == "img"]
-    titles = [around for tag, _, around in tree.elements if tag == "title" and "svg" in around]
-    assert len(drawings) == len(titles) == 6 + 1 + 2 + 12
-    assert all(a["aria-label"] for a in drawings)
-    assert all(a.get("aria-hidden") == "true" for a in tree.all("svg") if a.get("role") != "img")
+def test_each_figure_is_drawn_for_both_themes_and_widths_and_described(tree, report):
+    found = images(tree)
+    assert set(found) == set(itertools.product((False, True), repeat=2))
+    assert [len(drawn) for drawn in found.values()] == [4] * 4
+    alts = [figure.alt for figure in report.figures() for _ in range(2)]
+    assert [a["alt"] for a in tree.all("img")] == alts
+    for (dark, narrow), drawn in found.items():
+        for text in drawn:
+            width = float(ET.fromstring(text).get("viewBox").split()[2])
+            assert (width < 300) == narrow
+            assert f"fill:{SURFACES['paper'][dark]}" in text
+            assert not any(f":{pair[not dark]}" in text for pair in SURFACES.values())
 
 
 def test_tables_have_captions_scopes_and_right_aligned_numbers(tree):
     assert len(tree.all("table")) == len(tree.all("caption")) == 2
     assert {a["scope"] for a in tree.all("th")} == {"row", "col", "colgroup"}
     assert len([a for a in tree.all("th") if a["scope"] == "row"]) == 6 + 2
-    assert len([a for a in tree.all("td") if "number" in a.get("class", "")]) == 6 * 15 + 2 * 3
+    kinds = [a.get("class", "").split() for a in tree.all("td")]
+    assert sum("number" in kind for kind in kinds) == 6 * 10 + 2 * 3
+    assert sum("difference" in kind for kind in kinds) == 6 * 5
+    assert sum("start" in kind for kind in kinds) == 6 * 5
 
 
 def test_headings_and_landmarks_are_in_order(tree):
@@ -117,10 +164,10 @@ def test_headings_and_landmarks_are_in_order(tree):
 
 def test_nothing_is_fetched_and_nothing_runs(tree, page):
     assert not tree.all("script")
-    assert not tree.all("img")
-    assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page) == []
-    assert "@import" not in page
-    assert not re.search(r"url\((?!#)", page)
+    for text in [page, *(text for drawn in images(tree).values() for text in drawn)]:
+        assert re.findall(r'(?:src|srcset|href)="(?!#|data:)[^"]*"', text) == []
+        assert "@import" not in text
+        assert not re.search(r"url\((?!#)", text)
 
 
 def test_texts_are_escaped():
@@ -138,14 +185,21 @@ def test_texts_are_escaped():
     )
     tree = Tree(html_page(Report(sign, [sign], [section], {sign: sign})))
     assert not tree.all("b")
-    assert len([text for text, _ in tree.texts if text == sign]) >= 18
-    assert sign in [a.get("aria-label") for a in tree.all("svg")]
+    # title, h1, lead, contents, h2, text, code, caption, group, 2 columns, 2 cells, figure
+    # caption, note, command, fact
+    assert len([text for text, _ in tree.texts if text == sign]) == 18
+    assert {a["alt"] for a in tree.all("img")} == {sign}
+    for drawn in images(tree).values():
+        for text in drawn:
+            # title, both axes, legend
+            assert [found for found, _, _ in svg_texts(text)].count(sign) == 4
+            assert ET.fromstring(text).find(f"{SVG}title").text == sign
 
 
 def test_differences_carry_their_sign_as_text(page):
-    assert '<span class="less">−1.3</span>' in page
-    assert '<span class="more">+0.3</span>' in page
-    assert ">+0.0</td>" in page  # no difference, no colour
+    assert '<td class="difference less">−1.3</td>' in page
+    assert '<td class="difference more">+0.3</td>' in page
+    assert '<td class="difference">+0.0</td>' in page  # no difference, no colour
     assert '<td class="number">−1.003</td>' in page  # a negative number is not a difference
     assert '<td class="number">–</td>' in page
 
@@ -162,34 +216,80 @@ def test_the_same_report_gives_the_same_bytes(report, page, tmp_path):
     ]
 
 
-def test_colours_are_left_to_the_theme(report):
-    figures = [figure for section in report.sections for figure in section.figures]
-    for figure in figures:
-        for text in draw_panels(figure, looks(figures)):
-            assert not re.search(r"#[0-9a-f]{6}", text)
-            assert "DejaVu" not in text
-            assert "<metadata" not in text
+def test_the_readers_matplotlib_settings_change_nothing():
+    panel = Panel("", "x", "y", [Line("one", [1, 2], [1, 2])], [Mark("mark", 1.5, "one")])
+    figure = Figure("figure", "", "", [panel])
+    text = draw(figure, assign_looks([figure]))
+    with matplotlib.rc_context({"lines.linewidth": 9, "font.family": "serif", "axes.grid": False}):
+        assert draw(figure, assign_looks([figure])) == text
 
 
 def test_figure_files_stand_alone(report):
-    figures = [figure for section in report.sections for figure in section.figures]
-    for figure in figures:
-        text = draw_file(figure, looks(figures))
-        root = ET.fromstring(text)
-        assert root.find("{http://www.w3.org/2000/svg}title").text == figure.alt
-        assert "var(" not in text
+    looks = assign_looks(report.figures(), report.series)
+    for figure in report.figures():
+        text = draw(figure, looks)
+        assert ET.fromstring(text).find(f"{SVG}title").text == figure.alt
+        assert "DejaVu" not in text
+        assert "<metadata" not in text
         ids = re.findall(r' id="([^"]+)"', text)
         assert len(ids) == len(set(ids))
+        used = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
+        assert {one for found in used for one in found if one} <= set(ids)
 
 
-def test_known_names_keep_their_colours_and_scales_get_ramps():
-    lines = [Line(name, [1], [1]) for name in ("k = 256", "other", "CoRE 2", "k = 64", "k = 128")]
-    look = looks([Figure("f", "", "", [Panel("", "", "", lines)])])
-    assert [look[name].colour for name in METHODS] == ["c0", "c1", "c2", "c3", "c4"]
-    assert look["other"].colour == "c5"
-    ramp = [look[f"k = {k}"] for k in (64, 128, 256)]
-    assert [one.colour for one in ramp] == ["cool0", "cool4", "cool8"]
+def test_numbers_at_the_axes_are_not_rounded():
+    line = Line("one", [0.001, 0.002], [0.0125, 0.0135])
+    figure = Figure("figure", "", "", [Panel("", "x", "y", [line], [Mark("mark", 0.01312)])])
+    texts = [text for text, _, _ in svg_texts(draw(figure, assign_looks([figure])))]
+    assert "0.0012" in texts
+    assert "0.01312" in texts
+
+
+def names_of(*groups):
+    """Figures of lines with these names."""
+    return [
+        Figure(f"f{i}", "", "", [Panel("", "", "", [Line(name, [1], [1]) for name in group])])
+        for i, group in enumerate(groups)
+    ]
+
+
+def test_the_series_of_a_report_take_the_first_colours_and_scales_get_ramps():
+    looks = assign_looks(names_of(("k = 256", "other", "CoRE 2", "k = 64", "k = 128")), METHODS)
+    assert [looks[name].colours for name in METHODS] == SERIES[:5]
+    assert looks["other"].colours == SERIES[5]
+    ramp = [looks[f"k = {k}"] for k in (64, 128, 256)]
+    assert [one.colours for one in ramp] == [RAMPS[0][i] for i in (0, 4, 8)]
     assert len({one.marker for one in ramp}) == 3
+    assert all(one.is_step for one in ramp)
+
+
+def test_lines_of_one_figure_never_look_the_same():
+    groups = (("a", "b", "c"), ("d", "e"), ("linear", "f", "g", "h", "i", "j", "k", "l"))
+    looks = assign_looks(names_of(*groups), METHODS)
+    assert len(looks) == len(METHODS) + 12  # more than there are colours
+    for group in groups:
+        assert len({looks[name].colours for name in group}) == len(group)
+        assert len({looks[name].marker for name in group}) == len(group)
+
+
+def test_marks_of_different_names_have_different_dashes():
+    marks = [Mark("paper", 1.0, "one"), Mark("paper", 1.2), Mark("exact", 1.5), Mark("linear", 2.0)]
+    figure = Figure("f", "", "", [Panel("", "", "", [Line("one", [1, 2], [1, 2])], marks)])
+    text = draw(figure, assign_looks([figure]))
+    dashes = re.findall(r"stroke-dasharray:([^;]+);", text)
+    assert len(set(dashes)) == 3
+    assert len(dashes) == 4 + 3  # the marks, and their entries in the legend
+
+
+def test_the_values_of_marks_do_not_overlap():
+    heights = [1.0, 1.01, 1.02, 1.5, 1.99, 2.0]
+    marks = [Mark("mark", height) for height in heights]
+    figure = Figure("f", "", "", [Panel("", "", "", [Line("one", [1, 2], [1, 2])], marks)])
+    texts = svg_texts(draw(figure, assign_looks([figure])))
+    places = {text: y for text, _, y in texts if re.fullmatch(r"\d\.\d\d", text)}
+    assert list(places) == [f"{height:.2f}" for height in heights]
+    gaps = [low - high for low, high in itertools.pairwise(places.values())]
+    assert all(gap >= 8.25 for gap in gaps)  # the height of the letters
 
 
 def _linear(colour):
@@ -206,13 +306,14 @@ def _contrast(one, other):
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_contrast_is_enough(theme):
-    colours = {name: pair[theme] for name, pair in THEMES.items()}
-    texts = ["ink", "quiet", "accent", "more", "less", *(f"c{i}" for i in range(10))]
+    surfaces = {name: pair[theme] for name, pair in SURFACES.items()}
+    texts = [surfaces[name] for name in ("ink", "quiet", "accent", "more", "less")]
+    texts += [pair[theme] for pair in SERIES]
     # the guidelines' AA: 4.5 for text, 3 for drawings
-    assert all(_contrast(colours[name], colours["paper"]) >= 4.5 for name in texts)
-    assert all(_contrast(colours[name], colours["panel"]) >= 4.5 for name in ("ink", "quiet"))
-    ramps = [name for name in colours if name.startswith(("cool", "warm"))]
-    assert all(_contrast(colours[name], colours["paper"]) >= 3 for name in ramps)
+    assert all(_contrast(colour, surfaces["paper"]) >= 4.5 for colour in texts)
+    assert all(_contrast(surfaces[name], surfaces["panel"]) >= 4.5 for name in ("ink", "quiet"))
+    steps = [pair[theme] for ramp in RAMPS for pair in ramp]
+    assert all(_contrast(colour, surfaces["paper"]) >= 3 for colour in steps)
 
 
 # what a linear RGB colour becomes without red, green or blue cones (Machado et al., 2009)
@@ -239,8 +340,8 @@ OKLAB = [[0.2105, 0.7936, -0.0041], [1.978, -2.4286, 0.4506], [0.0259, 0.7828, -
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("cones", BLIND, ids=["no red", "no green", "no blue"])
-def test_the_known_names_stay_apart_for_the_colour_blind(theme, cones):
-    seen = [np.clip(cones @ _linear(THEMES[f"c{i}"][theme]), 0, 1) for i in range(5)]
+def test_the_first_five_colours_stay_apart_for_the_colour_blind(theme, cones):
+    seen = [np.clip(cones @ _linear(pair[theme]), 0, 1) for pair in SERIES[:5]]
     places = [OKLAB @ np.cbrt(LMS @ colour) for colour in seen]
     # 0.02 in Oklab is a difference just noticed side by side
     assert all(np.linalg.norm(a - b) > 4 * 0.02 for a, b in itertools.combinations(places, 2))
@@ -261,7 +362,8 @@ def test_odd_panels_are_drawn():
     ]
     for same_y in (False, True):
         tree = Tree(html_page(small(panels=panels, same_y=same_y)))
-    assert "日本語 $x$" in [text for text, _ in tree.texts]
+    for drawn in images(tree).values():
+        assert "日本語 $x$" in [text for text, _, _ in svg_texts(drawn[0])]
 
 
 @pytest.mark.parametrize(
@@ -270,28 +372,33 @@ def test_odd_panels_are_drawn():
         ({"name": "a/b"}, "a/b"),
         ({"name": ""}, "name ''"),
         ({"columns": 5}, "columns 5"),
-        ({"panels": []}, "without panels"),
-        ({"panels": [Panel("", "", "", [Line("a", [1], [1], style="wavy")])]}, "wavy"),
+        ({"panels": []}, "has no panels"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(changes, message):
-    with pytest.raises(ParameterError, match=message):
+def test_figures_that_cannot_be_shown_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=f"figure.*{message}"):
         html_page(small(**changes))
+
+
+def test_an_unknown_style_is_refused():
+    with pytest.raises(ParameterError, match="line 'a': style: got 'wavy'; choose one of solid"):
+        Line("a", [1], [1], style="wavy")
 
 
 def test_names_twice_and_rows_of_the_wrong_length_are_refused():
     section = Section("part", "Part")
     with pytest.raises(ParameterError, match="two are named 'part'"):
-        html_page(Report("", [], [section, section]))
-    for table in (Table("t", ["a", "b"], [["1"]]), Table("t", ["a"], [], groups=[("g", 2)])):
-        for write in (html_page, markdown_page):
-            with pytest.raises(ParameterError, match="table 't'"):
-                write(Report("", [], [Section("part", "Part", tables=[table])]))
+        Report("", [], [section, section])
+    with pytest.raises(ParameterError, match="table 't': row 0 has 1 cells for 2 columns"):
+        Table("t", ["a", "b"], [["1"]])
+    with pytest.raises(ParameterError, match="table 't': groups span 2 of 1 columns"):
+        Table("t", ["a"], [], groups=[("g", 2)])
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ParameterError, match=r"pip install 'corekernels\[plot\]'"):
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_without_a_package_the_extra_is_named(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"{package}.*pip install 'corekernels\[report\]'"):
         html_page(small())
 
 
@@ -299,7 +406,7 @@ def test_a_failed_page_leaves_the_old_one(tmp_path):
     path = tmp_path / "report.html"
     path.write_text("old")
     with pytest.raises(ParameterError):
-        write_page(small(name="?"), path)
+        write_page(small(panels=[]), path)
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
     assert path.read_text() == "old"
 
@@ -336,9 +443,10 @@ def test_markdown_signs_mean_nothing():
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_browser_shows_all_of_it(file, width, dark):
     seen = require_readable(file, width, dark)
-    assert len(seen.figures) > 20
-    paper = THEMES["paper"][dark]
+    assert len(seen.figures) == len(seen.papers) * 2 == 8
+    paper = SURFACES["paper"][dark]
     assert seen.background == f"rgb({', '.join(str(int(paper[i : i + 2], 16)) for i in (1, 3, 5))})"
+    assert max(box["right"] for box in seen.figures) >= 0.9 * width  # no empty third
 
 
 @needs_browser
@@ -359,6 +467,27 @@ def test_the_browser_would_tell(tmp_path):
 
 
 @needs_browser
-def test_it_prints(file, tmp_path):
-    print_to_pdf(file, tmp_path / "report.pdf")
-    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_it_prints_in_light_colours(file, tmp_path, dark):
+    print_to_pdf(file, tmp_path / "report.pdf", dark)
+    content = (tmp_path / "report.pdf").read_bytes()
+    assert content.startswith(b"%PDF")
+    streams = re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL)
+    drawn = b"".join(_inflated(stream) for stream in streams)
+    fills = {
+        tuple(round(255 * float(part)) for part in fill)
+        for fill in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg\b", drawn)
+    }
+    light, dark_ones = (
+        {tuple(bytes.fromhex(pair[i][1:])) for pair in (SURFACES["paper"], *SERIES[:5])}
+        for i in range(2)
+    )
+    assert fills & light
+    assert not fills & dark_ones
+
+
+def _inflated(stream):
+    try:
+        return zlib.decompressobj().decompress(stream)
+    except zlib.error:  # fonts and the like
+        return b""

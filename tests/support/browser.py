@@ -33,14 +33,25 @@ frame.onload = () => {
   };
   const box = (node) => {
     const r = node.getBoundingClientRect();
-    return {name: node.id || node.tagName, width: r.width, height: r.height};
+    return {name: node.id || node.tagName, width: r.width, height: r.height, right: r.right};
   };
-  const texts = [...page.querySelectorAll("figure svg[role=img]")].flatMap((svg) => {
+  const images = [...page.querySelectorAll("figure img")].filter(
+    (image) => view.getComputedStyle(image.parentElement).display != "none");
+  // the insides of the images that are shown, at their size, where they can be measured
+  const drawn = images.map((image) => {
+    const bytes = Uint8Array.from(atob(image.currentSrc.split(",")[1]), (c) => c.charCodeAt(0));
+    const text = new TextDecoder().decode(bytes);
+    const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+    svg.setAttribute("width", image.width);
+    svg.setAttribute("height", image.height);
+    return document.body.appendChild(document.importNode(svg, true));
+  });
+  const texts = drawn.flatMap((svg) => {
     const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
     return [...svg.querySelectorAll("text")].map(
-      (text) => scale * parseFloat(view.getComputedStyle(text).fontSize));
+      (text) => scale * parseFloat(getComputedStyle(text).fontSize));
   });
-  const clipped = [...page.querySelectorAll("figure svg[role=img]")].flatMap((svg) => {
+  const clipped = drawn.flatMap((svg) => {
     const out = svg.getBoundingClientRect();
     return [...svg.querySelectorAll("text")].filter((text) => {
       const r = text.getBoundingClientRect();
@@ -48,13 +59,21 @@ frame.onload = () => {
         || r.bottom > out.bottom + 1;
     }).map((text) => text.textContent);
   });
+  const unstuck = [...page.querySelectorAll(".scroll")].filter((scroll) => {
+    scroll.scrollLeft = 1e4;
+    const left = scroll.getBoundingClientRect().left;
+    return [...scroll.querySelectorAll("th[scope=row]")].some(
+      (head) => Math.abs(head.getBoundingClientRect().left - left) > 1);
+  });
   seen.textContent = JSON.stringify({
     scroll_width: root.scrollWidth,
     client_width: root.clientWidth,
     too_wide: [...page.body.querySelectorAll("*")]
       .filter((n) => n.getBoundingClientRect().right > root.clientWidth + 0.5 && !inScroller(n))
       .map((n) => n.tagName + "." + (n.getAttribute("class") || "")),
-    figures: [...page.querySelectorAll("figure, figure svg")].map(box),
+    figures: [...page.querySelectorAll("figure"), ...images].map(box),
+    papers: drawn.map((svg) => getComputedStyle(svg.querySelector("path:not(defs *)")).fill),
+    unstuck: unstuck.map(box),
     background: view.getComputedStyle(page.body).backgroundColor,
     smallest_text: Math.min(...texts),
     clipped: clipped,
@@ -72,7 +91,9 @@ class Seen:
     scroll_width: int
     client_width: int
     too_wide: list[str]  # elements that reach over the right edge, outside of scrolling boxes
-    figures: list[dict[str, float]]  # boxes of figures and of what is drawn in them
+    figures: list[dict[str, float]]  # boxes of figures and of the images shown in them
+    papers: list[str]  # the colours that these images are drawn on
+    unstuck: list[dict[str, float]]  # tables whose first column leaves with the others
     background: str
     smallest_text: float  # pixels, in the figures; infinite where there is none
     clipped: list[str]  # texts that reach out of their figure
@@ -94,7 +115,7 @@ def look_at(page: Path, width: int, dark: bool = False) -> Seen:
             "--dump-dom",
             "--virtual-time-budget=5000",
             "--enable-logging=stderr",
-            f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+            _scheme(dark),
             wrapper.as_uri(),
         )
     found = re.search(r'<pre id="seen">(\{.*?\})</pre>', ended.stdout, re.DOTALL)
@@ -114,6 +135,8 @@ def require_readable(page: Path, width: int, dark: bool = False) -> Seen:
     assert all(box["width"] > 0 and box["height"] > 0 for box in seen.figures)
     assert seen.clipped == []
     assert seen.smallest_text >= 9
+    assert seen.unstuck == []
+    assert set(seen.papers) <= {seen.background}
     return seen
 
 
@@ -126,10 +149,21 @@ def _quoted(page: Path) -> str:
     return json.dumps(text[:at] + policy + text[at:]).replace("</", "<\\/")
 
 
-def print_to_pdf(page: Path, target: Path) -> None:
-    """Print a page."""
+def print_to_pdf(page: Path, target: Path, dark: bool = False) -> None:
+    """Print a page from a wide window."""
     with tempfile.TemporaryDirectory() as folder:
-        _run(folder, "--no-pdf-header-footer", f"--print-to-pdf={target}", page.resolve().as_uri())
+        _run(
+            folder,
+            "--window-size=1280,900",
+            "--no-pdf-header-footer",
+            f"--print-to-pdf={target}",
+            _scheme(dark),
+            page.resolve().as_uri(),
+        )
+
+
+def _scheme(dark: bool) -> str:
+    return f"--blink-settings=preferredColorScheme={0 if dark else 1}"
 
 
 def _run(profile: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -140,10 +174,12 @@ def _run(profile: str, *options: str) -> subprocess.CompletedProcess[str]:
         "--no-sandbox",
         "--disable-gpu",
         "--hide-scrollbars",
+        "--disable-background-networking",
+        "--no-first-run",
         f"--user-data-dir={profile}/profile",
     )
     return subprocess.run(
-        [browser, *settings, f"--user-data-dir={profile}/profile", *options],
+        [browser, *settings, *options],
         capture_output=True,
         text=True,
         timeout=120,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corekernels.report.layout import Figure, Line, Mark, Panel, Report, Section, Table
+from corekernels.report import Figure, Line, Mark, Panel, Report, Section, Table
 
 METHODS = ("linear", "linear, binarised", "resemblance", "CoRE 1", "CoRE 2")
 DATA = {
@@ -38,6 +38,7 @@ def sample_report() -> Report:
         lead,
         (_accuracy(rng), _errors(rng), _hashed(rng)),
         facts,
+        METHODS,
     )
 
 
@@ -68,7 +69,7 @@ def _accuracy(rng: np.random.Generator) -> Section:
         "accuracy-against-c",
         "Accuracy of a support vector machine against its regularisation `C`. Broken lines across "
         "are the best values printed in the paper.",
-        "Six panels, one a data set. CoRE 1 or CoRE 2 is highest on five; linear on News20.",
+        "Six panels, one per data set. CoRE 1 or CoRE 2 is highest on five; linear on News20.",
         panels,
     )
     return Section(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ..paper.scales import SCALES
 from .app import command
 from .options import Jobs, Output
 from .printing import show, show_table
@@ -23,7 +24,8 @@ def reproduce(
         ),
     ] = None,
     scale: Annotated[
-        str, typer.Option(help="quick: digits, a minute; full: the paper's data, up to 90 minutes.")
+        str,
+        typer.Option(help="; ".join(f"{scale}: {what}" for scale, what in SCALES.items()) + "."),
     ] = "quick",
     data: Annotated[
         Path | None,
@@ -35,7 +37,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of everything drawn.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
-    """Rerun the paper's experiments and write a page with ours beside theirs."""
+    """Rerun the paper's experiments and write a page with the results beside the paper's."""
     from .. import paper  # scikit-learn's ensembles and more: half a second others do without
 
     done = paper.reproduce(

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from .._core.extras import require_extra
 from .._core.types import Array
-from ..errors import FileError, MissingExtra
+from ..errors import FileError
 from ..io import read_rows
 from .dataset import Dataset, made
 from .download import Remote, fetch
@@ -46,12 +47,7 @@ def _read_libsvm(path: Path) -> tuple[Array, Array]:
 
 
 def _read_hdf5(path: Path) -> dict[str, tuple[Array, Array]]:
-    try:
-        import h5py
-    except ImportError as error:
-        raise MissingExtra(
-            f"{path}: reading HDF5 needs h5py; install it with: pip install 'corekernels[hdf5]'."
-        ) from error
+    h5py = require_extra("h5py", "hdf5", f"{path}: HDF5 files")
     try:
         with h5py.File(path) as file:
             parts = {

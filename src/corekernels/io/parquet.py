@@ -13,9 +13,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from .._core.extras import require_extra
 from .._core.types import Array, PathLike
 from .._core.validation import Rows
-from ..errors import DataError, FileError, MissingExtra
+from ..errors import DataError, FileError
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader, checked_labels, checked_rows
 from .streams import open_file, reading
@@ -25,15 +26,9 @@ _COLUMNS_KEY = b"corekernels.n_columns"
 
 def pyarrow() -> Any:
     """The package, imported on use."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtra(
-            "Parquet needs pyarrow, which is not installed; pip install 'corekernels[parquet]'."
-        ) from error
-    return pyarrow
+    for module in ("pyarrow.compute", "pyarrow.parquet"):
+        require_extra(module, "parquet", "Parquet files")
+    return require_extra("pyarrow", "parquet", "Parquet files")
 
 
 class ParquetReader(RowReader):

@@ -1,1 +1,31 @@
-"""Reports."""
+"""Reports: a page of text, tables and figures from plain data.
+
+A report is a `Report` of `Section`s with `Table`s and `Figure`s; a figure has `Panel`s with
+`Line`s and `Mark`s. `write_page` makes of it one HTML file without script that fetches nothing,
+fits phones and paper, and follows the reader's choice of light or dark; `write_markdown` a
+Markdown twin with figures in files; `write_report` both. They need the extra `report`.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from corekernels import report
+>>> curve = report.Line("CoRE 1", x=[64, 256, 1024], y=[63.6, 75.5, 82.9])
+>>> panel = report.Panel("M-Rotate", "hashes", "accuracy, %", [curve], log_x=True)
+>>> figure = report.Figure("hashes", "More hashes help.", "A rising curve.", [panel])
+>>> table = report.Table("Accuracy, %.", ["hashes", "accuracy"], [["64", "63.6"], ["256", "75.5"]])
+>>> section = report.Section("hashing", "Hashing", ["Longer is better."], [table], [figure])
+>>> page = report.Report("One result", ["Measured on rotated digits."], [section])
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = report.write_page(page, Path(folder) / "page.html")
+...     "<h1>One result</h1>" in path.read_text(encoding="utf-8")
+True
+"""
+
+from .layout import Figure, Line, Mark, Panel, Report, Section, Table
+from .markdown import markdown_page
+from .page import html_page, require_page
+from .writing import write_markdown, write_page, write_report
+
+__all__ = [
+    "Figure", "Line", "Mark", "Panel", "Report", "Section", "Table", "html_page", "markdown_page",
+    "require_page", "write_markdown", "write_page", "write_report",
+]  # fmt: skip

@@ -1,189 +1,218 @@
-"""Panels as SVG, drawn by matplotlib, which comes with the extra `plot`.
-
-Colours and fonts are left to the page: it decides between light and dark. Each panel is an
-SVG of its own, so that a phone can stack what a wide screen shows side by side.
-"""
+"""Figures drawn by matplotlib as SVG: on light or dark paper, for wide or narrow screens."""
 
 import io
+import math
+import re
+import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from .._core.extras import require_extra
 from ..errors import ParameterError
-from .layout import Figure, Line, Mark, Panel
-from .palette import Look
-from .placing import (
-    SIZES,
-    Size,
-    apart,
-    finite,
-    margins,
-    mark_texts,
-    n_columns,
-    place,
-    title_lines,
-)
-from .svg import figure_file, legend, stand_in, tidy
-from .ticks import set_ticks
+from .layout import Figure, Line, Panel
+from .palette import SURFACES, Look
 
-_STYLES: dict[str, Any] = {
-    "solid": "solid",
-    "dashed": (0, (4, 2.2)),
-    "dotted": (0, (1, 1.6)),
-    "points": "none",
-}
-_MOST_MARKERS = 12
+WIDE, NARROW = 880, 370  # pixels across
+_PANEL_HEIGHTS = {1: 330, 2: 280, 3: 245, 4: 220}  # pixels, by the number of panels per row
+_NARROW_HEIGHT = 250
+_LABELS = 45  # pixels beside the axes, about
+_LETTER, _BOLD_LETTER = 6.6, 8.6  # pixels, of legends and of titles
+_KEY_WIDTH, _KEY_HEIGHT = 55, 18  # pixels of an entry in the legend, without its letters
+_PIXELS, _POINTS = 96, 72  # per inch
+_FONTS = "-apple-system,'Segoe UI',Inter,Roboto,'Noto Sans','Helvetica Neue',Arial,sans-serif"
+_LINE_DASHES: dict[str, Any] = {"dashed": (0, (4, 2.2)), "dotted": (0, (1, 1.6)), "points": "none"}
+_MARK_DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.4)), (0, (7, 2, 1, 2)), (0, (9, 2)))
+_MARK_GAP = 8.5  # points between the values of two marks
+_MARKER_SIZES = {"o": 4.3, "s": 4, "D": 3.8, "*": 6.5}  # others 5.2: they look equally large
+_MOST_MARKERS = 12  # per line
 
 
-def draw_panels(figure: Figure, looks: Mapping[str, Look]) -> list[str]:
-    """Each panel of a figure as an inline `<svg>`, in colours that the page decides."""
+class Ink(NamedTuple):
+    """The colours of one drawing: of the page by what they are for, of lines by their names."""
+
+    page: Mapping[str, str]
+    lines: Mapping[str | None, str]  # None: of what belongs to no line
+    looks: Mapping[str, Look]
+
+
+def draw(
+    figure: Figure, looks: Mapping[str, Look], *, dark: bool = False, narrow: bool = False
+) -> str:
+    """A whole figure as the text of an SVG image; the same figure gives the same text."""
     if not figure.panels:
-        raise ParameterError(f"{figure.name}: a figure without panels; leave it out.")
-    require_matplotlib()
-    size = SIZES[n_columns(figure)]
-    axes = [_draw(panel, looks, size) for panel in figure.panels]
-    if figure.same_y:
-        _share_y(axes)
-    for panel, one in zip(figure.panels, axes, strict=True):
-        set_ticks(one.xaxis, _xs(panel), 6)
-        set_ticks(one.yaxis, _ys(panel), 5)
-    around = margins(figure.panels, axes, size)
-    drawn = []
-    for i, (panel, one) in enumerate(zip(figure.panels, axes, strict=True)):
-        place(one, size, around)
-        _label_marks(one, finite(panel.marks), looks, size)
-        title = f"{panel.title}: {panel.y_label} against {panel.x_label}".removeprefix(": ")
-        label = figure.alt if len(axes) == 1 else title
-        drawn.append(tidy(_svg_text(one.figure), f"{figure.name}-{i + 1}", title, label))
-    return drawn
+        raise ParameterError(f"figure {figure.name!r}: has no panels; leave it out.")
+    require_extra("matplotlib", "report", "figures")
+    import matplotlib.figure
+    import matplotlib.style
+
+    page = {name: pair[dark] for name, pair in SURFACES.items()}
+    lines: dict[str | None, str] = {name: look.colours[dark] for name, look in looks.items()}
+    ink = Ink(page, lines | {None: page["quiet"]}, looks)
+    width, columns = (NARROW, 1) if narrow else (WIDE, figure.n_columns)
+    rows = -(-len(figure.panels) // columns)
+    height = rows * (_NARROW_HEIGHT if narrow else _PANEL_HEIGHTS[columns])
+    with matplotlib.style.context(["default", _style(ink)]), warnings.catch_warnings():
+        # browsers draw the text, with fonts of the reader that may have more letters
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        canvas = matplotlib.figure.Figure(layout="constrained")
+        grid = list(canvas.subplots(rows, columns, sharey=figure.same_y, squeeze=False).flat)
+        for spare in grid[len(figure.panels) :]:
+            spare.remove()
+        values = [
+            _draw_panel(axes, panel, figure, ink, width / columns)
+            for axes, panel in zip(grid, figure.panels, strict=False)
+        ]
+        height += _draw_legend(canvas, figure, ink, width)
+        canvas.set_size_inches(width / _PIXELS, height / _PIXELS)
+        canvas.draw_without_rendering()  # computes the layout
+        canvas.set_layout_engine("none")
+        for texts in values:
+            _move_apart(texts)
+        return _svg(canvas, figure.alt)
 
 
-def draw_file(figure: Figure, looks: Mapping[str, Look]) -> str:
-    """A whole figure as the text of an SVG file, in light colours."""
-    keys = legend(figure, looks)
-    return figure_file(figure, draw_panels(figure, looks), n_columns(figure), keys)
+def _style(ink: Ink) -> dict[str, Any]:
+    """What differs from matplotlib's own style."""
+    axis, quiet = ink.page["axis"], ink.page["quiet"]
+    return {
+        "font.size": 8.25, "font.sans-serif": ["DejaVu Sans"], "text.color": ink.page["ink"],
+        "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "corekernels",
+        "figure.facecolor": ink.page["paper"], "figure.constrained_layout.h_pad": 0.06,
+        "figure.constrained_layout.hspace": 0.05, "figure.constrained_layout.wspace": 0.05,
+        "axes.facecolor": "none", "axes.edgecolor": axis, "axes.labelcolor": quiet,
+        "axes.titlelocation": "left", "axes.titleweight": "bold", "axes.titlesize": 9.5,
+        "axes.titlepad": 17,  # room for the label of y
+        "axes.spines.left": False, "axes.spines.right": False, "axes.spines.top": False,
+        "axes.grid": True, "axes.grid.axis": "y", "axes.axisbelow": True, "grid.linewidth": 0.6,
+        "grid.color": ink.page["rule"], "axes.xmargin": 0.03, "axes.ymargin": 0.06,
+        # each tick says its whole value: no common factor or summand in a corner
+        "axes.formatter.useoffset": False, "axes.formatter.limits": (-99, 99),
+        "xtick.color": axis, "xtick.labelcolor": quiet, "ytick.labelcolor": quiet,
+        "xtick.major.size": 2.6, "ytick.major.size": 0, "lines.linewidth": 1.3,
+        "legend.frameon": False, "legend.borderpad": 0, "legend.borderaxespad": 0.3,
+        "legend.handlelength": 2.4, "legend.columnspacing": 1.6,
+    }  # fmt: skip
 
 
-def require_matplotlib() -> None:
-    """Raise unless figures can be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise ParameterError(
-            "plot: figures need matplotlib; install it with: pip install 'corekernels[plot]'"
-        ) from None
+def _draw_panel(axes: Any, panel: Panel, figure: Figure, ink: Ink, width: float) -> list[Any]:
+    """Draw one pair of axes. Returns the values of its marks, written at the right edge."""
+    names = [line.name for line in panel.lines]
+    for line in panel.lines:
+        # where a name has a curve and points, only the points carry the marker
+        _draw_line(axes, line, ink, marked=names.count(line.name) == 1 or line.style == "points")
+    if panel.log_x:
+        _set_log(axes.xaxis, axes.set_xscale, [x for line in panel.lines for x in line.x])
+    if panel.log_y:
+        _set_log(axes.yaxis, axes.set_yscale, [y for line in panel.lines for y in line.y])
+    axes.set_xlabel(panel.x_label)
+    axes.set_title("\n".join(textwrap.wrap(panel.title, int((width - _LABELS) / _BOLD_LETTER))))
+    # above the axes, where it is read first and without turning the head
+    quiet = ink.page["quiet"]
+    axes.annotate(panel.y_label, (0, 1), (0, 6), "axes fraction", "offset points", color=quiet)
+    marks = [mark for mark in panel.marks if math.isfinite(mark.y)]
+    for mark in marks:
+        axes.axhline(mark.y, color=ink.lines[mark.of], **_mark_style(figure, mark.name))
+    place: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    values = axes.yaxis.get_major_formatter().format_ticks([mark.y for mark in marks])
+    return [
+        axes.annotate(value, (1, mark.y), (4, 0), va="center", color=ink.lines[mark.of], **place)
+        for mark, value in zip(marks, values, strict=True)
+    ]
 
 
-def _xs(panel: Panel) -> list[float]:
-    return [x for line in panel.lines for x in line.x]
-
-
-def _ys(panel: Panel) -> list[float]:
-    return [y for line in panel.lines for y in line.y]
-
-
-def _draw(panel: Panel, looks: Mapping[str, Look], size: Size) -> Any:
-    """Axes with everything but the labels of the marks, which need the final place."""
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-
-    with matplotlib.rc_context({"text.parse_math": False, "font.family": "DejaVu Sans"}):
-        canvas = Canvas(figsize=(size.width / 72, size.height / 72), dpi=72)
-        axes = canvas.add_axes((0.1, 0.1, 0.8, 0.8))
-        axes.set_facecolor("none")
-        canvas.patch.set_visible(False)
-        axes.margins(x=0.03, y=0.06)
-        axes.set_xscale("log" if panel.log_x and any(x > 0 for x in _xs(panel)) else "linear")
-        axes.set_yscale("log" if panel.log_y and any(y > 0 for y in _ys(panel)) else "linear")
-        styles: dict[str, set[str]] = {}
-        for line in panel.lines:
-            styles.setdefault(line.name, set()).add(line.style)
-        for line in panel.lines:
-            _draw_line(axes, line, looks[line.name], alone=len(styles[line.name]) == 1)
-        for mark in finite(panel.marks):
-            colour = stand_in(looks[mark.of].colour if mark.of is not None else "quiet")
-            axes.axhline(mark.y, color=colour, linewidth=0.9, linestyle=(0, (3, 2)), zorder=1.5)
-        _set_style(axes, panel, size)
-    return axes
-
-
-def _draw_line(axes: Any, line: Line, look: Look, alone: bool) -> None:
-    if line.style not in _STYLES:
-        raise ParameterError(f"{line.name}: style {line.style!r}; give one of {list(_STYLES)}.")
-    colour = stand_in(look.colour)
+def _draw_line(axes: Any, line: Line, ink: Ink, marked: bool) -> None:
+    look, colour, paper = ink.looks[line.name], ink.lines[line.name], ink.page["paper"]
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.16, linewidth=0)
-    # where a name has a curve and points, only the points carry the marker
-    marked = alone or line.style == "points"
+    points = line.style == "points"
     axes.plot(
-        line.x,
-        line.y,
-        color=colour,
-        linestyle=_STYLES[line.style],
-        linewidth=1.7,
-        solid_capstyle="round",
-        solid_joinstyle="round",
-        marker=look.marker if marked else "none",
-        markersize=5.6 * max(abs(at) for corner in look.marker for at in corner),
-        markeredgecolor=stand_in("paper"),
-        markeredgewidth=0.5,
-        markevery=1 if line.style == "points" else -(-len(line.x) // _MOST_MARKERS) or 1,
-    )
+        line.x, line.y, label=line.name, color=colour, marker=look.marker if marked else "none",
+        linestyle=_LINE_DASHES.get(line.style, "solid"),
+        markersize=_MARKER_SIZES.get(look.marker, 5.2) * (1.3 if points else 1),
+        markerfacecolor=paper if look.is_step else colour,
+        markeredgecolor=colour if look.is_step else paper,
+        markeredgewidth=1 if look.is_step else 0.4,
+        markevery=1 if points else -(-len(line.x) // _MOST_MARKERS) or 1,
+    )  # fmt: skip
 
 
-def _share_y(axes: Sequence[Any]) -> None:
-    """One range of y for all axes that show something, those of each scale together."""
-    for scale in ("linear", "log"):
-        group = [one for one in axes if one.has_data() and one.get_yscale() == scale]
-        limits = [one.get_ylim() for one in group]
-        for one in group:
-            one.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+def _mark_style(figure: Figure, name: str) -> dict[str, Any]:
+    """Dashes that no other name of a mark in the figure has."""
+    dashes = _MARK_DASHES[figure.mark_names().index(name) % len(_MARK_DASHES)]
+    return {"linestyle": dashes, "linewidth": 0.9}
 
 
-def _set_style(axes: Any, panel: Panel, size: Size) -> None:
-    ink, quiet, rule, axis = (stand_in(name) for name in ("ink", "quiet", "rule", "axis"))
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(axis)
-    axes.grid(axis="y", color=rule, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=axis, labelcolor=quiet, labelsize=size.font, pad=4)
-    axes.tick_params(axis="y", length=0)
-    axes.tick_params(axis="x", length=3.5)
-    axes.set_xlabel(panel.x_label, color=quiet, fontsize=size.font, labelpad=4)
-    title = "\n".join(title_lines(panel, size))
-    for text, lift, look in (
-        (title, size.font + 15, {"color": ink, "fontsize": size.title, "fontweight": "bold"}),
-        (panel.y_label, 10, {"color": quiet, "fontsize": size.font}),
-    ):
-        # over the axes at the very left, where it is read first and needs no turned head
-        axes.annotate(text, (0, 1), (0, lift), "axes fraction", "offset points", **look)
+def _set_log(axis: Any, set_scale: Any, values: Sequence[float]) -> None:
+    """Make an axis logarithmic, with plain numbers at few ticks, if it has positive values."""
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    if any(value > 0 for value in values):
+        base = 2 if all(value > 0 and math.frexp(value)[0] == 0.5 for value in values) else 10
+        set_scale("log", base=base)
+        low, high = axis.get_view_interval()
+        decades = math.log10(high / low)
+        subs = (1.0,) if base == 2 or decades > 2.5 else (1.0, 2.0, 5.0)
+        axis.set_major_locator(MaxNLocator(4) if decades < 0.5 else LogLocator(base, subs))
+        axis.set_major_formatter("{x:g}")
+        axis.axes.minorticks_off()
 
 
-def _label_marks(axes: Any, marks: Sequence[Mark], looks: Mapping[str, Look], size: Size) -> None:
-    """The values of the marks, to the right of the axes, moved apart where they would overlap."""
-    box = axes.get_window_extent()
-    wanted = [float(axes.transData.transform((1, mark.y))[1]) - box.y0 for mark in marks]
-    heights = apart(wanted, size.font + 0.5, box.height)
-    for mark, text, height in zip(marks, mark_texts(marks), heights, strict=True):
-        axes.annotate(
-            text,
-            (1, 0),
-            (6, height),
-            "axes fraction",
-            "offset points",
-            va="center",
-            color=stand_in(looks[mark.of].text if mark.of is not None else "quiet"),
-            fontsize=size.font - 0.5,
-        )
+def _draw_legend(canvas: Any, figure: Figure, ink: Ink, width: float) -> int:
+    """Draw one legend above all panels: lines, then marks. Returns the pixels that it takes."""
+    from matplotlib.lines import Line2D
+
+    drawn = [line for axes in canvas.axes for line in axes.lines if line.get_label() in ink.looks]
+    keys: dict[str, dict[Any, Any]] = {}  # lines of one name are shown over each other
+    for line in drawn:
+        keys.setdefault(line.get_label(), {})[line.get_linestyle()] = line
+    for name in figure.mark_names():
+        key = Line2D([], [], color=ink.page["quiet"], **_mark_style(figure, name))
+        keys.setdefault(name, {})["mark"] = key
+    if not keys:
+        return 0
+    widths = [_KEY_WIDTH + _LETTER * len(name) for name in keys]
+    columns = len(keys) if sum(widths) <= width else max(1, int(width / max(widths)))
+    # matplotlib fills columns from top to bottom; people read rows
+    order = [name for first in range(columns) for name in list(keys)[first::columns]]
+    handles = [tuple(keys[name].values()) for name in order]
+    canvas.legend(handles, order, loc="outside upper left", ncols=columns)
+    return _KEY_HEIGHT * -(-len(keys) // columns)
 
 
-def _svg_text(canvas: Any) -> str:
-    import matplotlib
+def _move_apart(texts: Sequence[Any]) -> None:
+    """Move the values of marks up, and where that is too high down, until none overlap."""
+    if not texts:
+        return
+    axes = texts[0].axes
+    points = _POINTS / axes.figure.dpi
+    heights = [float(axes.transData.transform((1, t.xy[1]))[1]) * points for t in texts]
+    order = sorted(range(len(texts)), key=heights.__getitem__)
+    places, last = dict(enumerate(heights)), -math.inf
+    for i in order:
+        last = places[i] = max(heights[i], last + _MARK_GAP)
+    last = axes.get_window_extent().y1 * points + _MARK_GAP
+    for i in reversed(order):
+        last = places[i] = min(places[i], last - _MARK_GAP)
+        texts[i].xyann = (texts[i].xyann[0], places[i] - heights[i])
 
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "corekernels"}
+
+def _svg(canvas: Any, title: str) -> str:
+    """A canvas as SVG, less what a browser does not need."""
     file = io.StringIO()
-    with matplotlib.rc_context(settings), warnings.catch_warnings():
-        # letters that matplotlib's font lacks are the reader's font's business
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        canvas.savefig(file, format="svg", metadata={"Date": None})
-    return file.getvalue()
+    canvas.savefig(file, format="svg", metadata={"Date": None, "Title": " ".join(title.split())})
+    text = re.sub(r"^.*?(?=<svg)|<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
+    text = text.replace("</style>", f"text{{font-family:{_FONTS}}}</style>", 1)
+    return re.sub(r"(<[^>]*>)\s*", lambda tag: _short_tag(tag[1]), text) + "\n"
+
+
+def _short_tag(tag: str) -> str:
+    for pattern, instead in (
+        (r' transform="rotate\(-0 [^"]*"|(?<=<g) id="[^"]*"', ""),
+        (r"font-family: 'DejaVu Sans', sans-serif;", ""),  # only to measure with
+        (r"(<use .*?); stroke: [^\"]*", r"\1"),  # what is used has it
+        (r"(?<=[:;]) |\s*\n\s*", ""),
+    ):
+        tag = re.sub(pattern, instead, tag)
+    # hundredths are enough, and do not differ between machines
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{round(float(number[0]), 2):g}", tag)

@@ -3,8 +3,14 @@
 Texts are plain; a part between backticks is shown as code.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from .._core.arguments import require_choice
+from ..errors import ParameterError
+
+LINE_STYLES = ("solid", "dashed", "dotted", "points")
 
 
 @dataclass(frozen=True)
@@ -16,16 +22,19 @@ class Line:
     y: Sequence[float]
     low: Sequence[float] | None = None  # a band around the curve
     high: Sequence[float] | None = None
-    style: str = "solid"  # "solid", "dashed", "dotted" or "points"
+    style: str = "solid"  # one of LINE_STYLES
+
+    def __post_init__(self) -> None:
+        require_choice(f"line {self.name!r}: style", self.style, LINE_STYLES)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A level to compare with, such as the paper's accuracy: a line across, in a line's colour."""
+    """A level to compare with, such as a published accuracy: a line across the panel."""
 
     name: str
     y: float
-    of: str | None = None  # the name of the line it belongs to
+    of: str | None = None  # the name of the line it belongs to, whose colour it takes
 
 
 @dataclass(frozen=True)
@@ -49,8 +58,29 @@ class Figure:
     caption: str
     alt: str  # what is to be seen, for those who cannot
     panels: Sequence[Panel]
-    columns: int | None = None  # panels in a row on a wide screen, 1 to 4; None: 2 or 3
-    same_y: bool = False  # one range of y for all panels
+    columns: int | None = None  # panels per row on a wide screen, 1 to 4; None: 2 or 3
+    same_y: bool = False  # one scale and range of y for all panels
+
+    def __post_init__(self) -> None:
+        _require_name("figure", self.name)
+        if self.columns not in (None, 1, 2, 3, 4):
+            raise ParameterError(f"figure {self.name!r}: columns {self.columns}; give 1 to 4.")
+
+    @property
+    def n_columns(self) -> int:
+        """How many panels stand in a row on a wide screen."""
+        n = len(self.panels)
+        return self.columns or (1 if n == 1 else 3 if n % 3 == 0 or n > 4 else 2)
+
+    def line_names(self) -> list[str]:
+        """The names of its lines, and of lines that its marks belong to, each once."""
+        lines = [line.name for panel in self.panels for line in panel.lines]
+        owners = [m.of for panel in self.panels for m in panel.marks if m.of is not None]
+        return list(dict.fromkeys(lines + owners))
+
+    def mark_names(self) -> list[str]:
+        """The names of its marks, each once."""
+        return list(dict.fromkeys(mark.name for panel in self.panels for mark in panel.marks))
 
 
 @dataclass(frozen=True)
@@ -62,29 +92,37 @@ class Table:
     rows: Sequence[Sequence[str | None]]
     groups: Sequence[tuple[str, int]] = ()  # headings over runs of columns, as (heading, width)
 
-    def headings(self) -> list[str]:
-        """One heading a column, with its group's before it: for where there is only one line."""
-        pairs = zip(self.groups_of_columns(), self.columns, strict=True)
-        return [f"{group} {name}".strip() for group, name in pairs]
+    def __post_init__(self) -> None:
+        n, where = len(self.columns), f"table {self.caption!r}:"
+        for i, row in enumerate(self.rows):
+            if len(row) != n:
+                raise ParameterError(f"{where} row {i} has {len(row)} cells for {n} columns.")
+        wide = sum(width for _, width in self.groups)
+        if self.groups and wide != n:
+            raise ParameterError(f"{where} groups span {wide} of {n} columns.")
 
-    def groups_of_columns(self) -> list[str]:
-        """The heading over each column; empty where there is none."""
+    def headings(self, between: str = " ") -> list[str]:
+        """One heading per column, after that of its group: for where there is only one line."""
         groups = [heading for heading, width in self.groups for _ in range(width)]
-        return groups or [""] * len(self.columns)
+        pairs = zip(groups or [""] * len(self.columns), self.columns, strict=True)
+        return [f"{group}{between}{name}" if group else name for group, name in pairs]
 
 
 @dataclass(frozen=True)
 class Section:
-    """One result of the paper, or one beyond it."""
+    """One result: text, then tables, then figures, then notes."""
 
     name: str
     title: str
-    text: Sequence[str] = ()  # paragraphs before the tables and figures
+    text: Sequence[str] = ()  # paragraphs
     tables: Sequence[Table] = ()
     figures: Sequence[Figure] = ()
-    notes: Sequence[str] = ()  # what was regenerated or left out, and why
+    notes: Sequence[str] = ()  # where the data came from, what was left out and why
     seconds: float | None = None
     command: str | None = None  # repeats this section
+
+    def __post_init__(self) -> None:
+        _require_name("section", self.name)
 
 
 @dataclass(frozen=True)
@@ -95,3 +133,22 @@ class Report:
     lead: Sequence[str]
     sections: Sequence[Section]
     facts: dict[str, str] = field(default_factory=dict)  # seed, versions, machine
+    series: Sequence[str] = ()  # names of lines that take the first colours, in this order
+
+    def __post_init__(self) -> None:
+        for kind, parts in (("section", self.sections), ("figure", self.figures())):
+            names = [part.name for part in parts]
+            if twice := [name for name in names if names.count(name) > 1]:
+                raise ParameterError(f"{kind}: two are named {twice[0]!r}; rename one of them.")
+
+    def figures(self) -> list[Figure]:
+        """All figures, in order."""
+        return [figure for section in self.sections for figure in section.figures]
+
+
+def _require_name(kind: str, name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise ParameterError(
+            f"{kind}: name {name!r}; use letters, digits, '-' and '_' alone, as it becomes a "
+            "file and an address."
+        )

@@ -1,22 +1,20 @@
-"""Colours and markers: one for each name of a line, on light and on dark paper.
+"""Colours and markers: one pair for each name of a line, on light and on dark paper.
 
-The five colours of the paper's kernels stay apart under the three kinds of colour blindness
-(tests/test_paper_page.py measures it), and can be read as text on their paper; the markers
-differ too, so that colour is never the only sign. Names that differ in a number alone
-("k = 64", "k = 128", "k = 256") are a scale, and get a ramp in the order of the numbers.
+The first five colours stay apart under the three kinds of colour blindness
+(tests/report/test_page.py measures it), and all ten can be read as text; markers differ too, so
+that colour is never the only sign. Names that differ in a number alone ("k = 64", "k = 128",
+"k = 256") are a scale: they get a ramp of colours in the order of the numbers, and open markers.
 """
 
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .layout import Figure
 
-Points = tuple[tuple[float, float], ...]
-
-# name of the CSS variable: (on light paper, on dark paper)
-_SURFACES = {
+# name: (on light paper, on dark paper)
+SURFACES = {
     "paper": ("#fdfcfa", "#16181b"),
     "panel": ("#f5f3ee", "#1e2125"),
     "ink": ("#1d2025", "#e8e6e1"),
@@ -27,129 +25,73 @@ _SURFACES = {
     "more": ("#0a5c9e", "#7fbcf5"),
     "less": ("#a8480a", "#f2a065"),
 }
-_SERIES = {
-    "c0": ("#3d4149", "#d3d8e2"),  # linear
-    "c1": ("#9a6612", "#e9b01e"),  # linear, binarised
-    "c2": ("#10846c", "#1e9b79"),  # resemblance
-    "c3": ("#0e4caf", "#76a5fe"),  # CoRE 1
-    "c4": ("#a02005", "#ef5433"),  # CoRE 2
-    "c5": ("#763e90", "#c46acb"),
-    "c6": ("#3a7390", "#64cddb"),
-    "c7": ("#566129", "#a3b371"),
-    "c8": ("#ce3881", "#e987a9"),
-    "c9": ("#5963dc", "#8677f8"),
-}
-_COOL = (
-    ("#7f9a1f", "#3f6fd8"),
-    ("#4d962f", "#2f8fd6"),
-    ("#1f8a55", "#27a9c4"),
-    ("#117a76", "#33c0a4"),
-    ("#1a678c", "#5fd086"),
-    ("#26509a", "#93dc6c"),
-    ("#35389a", "#c3e55a"),
-    ("#3d1f84", "#eaec62"),
-    ("#350a5c", "#fdf6b0"),
+
+
+def _pairs(light: str, dark: str) -> list[tuple[str, str]]:
+    return list(zip(light.split(), dark.split(), strict=True))
+
+
+SERIES = _pairs(
+    "#3d4149 #9a6612 #10846c #0e4caf #a02005 #763e90 #3a7390 #566129 #ce3881 #5963dc",
+    "#d3d8e2 #e9b01e #1e9b79 #76a5fe #ef5433 #c46acb #64cddb #a3b371 #e987a9 #8677f8",
 )
-_WARM = (
-    ("#c97f12", "#b0459f"),
-    ("#d26d1f", "#cc4f8c"),
-    ("#cd5530", "#e05f76"),
-    ("#c03f45", "#ee7562"),
-    ("#ab2e5b", "#f58d53"),
-    ("#91226f", "#f9a64d"),
-    ("#731b78", "#fbc055"),
-    ("#521674", "#fadb70"),
-    ("#310f5e", "#fbf2a6"),
+RAMPS = (
+    _pairs(
+        "#7f9a1f #4d962f #1f8a55 #117a76 #1a678c #26509a #35389a #3d1f84 #350a5c",
+        "#3f6fd8 #2f8fd6 #27a9c4 #33c0a4 #5fd086 #93dc6c #c3e55a #eaec62 #fdf6b0",
+    ),
+    _pairs(
+        "#c97f12 #d26d1f #cd5530 #c03f45 #ab2e5b #91226f #731b78 #521674 #310f5e",
+        "#b0459f #cc4f8c #e05f76 #ee7562 #f58d53 #f9a64d #fbc055 #fadb70 #fbf2a6",
+    ),
 )
-_RAMPS = ("cool", "warm")
-
-THEMES: dict[str, tuple[str, str]] = {
-    **_SURFACES,
-    **_SERIES,
-    **{f"cool{i}": pair for i, pair in enumerate(_COOL)},
-    **{f"warm{i}": pair for i, pair in enumerate(_WARM)},
-}
-KNOWN = ("linear", "linear, binarised", "resemblance", "CoRE 1", "CoRE 2")
-
-
-def _regular(corners: int, size: float, turn: float = 0.0, inner: float | None = None) -> Points:
-    """Corners on a circle, the first at the top and then turned; with `inner`, a star."""
-    n = corners if inner is None else 2 * corners
-    radii = [size if inner is None or i % 2 == 0 else size * inner for i in range(n)]
-    turns = [2 * math.pi * (i + turn) / n for i in range(n)]
-    return tuple(
-        (round(r * math.sin(t), 3), round(r * math.cos(t), 3))
-        for r, t in zip(radii, turns, strict=True)
-    )
-
-
-MARKERS: tuple[Points, ...] = (  # sizes chosen so that all look equally large
-    _regular(20, 1.0),
-    _regular(4, 1.25, 0.5),
-    _regular(3, 1.4),
-    _regular(4, 1.3),
-    _regular(3, 1.4, 1.5),
-    _regular(5, 1.5, inner=0.45),
-    _regular(4, 1.5, inner=0.36),
-    _regular(3, 1.4, 0.75),
-    _regular(4, 1.6, 1.0, inner=0.36),
-    _regular(3, 1.4, 2.25),
-    _regular(6, 1.15),
-)
+# as matplotlib names them
+SERIES_MARKERS, STEP_MARKERS = "os^DvPX*<>", "os^Dv<>ph"
 
 
 @dataclass(frozen=True)
 class Look:
     """How the lines of one name are drawn."""
 
-    colour: str  # a key of THEMES
-    marker: Points
-
-    @property
-    def text(self) -> str:
-        """The colour of words about these lines: a ramp's light end is too light for letters."""
-        return "quiet" if self.colour.startswith(_RAMPS) else self.colour
+    colours: tuple[str, str]  # on light and on dark paper
+    marker: str
+    is_step: bool = False  # of a ramp: with open markers
 
 
-def looks(figures: Iterable[Figure]) -> dict[str, Look]:
-    """The look of each name in these figures; the five known names always look the same.
+def assign_looks(figures: Sequence[Figure], series: Sequence[str] = ()) -> dict[str, Look]:
+    """The look of each name in these figures; names in `series` take the first colours.
 
-    >>> looks([])["CoRE 1"].colour
-    'c3'
+    Names in one figure share a colour only if they are more than there are colours.
+
+    >>> assign_looks([], ["ours", "theirs"])["theirs"].marker
+    's'
     """
-    names = list(dict.fromkeys([*KNOWN, *_names(figures)]))
-    ramps = _ramps([name for name in names if name not in KNOWN])
-    found: dict[str, Look] = {}
-    n_plain = 0
+    groups = [figure.line_names() for figure in figures]
+    names = dict.fromkeys([*series, *(name for group in groups for name in group)])
+    ramps = _ramps(name for name in names if name not in series)
+    chosen: dict[str, int] = {}
     for name in names:
-        if name in ramps:
-            found[name] = ramps[name]
-        else:
-            found[name] = Look(f"c{n_plain % len(_SERIES)}", MARKERS[n_plain % len(MARKERS)])
-            n_plain += 1
-    return found
+        if name in series:
+            chosen[name] = len(chosen) % len(SERIES)
+        elif name not in ramps:
+            beside = {chosen.get(other) for group in groups if name in group for other in group}
+            uses = Counter(chosen.values())
+            rank = [(i in beside, i < len(series), uses[i], i) for i in range(len(SERIES))]
+            chosen[name] = min(rank)[-1]
+    return ramps | {name: Look(SERIES[i], SERIES_MARKERS[i]) for name, i in chosen.items()}
 
 
-def _names(figures: Iterable[Figure]) -> Iterator[str]:
-    for figure in figures:
-        for panel in figure.panels:
-            yield from (line.name for line in panel.lines)
-            yield from (mark.of for mark in panel.marks if mark.of is not None)
-
-
-def _ramps(names: list[str]) -> dict[str, Look]:
+def _ramps(names: Iterable[str]) -> dict[str, Look]:
     """Looks for the names that are steps of a scale: three or more that differ in one number."""
-    families: dict[str, dict[str, float]] = {}
+    scales: dict[str, dict[str, float]] = {}
     for name in names:
-        numbers = re.findall(r"\d+(?:\.\d+)?", name)
-        if numbers:
-            pattern = re.sub(r"\d+(?:\.\d+)?(?=\D*$)", "#", name)
-            families.setdefault(pattern, {})[name] = float(numbers[-1])
-    scales = [family for family in families.values() if len(family) >= 3]
-    found = {}
-    for i, family in enumerate(scales):
-        ramp, steps = _RAMPS[i % len(_RAMPS)], sorted(family, key=family.__getitem__)
-        for step, name in enumerate(steps):
-            shade = round(step * (len(_COOL) - 1) / (len(steps) - 1))
-            found[name] = Look(f"{ramp}{shade}", MARKERS[step % len(MARKERS)])
-    return found
+        if number := re.search(r"\d+(?:\.\d+)?(?=\D*$)", name):
+            pattern = name[: number.start()] + "#" + name[number.end() :]
+            scales.setdefault(pattern, {})[name] = float(number[0])
+    looks = {}
+    for i, scale in enumerate(scale for scale in scales.values() if len(scale) >= 3):
+        ramp = RAMPS[i % len(RAMPS)]
+        for step, name in enumerate(sorted(scale, key=scale.__getitem__)):
+            colours = ramp[round(step * (len(ramp) - 1) / (len(scale) - 1))]
+            looks[name] = Look(colours, STEP_MARKERS[step % len(STEP_MARKERS)], is_step=True)
+    return looks

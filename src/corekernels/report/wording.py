@@ -3,27 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from ..errors import ParameterError
-from .layout import Report, Table
+from .layout import Table
 
 _NUMBER = re.compile(r"[<>≤≥≈~±+\-−]?\s*\.?\d")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-
-
-def require_names(report: Report) -> None:
-    """Raise unless the names of sections and figures can be addresses and files, each once."""
-    seen: set[str] = set()
-    sections = [("section", section.name) for section in report.sections]
-    figures = [("figure", f.name) for section in report.sections for f in section.figures]
-    for kind, name in sections + figures:
-        if not _NAME.fullmatch(name):
-            raise ParameterError(
-                f"{kind}: name {name!r}; use letters, digits, '-' and '_' alone, "
-                "as it becomes a file and an address."
-            )
-        if f"{kind} {name}" in seen:
-            raise ParameterError(f"{kind}: two are named {name!r}; give each a name of its own.")
-        seen.add(f"{kind} {name}")
 
 
 def duration(seconds: float) -> str:
@@ -58,50 +40,34 @@ def spans(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def typeset(text: str) -> str:
-    """Prose with round apostrophes, and with the kernels' names kept on one line.
+    """Prose with round apostrophes, and with no line broken before a short number, = or %.
 
-    >>> typeset("the paper's CoRE 1")
-    'the paper’s CoRE\\xa01'
+    >>> typeset("the paper's Table 1: 80 %")
+    'the paper’s Table\\xa01: 80\\xa0%'
     """
-    return re.sub(r"(?<=\bCoRE) (?=\d)", "\u00a0", re.sub(r"(?<=\w)'", "’", text))
+    text = re.sub(r"(?<=\w)'", "’", text)
+    return re.sub(r"(?<=\w) (?=\d\b|[=%])|(?<= =) ", "\u00a0", text)
 
 
 def cell_text(cell: str | None) -> str:
     """What a cell shows: a dash for nothing, and a real minus before a number."""
-    if cell is None or not cell.strip():
-        return "–"
-    return re.sub(r"^-(?=[\d.])", "−", cell.strip())
+    return re.sub(r"^-(?=[\d.])", "−", (cell or "").strip()) or "–"
 
 
-def numeric_columns(table: Table) -> list[bool]:
-    """Which columns hold numbers alone; the first names the rows and never does."""
-    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
-    return [
-        i > 0
-        and any(cell for cell in column)
-        and all(_NUMBER.match(cell.strip()) for cell in column if cell)
-        for i, column in enumerate(columns)
-    ]
+def sign(cell: str | None) -> str:
+    """What a difference says: " more", " less" or, where there is none, nothing."""
+    text = cell_text(cell)
+    return {"+": " more", "−": " less"}.get(text[0], "") if re.search("[1-9]", text) else ""
 
 
-def difference_columns(table: Table) -> list[bool]:
-    """Which columns hold differences: those named so, and numbers with a plus among them."""
-    found = []
-    for i, (name, numeric) in enumerate(zip(table.columns, numeric_columns(table), strict=True)):
-        cells = [row[i] or "" for row in table.rows]
-        named = re.match(r"diff|Δ", name.strip(), re.IGNORECASE) is not None
-        found.append(numeric and (named or any(c.strip().startswith("+") for c in cells)))
-    return found
-
-
-def require_shape(table: Table) -> None:
-    """Raise unless each row, and the groups together, are as wide as the columns."""
-    n = len(table.columns)
-    for i, row in enumerate(table.rows):
-        if len(row) != n:
-            raise ParameterError(
-                f"table {table.caption!r}: row {i} has {len(row)} cells for {n} columns."
-            )
-    wide = sum(width for _, width in table.groups)
-    if table.groups and wide != n:
-        raise ParameterError(f"table {table.caption!r}: groups span {wide} of {n} columns.")
+def column_kinds(table: Table) -> list[str]:
+    """What each column holds: "text", "number" or "difference"; the first names the rows."""
+    kinds = []
+    for i, name in enumerate(table.columns):
+        cells = [cell for row in table.rows if (cell := (row[i] or "").strip())]
+        is_difference = name.lower().startswith("diff") or any(c.startswith("+") for c in cells)
+        if i == 0 or not cells or not all(_NUMBER.match(cell) for cell in cells):
+            kinds.append("text")
+        else:
+            kinds.append("difference" if is_difference else "number")
+    return kinds

@@ -1,7 +1,7 @@
 """Beyond the paper: other learners on the same rows, with their times and memory.
 
-Each learner runs in a process of its own, which reads the rows from a file, so that its peak
-of memory is its own: `python -m corekernels.paper.experiments.baselines`.
+Each learner runs in its own process, which reads the rows from a file, so that its peak memory
+can be measured: `python -m corekernels.paper.experiments.baselines`.
 """
 
 import json
@@ -24,14 +24,14 @@ from sklearn.svm import SVC, LinearSVC
 import corekernels as ck
 
 from ...errors import CoREError
-from ...report.layout import Figure, Line, Panel, Section, Table
+from ...report import Figure, Line, Panel, Section, Table
+from .experiment import HASH_REVISION, Experiment, Record, Records, Setting, accuracy, provenance
 from .published import title_of
-from .stages import HASHED, Record, Records, Setting, Stage, accuracy, provenance
 
 N_TEST = 10_000
 N_LANDMARKS = 1000
-N_CHOICE = 5000  # training rows to choose a parameter on
-SOFT, HARD = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)  # values of C
+N_TUNING = 5000  # training rows to choose a parameter on
+LINEAR_CS, KERNEL_CS = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 
 
 class Landmarks(TransformerMixin, BaseEstimator):
@@ -56,7 +56,7 @@ class Landmarks(TransformerMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class Learner:
-    """A model with one parameter, which is chosen on held-out training rows: all alike."""
+    """A model with one parameter, chosen on held-out training rows."""
 
     make: Callable[[float, int], Any]  # from the parameter and the seed
     grid: tuple[float, ...]
@@ -70,7 +70,7 @@ class Learner:
         """The parameter that does best on 2 of 5 rows, learned from the other 3."""
         if len(self.grid) == 1:
             return self.grid[0]
-        rows = np.random.default_rng(seed).permutation(len(y))[:N_CHOICE]
+        rows = np.random.default_rng(seed).permutation(len(y))[:N_TUNING]
         fit, held = np.split(rows, [len(rows) * 3 // 5])
         models = (self.make(value, seed).fit(X[fit], y[fit]) for value in self.grid)
         scores = [model.score(X[held], y[held]) for model in models]
@@ -79,21 +79,21 @@ class Learner:
 
 def _hashed(n_hashes: int) -> Learner:
     return Learner(
-        lambda C, seed: ck.CoREClassifier("core1", n_hashes, C=C, random_state=seed), SOFT
+        lambda C, seed: ck.CoREClassifier("core1", n_hashes, C=C, random_state=seed), LINEAR_CS
     )
 
 
 LEARNERS = {
-    "linear": Learner(lambda C, seed: LinearSVC(C=C, random_state=seed), SOFT),
+    "linear": Learner(lambda C, seed: LinearSVC(C=C, random_state=seed), LINEAR_CS),
     "hashed CoRE 1, k = 256": _hashed(256),
     "hashed CoRE 1, k = 1024": _hashed(1024),
     "hashed CoRE 1, k = 4096": _hashed(4096),
-    "exact CoRE 1": Learner(lambda C, seed: SVC(C=C, kernel=ck.core1), HARD),
+    "exact CoRE 1": Learner(lambda C, seed: SVC(C=C, kernel=ck.core1), KERNEL_CS),
     f"Nystroem, {N_LANDMARKS} landmarks": Learner(
         lambda C, seed: make_pipeline(
             Landmarks(N_LANDMARKS, random_state=seed), LinearSVC(C=C, random_state=seed)
         ),
-        HARD,
+        KERNEL_CS,
     ),
     "RBF": Learner(lambda gamma, seed: SVC(C=10, gamma=gamma), (1.0, 2.0, 4.0, 8.0, 16.0)),
     "gradient boosting": Learner(
@@ -102,10 +102,10 @@ LEARNERS = {
         dense=True,
     ),
 }
-SLOW = ("gradient boosting", "hashed CoRE 1, k = 4096")  # not for a first look
+SLOW = ("gradient boosting", "hashed CoRE 1, k = 4096")  # left out of quick runs
 
 
-def _items(setting: Setting) -> Sequence[str]:
+def _parts(setting: Setting) -> Sequence[str]:
     return [learner for learner in LEARNERS if setting.full or learner not in SLOW]
 
 
@@ -136,7 +136,7 @@ def measure(learner: str, setting: Setting) -> Record:
 
 
 def run_alone(learner: str, folder: Path, seed: int) -> Record:
-    """Fit and predict in this process; what it took."""
+    """Fit and predict in this process: accuracy, seconds and megabytes."""
     train, test = (sparse.load_npz(folder / f"{part}.npz") for part in ("train", "test"))
     labels = np.load(folder / "labels.npz")
     if LEARNERS[learner].dense:
@@ -174,9 +174,9 @@ def draw(records: Records) -> Section:
         title="Beyond the paper: other learners on the same rows",
         text=(
             f"{title_of(name)}, {n_test:,} test rows. Each learner's one parameter (C, or the RBF "
-            "kernel's width at C = 10) is chosen on held-out training rows, and that time "
-            "counted; gradient boosting is scikit-learn's, as it comes. Memory is the peak above "
-            "what the process held with its rows loaded.",
+            "kernel's width at C = 10) is chosen on held-out training rows, and that time is "
+            "counted; gradient boosting is scikit-learn's with its defaults. Memory is the peak "
+            "above that of the process with its rows loaded.",
         ),
         tables=(
             Table("Accuracy, time and memory.",
@@ -184,7 +184,7 @@ def draw(records: Records) -> Section:
         ),
         figures=(
             Figure("baselines", "Accuracy against the time of training.",
-                   "One point a learner: accuracy against seconds to fit.",
+                   "One point per learner: accuracy against seconds to fit.",
                    [Panel(title_of(name), "seconds to fit", "accuracy, %", lines, log_x=True)]),
         ),
         notes=records.notes("baselines"),
@@ -192,7 +192,7 @@ def draw(records: Records) -> Section:
 
 
 def _memory_now() -> float | None:
-    """Megabytes held, the peak being set back to it; None where the system does not tell."""
+    """Megabytes in use, to which the peak is reset; None where the system does not say."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -205,7 +205,7 @@ def _status(name: str) -> float:
     return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith(name))
 
 
-STAGE = Stage("baselines", _items, measure, draw, HASHED)
+EXPERIMENT = Experiment("baselines", _parts, measure, draw, HASH_REVISION)
 
 if __name__ == "__main__":
     print(json.dumps(run_alone(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))))

@@ -1,9 +1,9 @@
 """Figure 3: mean square errors of the estimators against the theorems, for pairs of words.
 
-Slots are independent, so one long signature holds many shorter ones: its k-slot means are
-estimates with k hashes each. How far their mean square error may stray from the variance is
-known too: for n estimates with kurtosis 3 + (kappa - 3) / k, where kappa is one slot's, its
-standard error is the variance times sqrt((kurtosis - 1) / n).
+Slots are independent, so one long signature holds many shorter ones: means over k of its slots
+are estimates with k hashes each. The standard error of their mean square error is known too: for
+n estimates with kurtosis 3 + (kappa - 3) / k, where kappa is one slot's, it is the variance times
+sqrt((kurtosis - 1) / n).
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,14 @@ import numpy.typing as npt
 from scipy import sparse, stats
 
 import corekernels as ck
-from corekernels import datasets, theory
+from corekernels import datasets
 
 from ...errors import FileError
-from ...report.layout import Figure, Line, Panel, Section, Table
-from .stages import HASHED, Record, Records, Setting, Stage, binarised, seeds
+from ...kernel_table import hashed_kernel
+from ...report import Figure, Line, Panel, Section, Table
+from ...theory import Pair
+from .experiment import HASH_REVISION, Experiment, Record, Records, Setting, binarised, seeds
+from .tables import EXACT
 
 Array = npt.NDArray[Any]
 
@@ -26,12 +29,13 @@ HASHES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 PAIRS = {"a-the": ("a", "the"), "hong-kong": ("hong", "kong")}
 DIGITS = "digits"
 KINDS = ("counts", "binarised")
-KERNELS = {"CoRE 1": "core1", "CoRE 2": "core2"}
+# those of Theorems 1 and 2, by label
+KERNELS = {label: name for label, name in EXACT.items() if hashed_kernel(name).uses_values}
 CONFIDENCE = 0.95  # that all points of the figure lie in their bands
 _SLOTS_AT_ONCE = 50_000
 
 
-def _items(setting: Setting) -> Sequence[str]:
+def _parts(setting: Setting) -> Sequence[str]:
     return list(PAIRS) if setting.full else [DIGITS]
 
 
@@ -62,11 +66,8 @@ def slot_products(X: Any, kernel: str, n_slots: int, setting: Setting) -> Array:
 
 def variance(X: Any, kernel: str, k: int) -> float:
     """The variance that Theorem 1 or 2 gives for two rows."""
-    u, v = (row / np.linalg.norm(row) for row in sparse.csr_array(X, dtype=np.float64).toarray())
-    f1, f2, a = np.sum(u != 0), np.sum(v != 0), np.sum((u != 0) & (v != 0))
-    if kernel == "core1":
-        return float(theory.variance_core1(u @ v, theory.resemblance(f1, f2, a), k))
-    return float(theory.variance_core2(u @ v, f1, f2, a, np.sum(u**2 * v**2), k))
+    u, v = sparse.csr_array(X, dtype=np.float64).toarray()
+    return float(hashed_kernel(kernel).variance(Pair.of(u, v), k))
 
 
 def draw(records: Records) -> Section:
@@ -98,14 +99,14 @@ def draw(records: Records) -> Section:
         title="Figure 3: errors of the estimators against Theorems 1 and 2",
         text=(
             "Points are measured mean square errors, lines the variances of the theorems, bands "
-            f"what sampling allows: {band:.1f} standard errors, from the slots' fourth moment, "
-            f"which all {n_points} points together keep to in {CONFIDENCE:.0%} of such figures. "
-            "The points of one curve are means of the same slots, and so stray together. "
-            + _comparison(found),
+            f"the sampling error: {band:.1f} standard errors, from the slots' fourth moment, so "
+            f"that all {n_points} points lie in their bands in {100 * CONFIDENCE:g} % of such "
+            "figures. The points of one curve are means of the same slots, and so deviate "
+            "together. " + _comparison(found),
         ),
         tables=(
             Table(
-                "Mean square error times k, over all k, and the point furthest from theory.",
+                "Mean square error times k, and the point furthest from theory over all k.",
                 ["pair", "kernel", "theorem", "measured at k = 1", "at k = 1000",
                  "furthest point, standard errors", "points in the band"],
                 rows,
@@ -182,13 +183,14 @@ def _title(pair: str, kind: str) -> str:
 
 
 def _comparison(found: dict[str, Record]) -> str:
-    """Which estimator has the larger variance, as the theorems have it for these rows."""
-    said = []
+    """How the variances of the two estimators compare, by the theorems."""
+    ratios = []
     for pair, results in found.items():
         for kind in KINDS:
             first, second = (results[f"{kind}, {title}"]["variance"][0] for title in KERNELS)
-            said.append(f"{second / first:.2g} on {_title(pair, kind)}")
-    return f"CoRE 2's variance over CoRE 1's, by the theorems: {'; '.join(said)}."
+            ratios.append(f"{second / first:.2g} on {_title(pair, kind)}")
+    numerator, denominator = reversed(KERNELS)
+    return f"{numerator}'s variance over {denominator}'s, by the theorems: {'; '.join(ratios)}."
 
 
-STAGE = Stage("figure3", _items, measure, draw, HASHED)
+EXPERIMENT = Experiment("figure3", _parts, measure, draw, HASH_REVISION)

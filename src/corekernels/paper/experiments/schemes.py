@@ -1,7 +1,7 @@
 """Beyond the paper: circulant against independent hashing, Gaussian against +-1 projections.
 
-Errors over many pairs of rows, all estimated with the same k, relative to the variance that
-the theorems give for independent hashes and Gaussian projections.
+Mean square errors over many pairs of rows, relative to the variance that the theorems give for
+independent hashes and Gaussian projections.
 """
 
 import time
@@ -13,10 +13,19 @@ import numpy.typing as npt
 
 import corekernels as ck
 
-from ...report.layout import Section, Table
-from .figure3 import variance
+from ...report import Section, Table
+from .experiment import (
+    HASH_REVISION,
+    Experiment,
+    Record,
+    Records,
+    Setting,
+    percent,
+    provenance,
+    seeds,
+)
+from .figure3 import KERNELS, variance
 from .published import title_of
-from .stages import HASHED, Record, Records, Setting, Stage, percent, provenance, seeds
 
 Array = npt.NDArray[Any]
 
@@ -32,12 +41,12 @@ VARIANTS = {
 LEARNED_HASHES = 1024
 
 
-def _items(setting: Setting) -> Sequence[str]:
+def _parts(setting: Setting) -> Sequence[str]:
     return ["m-rotate", "20news"] if setting.full else ["digits"]
 
 
 def measure(name: str, setting: Setting) -> Record:
-    """For each variant: errors of both estimators, accuracy of what is learned, seconds to hash."""
+    """For each variant: errors of both estimators, accuracy of a classifier, seconds to hash."""
     data = setting.load(name)
     n_seeds = 200 if setting.full else 30
     X, exact, theory = _close_pairs(data.X_train, setting)
@@ -45,7 +54,7 @@ def measure(name: str, setting: Setting) -> Record:
     results["timings"] = {}
     for title, options in VARIANTS.items():
         found: Record = {}
-        for kernel in ("core1", "core2"):
+        for kernel in KERNELS.values():
             squares = np.zeros(N_PAIRS)
             for seed in seeds(setting.seed, n_seeds):
                 S = _sketch(X, kernel, seed, options)
@@ -62,22 +71,22 @@ def measure(name: str, setting: Setting) -> Record:
 
 
 def draw(records: Records) -> Section:
-    """One table a data set."""
+    """One table per data set."""
     tables = []
     for name, results in records.results("schemes").items():
         rows = []
         for title in VARIANTS:
             found, seconds = results[title], results["timings"][title]
-            errors = [_with_error(found, kernel) for kernel in ("core1", "core2")]
+            errors = [_with_error(found, kernel) for kernel in KERNELS.values()]
             rows.append([title, *errors, f"{found['accuracy']:.1f}", f"{seconds:.2g}"])
         tables.append(
             Table(
                 f"{title_of(name)}: mean square error relative to the theorems (k = {results['k']}"
-                f", {N_PAIRS} close pairs, {results['n_seeds']} seeds), and hashed CoRE 1 learned.",
+                f", {N_PAIRS} close pairs, {results['n_seeds']} seeds), and a linear SVM on "
+                "hashed CoRE 1.",
                 [
                     "hashing",
-                    "CoRE 1",
-                    "CoRE 2",
+                    *KERNELS,
                     f"accuracy at k = {LEARNED_HASHES}, %",
                     "seconds to hash",
                 ],
@@ -89,10 +98,10 @@ def draw(records: Records) -> Section:
         title="Beyond the paper: cheaper ways to hash",
         text=(
             "The paper assumes k independent permutations and Gaussian projections. Cheaper are: "
-            "one permutation used k times in a circle (the default here); ±1 in place of "
-            "Gaussians, which CoRE 2 does without; one permutation in k bins, which reads each "
-            "value once and pays on long rows, while bins that stay empty add to the errors of "
-            "rows shorter than k. A ratio of 1 is the theorems' variance.",
+            "one permutation, shifted circularly k times (the default here); ±1 in place of "
+            "Gaussians (CoRE 2 has no projections); one permutation divided into k bins, which "
+            "reads each value once and is fast on long rows, while bins that stay empty add to "
+            "the errors of rows shorter than k. A ratio of 1 is the theorems' variance.",
         ),
         tables=tables,
         notes=records.notes("schemes"),
@@ -115,20 +124,18 @@ def _close_pairs(X: Any, setting: Setting) -> tuple[Any, dict[str, Array], dict[
     rows = sample[np.concatenate([left, right])]
     exact = {
         kernel: np.diagonal(getattr(ck, kernel)(sample[left], sample[right])).astype(np.float64)
-        for kernel in ("core1", "core2")
+        for kernel in KERNELS.values()
     }
     theory = {
         kernel: np.array(
             [variance(sample[[i, j]], kernel, N_HASHES) for i, j in zip(left, right, strict=True)]
         )
-        for kernel in ("core1", "core2")
+        for kernel in KERNELS.values()
     }
     return rows, exact, theory
 
 
 def _sketch(X: Any, kernel: str, seed: int, options: Any) -> Any:
-    if kernel == "core2":
-        options = {"scheme": options["scheme"]}  # has no projection
     hasher = ck.CoREHasher(kernel, N_HASHES, n_bits=None, random_state=seed, **options)
     return hasher.fit(X).sketch(X)
 
@@ -146,4 +153,4 @@ def _learned(data: Any, options: Any, setting: Setting) -> tuple[float, float]:
     return percent(model.score(hasher.sketch(data.X_test), data.y_test)), seconds
 
 
-STAGE = Stage("schemes", _items, measure, draw, HASHED)
+EXPERIMENT = Experiment("schemes", _parts, measure, draw, HASH_REVISION)

@@ -1,4 +1,4 @@
-"""Beyond the paper: near neighbours in the space of the kernels, which it proposes as a use."""
+"""Beyond the paper: near-neighbour search with the kernels, a use that it proposes."""
 
 import time
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ import numpy as np
 
 import corekernels as ck
 
-from ...report.layout import Figure, Line, Panel, Section, Table
+from ...report import Figure, Line, Panel, Section, Table
+from .experiment import HASH_REVISION, Experiment, Record, Records, Setting, percent, provenance
 from .published import title_of
-from .stages import HASHED, Record, Records, Setting, Stage, percent, provenance
 
 RECALLS = (0.8, 0.9, 0.95, 0.99)
 N_NEIGHBORS = 10
 
 
-def _items(setting: Setting) -> Sequence[str]:
+def _parts(setting: Setting) -> Sequence[str]:
     return ["mnist10k", "20news"] if setting.full else []  # few rows are best searched exactly
 
 
 def measure(name: str, setting: Setting) -> Record:
-    """Recall and time of a query for several recalls asked for, beside exact search."""
+    """Recall and time per query for several recalls asked for, beside exact search."""
     data = setting.load(name)
     swapped = name == "mnist10k"  # its larger part is the test set
     X, queries = (data.X_test, data.X_train) if swapped else (data.X_train, data.X_test)
@@ -57,7 +57,7 @@ def draw(records: Records) -> Section:
         panels.append(
             Panel(
                 title_of(name),
-                "microseconds a query",
+                "microseconds per query",
                 "recall, %",
                 [
                     Line("index", spent, reached),
@@ -71,16 +71,20 @@ def draw(records: Records) -> Section:
         title="Beyond the paper: near-neighbour search",
         text=(
             f"The {N_NEIGHBORS} nearest rows by CoRE 1 with CoRENeighbors, one thread. Candidates "
-            "come from hashes or lists and are ranked by the exact kernel; exact search is ours, "
-            "pruned by bounds.",
+            "come from a graph, inverted lists or hash tables and are ranked by the exact kernel; "
+            "exact search skips rows by bounds on the kernel.",
         ),
         tables=(
-            Table("Recall and time of a query.",
-                  ["data set", "rows", "method", "recall, %", "µs a query", "times faster"], rows),
+            Table(
+                "Recall and time per query.",
+                ["data set", "rows", "method", "recall, %", "µs per query", "times faster"], rows,
+            ),
         ),
         figures=(
-            Figure("search", "Search: recall against the time of a query.",
-                   "Recall against microseconds a query, with exact search as one point.", panels),
+            Figure(
+                "search", "Search: recall against time per query.",
+                "Recall against microseconds per query, with exact search as one point.", panels,
+            ),
         ),
         notes=records.notes("search"),
     )  # fmt: skip
@@ -96,4 +100,4 @@ def _answers(X: Any, queries: Any, options: Any, setting: Setting) -> tuple[Any,
     return found, (time.perf_counter() - start) / queries.shape[0] * 1e6, index
 
 
-STAGE = Stage("search", _items, measure, draw, HASHED)
+EXPERIMENT = Experiment("search", _parts, measure, draw, HASH_REVISION)

@@ -1,4 +1,4 @@
-"""Tables 1 and 2, Figures 1 and 2: accuracies over C, linear and by the exact kernels."""
+"""Tables 1 and 2, Figures 1 and 2: accuracies over C, linear and with the exact kernels."""
 
 import itertools
 import warnings
@@ -12,13 +12,13 @@ from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
 
-from ...report.layout import Figure, Line, Mark, Panel, Section, Table
-from .published import DATA_SETS, KERNELS, title_of
-from .stages import (
+from ...kernel_table import HASHED_KERNELS
+from ...report import Figure, Line, Mark, Panel, Section, Table
+from .experiment import (
+    Experiment,
     Record,
     Records,
     Setting,
-    Stage,
     accuracy,
     binarised,
     difference,
@@ -26,20 +26,22 @@ from .stages import (
     percent,
     provenance,
 )
+from .published import DATA_SETS, KERNELS, title_of
 
 Array = npt.NDArray[Any]
 
 LINEAR = KERNELS[:2]
 TOLERANCE = 1e-2
-EXACT = {"resemblance": "resemblance", "CoRE 1": "core1", "CoRE 2": "core2"}
+# by label, the kernels that the paper measures
+EXACT = {entry.label: entry.name for entry in HASHED_KERNELS.values() if entry.label in KERNELS}
 
 
-def _items(setting: Setting) -> Sequence[str]:
+def _parts(setting: Setting) -> Sequence[str]:
     return [*DATA_SETS, "20news"] if setting.full else ["digits"]
 
 
 def measure_linear(name: str, setting: Setting) -> Record:
-    """Accuracy for each C of LIBLINEAR's SVM, on the rows and on their supports."""
+    """Accuracy for each C of LIBLINEAR's SVM, on the rows and on the rows binarised."""
     data = setting.load(name)
     Cs = _with_middles(setting.Cs)
     results: Record = {"data": provenance(data), "Cs": Cs}
@@ -59,7 +61,7 @@ def linear_accuracies(
         model = LinearSVC(C=C, tol=TOLERANCE, fit_intercept=False, random_state=setting.seed)
         return accuracy(model.fit(X_train, data.y_train).predict(X_test), data.y_test)
 
-    with warnings.catch_warnings():  # at the largest C the descent is cut; accuracies show it
+    with warnings.catch_warnings():  # at the largest C it stops at its limit of iterations
         warnings.simplefilter("ignore", ConvergenceWarning)
         return setting.in_threads(fitted_accuracy, Cs)
 
@@ -76,7 +78,7 @@ def measure_kernels(name: str, setting: Setting) -> Record:
 def kernel_accuracies(
     data: Any, kernel: str, Cs: Sequence[float], setting: Setting, gamma: float | None = None
 ) -> list[float]:
-    """Accuracy for each C; blocks of the test rows' kernel are computed once for all."""
+    """Accuracy for each C; each block of the test rows' kernel is computed once for all C."""
     options: dict[str, Any] = {"gamma": gamma, "n_jobs": setting.n_jobs}
     gram = getattr(ck, kernel)(data.X_train, **options).astype(np.float64)
     models = setting.in_threads(
@@ -101,8 +103,8 @@ def draw_linear(records: Records) -> Section:
         text=(
             "Rows of unit length, LIBLINEAR's l2-regularised SVM without a bias term (its "
             "default). As in the paper, tables show the best test accuracy over C, in percent: "
-            "a ceiling for each method, and not a way to choose C. Linear SVMs, whose best C is "
-            "narrow, are tried at twice as many values of C as kernel SVMs.",
+            "an upper bound for each method, and not a way to choose C. Linear SVMs, which are "
+            "sensitive to C, are tried at twice as many values of C as kernel SVMs.",
         ),
         tables=(_table("Table 1. Linear SVM: best accuracies, %.", "table1", LINEAR, records),),
         figures=(_figure("figure1", "Figure 1. Linear SVM", "table1", LINEAR, records),),
@@ -130,13 +132,13 @@ def best(results: Record | None, kind: str) -> float | None:
     return max(results[kind]) if results and kind in results else None
 
 
-def _table(caption: str, stage: str, kinds: Sequence[str], records: Records) -> Table:
-    if not any(name in DATA_SETS for name in records.get(stage, {})):
-        return _plain_table(caption, kinds if stage == "table1" else KERNELS, records)
+def _table(caption: str, experiment: str, kinds: Sequence[str], records: Records) -> Table:
+    if not any(name in DATA_SETS for name in records.get(experiment, {})):
+        return _plain_table(caption, kinds if experiment == "table1" else KERNELS, records)
     columns = ["data set", "train", "test", *("paper", "ours", "difference") * len(kinds)]
     rows = []
-    for name in records[stage]:
-        published, results = DATA_SETS.get(name), records.results(stage).get(name)
+    for name in records[experiment]:
+        published, results = DATA_SETS.get(name), records.results(experiment).get(name)
         sizes = (published.n_train, published.n_test) if published else (None, None)
         row = [title_of(name), *(None if size is None else f"{size:,}" for size in sizes)]
         for kind in kinds:
@@ -156,13 +158,15 @@ def _plain_table(caption: str, kinds: Sequence[str], records: Records) -> Table:
     return Table(caption, ["data set", *kinds], rows)
 
 
-def _figure(name: str, caption: str, stage: str, kinds: Sequence[str], records: Records) -> Figure:
+def _figure(
+    name: str, caption: str, experiment: str, kinds: Sequence[str], records: Records
+) -> Figure:
     panels = []
-    for item, results in records.results(stage).items():
-        paper = DATA_SETS[item].accuracies if item in DATA_SETS else {}
+    for part, results in records.results(experiment).items():
+        paper = DATA_SETS[part].accuracies if part in DATA_SETS else {}
         panels.append(
             Panel(
-                title_of(item),
+                title_of(part),
                 "C",
                 "accuracy, %",
                 [Line(kind, results["Cs"], results[kind]) for kind in kinds],
@@ -171,20 +175,20 @@ def _figure(name: str, caption: str, stage: str, kinds: Sequence[str], records: 
             )
         )
     alt = "; ".join(
-        f"{title_of(item)}: best "
+        f"{title_of(part)}: best "
         + ", ".join(f"{kind} {best(results, kind):.1f} %" for kind in kinds)
-        for item, results in records.results(stage).items()
+        for part, results in records.results(experiment).items()
     )
-    marked = "; the paper's best values as lines across" if any(p.marks for p in panels) else ""
+    marked = "; the paper's best values as horizontal lines" if any(p.marks for p in panels) else ""
     caption = f"{caption}: test accuracy against C{marked}."
     return Figure(name, caption, f"Accuracy against C. {alt}.", panels)
 
 
 def _with_middles(Cs: Sequence[float]) -> list[float]:
-    """Twice as many values, since linear models are cheap and their best C is narrow."""
+    """These values and their geometric means: linear models are cheap and sensitive to C."""
     middles = [float(f"{(low * high) ** 0.5:.3g}") for low, high in itertools.pairwise(Cs)]
     return sorted([*Cs, *middles])
 
 
-LINEAR_STAGE = Stage("table1", _items, measure_linear, draw_linear)
-KERNEL_STAGE = Stage("table2", _items, measure_kernels, draw_kernels)
+LINEAR_EXPERIMENT = Experiment("table1", _parts, measure_linear, draw_linear)
+KERNEL_EXPERIMENT = Experiment("table2", _parts, measure_kernels, draw_kernels)

@@ -1,8 +1,8 @@
-"""What explains the differences on USPS: how wide the supports of its digits are.
+"""What explains the differences on USPS: how many pixels around the digits are nonzero.
 
 The paper's resemblance and binarised accuracies on USPS are lower than ours, its CoRE accuracies
-equal to ours. It does not say how zeros came about. Here the zeros are changed: faint pixels
-dropped, or the pixels around the ink made faintly nonzero.
+equal to ours. It does not say how its zeros were made. Here the zeros are changed: faint pixels
+dropped, or the pixels around the digit made faintly nonzero.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from ...datasets.dataset import unit_rows
-from ...report.layout import Section, Table
+from ...report import Section, Table
+from .experiment import Experiment, Record, Records, Setting, binarised, one_decimal, provenance
 from .published import DATA_SETS, KERNELS
-from .stages import Record, Records, Setting, Stage, binarised, one_decimal, provenance
 from .tables import EXACT, kernel_accuracies, linear_accuracies
 
 Array = npt.NDArray[Any]
@@ -47,12 +47,12 @@ VARIANTS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def _items(setting: Setting) -> Sequence[str]:
+def _parts(setting: Setting) -> Sequence[str]:
     return ["usps"] if setting.full else []
 
 
 def measure(name: str, setting: Setting) -> Record:
-    """Five accuracies, best over C, for each way to make zeros."""
+    """Five accuracies, best over C, for each way to set the zeros."""
     data = setting.load(name)
     Cs = [C for C in setting.Cs if 0.1 <= C <= 100]
     results: Record = {"data": provenance(data)}
@@ -69,7 +69,7 @@ def measure(name: str, setting: Setting) -> Record:
 
 
 def draw(records: Records) -> Section:
-    """The paper's row, and ours for each way to make zeros."""
+    """The paper's row, and ours for each way to set the zeros."""
     paper = DATA_SETS["usps"].accuracies
     rows = [["the paper", None, *(one_decimal(paper[kind]) for kind in KERNELS)]]
     for results in records.results("usps").values():
@@ -79,13 +79,13 @@ def draw(records: Records) -> Section:
             rows.append([title, share, *(one_decimal(found[kind]) for kind in KERNELS)])
     return Section(
         name="usps",
-        title="Why USPS differs: how wide the ink is",
+        title="Why USPS differs: the pixels around the digits",
         text=(
             "On USPS the paper's binarised and resemblance accuracies are lower than ours, its "
-            "CoRE accuracies the same. Dropping faint pixels does not explain it. Wider supports "
-            "do: with the pixels around the ink made faintly nonzero, what sees supports alone "
-            "falls to the paper's level and below, what sees values hardly changes. The paper's "
-            "copy probably had faint values around the ink.",
+            "CoRE accuracies the same. Dropping faint pixels does not explain it. More nonzeros "
+            "do: with the pixels around the digit made faintly nonzero, kernels that ignore the "
+            "values fall to the paper's level and below, the others hardly change. The paper's "
+            "copy probably had faint values around the digits.",
         ),
         tables=(
             Table("USPS with other zeros: best accuracies over C from 0.1 to 100, %.",
@@ -95,4 +95,4 @@ def draw(records: Records) -> Section:
     )  # fmt: skip
 
 
-STAGE = Stage("usps", _items, measure, draw)
+EXPERIMENT = Experiment("usps", _parts, measure, draw)

@@ -1,4 +1,8 @@
-"""A stage: one result of the report, measured in items that can be resumed, drawn from records."""
+"""What all experiments share: how they run, what they record, how numbers are written.
+
+An experiment is one section of the report. It is measured in parts; each part leaves a record,
+and the section is drawn from the records alone.
+"""
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -14,13 +18,13 @@ from ... import datasets
 from ..._core.threads import run_blocks
 from ...errors import FileError
 from ...recipe import Recipe
-from ...report.layout import Section
+from ...report import Section
 from .published import title_of
 
 Record = dict[str, Any]
 T = TypeVar("T")
 
-HASHED = Recipe().version  # revision of what depends on hashes: another with each contract
+HASH_REVISION = Recipe().version  # of experiments on hashes: new hashes, new measurements
 
 _FULL_CS = tuple(float(f"{C:.3g}") for C in np.logspace(-2, 3, 11))
 _QUICK_CS = (0.1, 1.0, 10.0, 100.0)
@@ -37,7 +41,7 @@ class Setting:
 
     @property
     def full(self) -> bool:
-        """Whether this is the whole of the paper's section."""
+        """Whether to use the paper's data sets."""
         return self.scale == "full"
 
     @property
@@ -46,70 +50,78 @@ class Setting:
         return _FULL_CS if self.full else _QUICK_CS
 
     def load(self, name: str) -> datasets.Dataset:
-        """A data set; the last one is kept, since neighbouring items share it."""
+        """A data set; the last one is kept in memory, since consecutive parts share it."""
         found = _load(name, self.folder, self.seed)
         if isinstance(found, FileError):
             raise found
         return found
 
-    def in_threads(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
-        """The results of `work` on each item, in order, computed side by side."""
-        return run_blocks(work, list(items), self.n_jobs)
+    def in_threads(self, work: Callable[[Any], T], inputs: Iterable[Any]) -> list[T]:
+        """The results of `work` on each input, in order, computed in threads."""
+        return run_blocks(work, list(inputs), self.n_jobs)
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One result of the report.
+class Experiment:
+    """One section of the report.
 
-    `items` names the parts for a scale; `measure` gives the results of one part, which hold
-    nothing but what JSON can; `section` draws from the records of all stages, by stage and item.
+    Attributes
+    ----------
+    name : str
+    parts : callable
+        The names of the parts to measure in a setting.
+    measure : callable
+        The results of one part, made of what JSON can hold; seconds under "timings".
+    section : callable
+        The section, drawn from the records of all experiments.
+    revision : int
+        Raised when what is measured changes: parts measured before are then measured again.
     """
 
     name: str
-    items: Callable[[Setting], Sequence[str]]
+    parts: Callable[[Setting], Sequence[str]]
     measure: Callable[[str, Setting], Record]
     section: Callable[["Records"], Section]
-    revision: int = 1  # raised when what is measured changes: older records are then made anew
+    revision: int = 1
 
 
 class Records(dict[str, dict[str, Record]]):
-    """Records by stage and item; a part whose data are missing has `missing` and no `results`."""
+    """Records by experiment and part; one that failed has `missing` in place of `results`."""
 
-    def results(self, stage: str) -> dict[str, Record]:
-        """The results of a stage, by item, without the parts that are missing."""
+    def results(self, experiment: str) -> dict[str, Record]:
+        """The results of an experiment by part, without the parts that are missing."""
         return {
-            item: {**record["results"], "timings": record["timings"]}
-            for item, record in self.get(stage, {}).items()
+            part: {**record["results"], "timings": record["timings"]}
+            for part, record in self.get(experiment, {}).items()
             if "results" in record
         }
 
-    def missing(self, stage: str) -> dict[str, str]:
-        """Why items of a stage could not be measured."""
+    def missing(self, experiment: str) -> dict[str, str]:
+        """Why parts of an experiment could not be measured."""
         return {
-            item: record["missing"]
-            for item, record in self.get(stage, {}).items()
+            part: record["missing"]
+            for part, record in self.get(experiment, {}).items()
             if "missing" in record
         }
 
-    def notes(self, stage: str) -> list[str]:
+    def notes(self, experiment: str) -> list[str]:
         """Where the data came from, what is missing and why."""
-        sources = {
-            results["data"]: None for results in self.results(stage).values() if "data" in results
-        }
+        found = self.results(experiment).values()
+        sources = {results["data"]: None for results in found if "data" in results}
         reasons: dict[str, list[str]] = {}
-        for item, why in self.missing(stage).items():
-            reasons.setdefault(why, []).append(item)
+        for part, why in self.missing(experiment).items():
+            reasons.setdefault(why, []).append(part)
         left_out = [
             f"Left out: {why}"
-            if why.startswith(f"{items[0]}:")
-            else f"Left out: {', '.join(items)}. {why}"
-            for why, items in reasons.items()
+            if why.startswith(f"{parts[0]}:")
+            else f"Left out: {', '.join(parts)}. {why}"
+            for why, parts in reasons.items()
         ]
         return [*sources, *left_out]
 
 
 def binarised(X: Any) -> sparse.csr_array:
-    """The rows' supports, of unit length."""
+    """Rows of unit length that are equal where the given rows are nonzero."""
     X = sparse.csr_array(X, copy=True)
     X.eliminate_zeros()
     lengths = np.diff(X.indptr)
@@ -118,7 +130,7 @@ def binarised(X: Any) -> sparse.csr_array:
 
 
 def percent(share: float) -> float:
-    """A share as percent, to the hundredth: what the tables show and the records keep."""
+    """A share as percent, to the hundredth: what records keep."""
     return round(100 * float(share), 2)
 
 
@@ -133,14 +145,14 @@ def one_decimal(value: float | None) -> str | None:
 
 
 def difference(ours: float | None, paper: float | None) -> str | None:
-    """Ours less the paper's, with its sign."""
+    """Our value minus the paper's, with its sign."""
     if ours is None or paper is None:
         return None
     return f"{round(ours - paper, 1) + 0.0:+.1f}".replace("-", "−")  # no negative zero
 
 
 def seeds(seed: int, n: int) -> list[int]:
-    """Seeds for n repetitions, which no other seed shares."""
+    """Seeds for n repetitions, different for each seed."""
     return [int(state) for state in np.random.SeedSequence(seed).generate_state(n)]
 
 
@@ -151,7 +163,7 @@ def provenance(data: datasets.Dataset) -> str:
 
 @functools.lru_cache(maxsize=1)
 def _load(name: str, folder: Path | None, seed: int) -> datasets.Dataset | FileError:
-    """A data set, or why it cannot be had: a network that is down is asked once, not per item."""
+    """A data set, or why there is none: a network that is down is tried once, not per part."""
     try:
         return datasets.load(name, folder=folder, seed=seed)
     except FileError as error:

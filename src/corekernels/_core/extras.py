@@ -1,0 +1,34 @@
+"""Packages that come with an optional extra, imported on use."""
+
+import importlib
+from typing import Any
+
+from ..errors import MissingExtra
+
+
+def require_extra(module: str, extra: str, what: str) -> Any:
+    """The module of an optional package; raises `MissingExtra` if it is not installed.
+
+    Parameters
+    ----------
+    module : str
+        The package, or a module of it.
+    extra : str
+        The extra of corekernels that installs it.
+    what : str
+        What it is needed for, in the plural.
+
+    >>> require_extra("nowhere", "plot", "figures")
+    Traceback (most recent call last):
+    corekernels.errors.MissingExtra: figures need nowhere, which is not installed; install it
+    with: pip install 'corekernels[plot]'
+    """
+    package = module.partition(".")[0]
+    try:
+        importlib.import_module(package)
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{what} need {package}, which is not installed; install it with: "
+            f"pip install 'corekernels[{extra}]'"
+        ) from error

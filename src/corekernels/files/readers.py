@@ -133,6 +133,7 @@ def open_reader(
     n_columns: int | None = None,
     one_based: bool | None = None,
     labels: bool = True,
+    n_jobs: int | None = None,
     like: Sequence[Origin] = (),
 ) -> AnyReader:
     """A reader of a file, told by its content: rows (`io.open_rows`) or signatures.
@@ -141,7 +142,7 @@ def open_reader(
     ----------
     path : path
         A file of rows or of signatures, or a shard folder; "-" is standard input.
-    format, n_columns, one_based, labels
+    format, n_columns, one_based, labels, n_jobs
         As for `io.open_rows`; a signature file needs none of them.
     like : sequence of io.Origin
         Provenance of the signatures or the model that the rows are for. svmlight text does not
@@ -154,7 +155,7 @@ def open_reader(
     if one_based is None and format in (None, "svmlight"):
         one_based = column_base(like)
     return io.open_rows(
-        path, format=format, n_columns=n_columns, one_based=one_based, labels=labels
+        path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs
     )
 
 

@@ -17,6 +17,7 @@ class ReadOptions:
     n_columns: int | None
     one_based: bool | None
     labels: bool
+    n_jobs: int | None
     batch_bytes: int
     batch_rows: int | None
 

@@ -23,6 +23,7 @@ def open_rows(
     n_columns: int | None = None,
     one_based: bool | None = None,
     labels: bool = True,
+    n_jobs: int | None = None,
     batch_rows: int | None = None,
     batch_bytes: int = BATCH_BYTES,
 ) -> RowReader:
@@ -40,11 +41,14 @@ def open_rows(
         May be more than occur in svmlight text and Parquet.
     one_based : bool, optional
         Whether columns of svmlight text count from 1. Found if not given: text in which
-        column 0 occurs counts from 0, any other, and a pipe, from 1.
+        column 0 occurs counts from 0, any other, and a pipe, from 1. With `n_columns`, only the
+        first `batch_bytes` are looked at, and the file is read once.
     labels : bool
         Whether labels are wanted; if not, they may be anything and `y` is None.
+    n_jobs : int, optional
+        Threads that parse svmlight text; None means all cores.
     batch_rows : int, optional
-        Rows a batch, whatever they weigh; by `batch_bytes` if not given.
+        Rows per batch, whatever they weigh; by `batch_bytes` if not given.
     batch_bytes : int
         About how many bytes of text or arrays make a batch.
 
@@ -71,6 +75,7 @@ def open_rows(
         None if n_columns is None else require_count("n_columns", n_columns),
         one_based,
         labels,
+        n_jobs,
         require_count("batch_bytes", batch_bytes),
         None if batch_rows is None else require_count("batch_rows", batch_rows),
     )

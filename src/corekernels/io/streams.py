@@ -15,7 +15,6 @@ from .._core.types import PathLike
 from ..errors import CoREError, FileError
 
 STANDARD_INPUT = "-"
-MAX_LINE_BYTES = 1 << 30
 
 HEAD_BYTES = 1 << 16  # that tell what a file is
 _MAGIC_BYTES = 10
@@ -132,6 +131,22 @@ class ByteStream:
             size -= len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def read_into(self, buffer: memoryview) -> int:
+        """Fill a buffer with the next bytes; how many, which are fewer at the end only."""
+        end = 0
+        while end < len(buffer):
+            with self._watched():
+                if self.packing is None:
+                    n = self._raw.readinto(buffer[end:])
+                else:
+                    data = self._unpacked.read(min(len(buffer) - end, _CHUNK_BYTES))
+                    n = len(data)
+                    buffer[end : end + n] = data
+            if n == 0:
+                break
+            end += n
+        return end
+
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         try:
@@ -175,11 +190,15 @@ class _Counted(io.RawIOBase):
         return data
 
     def readinto(self, buffer: Any, /) -> int:
-        data = self._rest[: len(buffer)] or self._handle.read(len(buffer))
-        self._rest = self._rest[len(data) :] if self._rest else b""
-        self.position += len(data)
-        buffer[: len(data)] = data
-        return len(data)
+        if self._rest:
+            data = self._rest[: len(buffer)]
+            self._rest = self._rest[len(data) :]
+            buffer[: len(data)] = data
+            n = len(data)
+        else:
+            n = self._handle.readinto(buffer)  # type: ignore[attr-defined]
+        self.position += n
+        return n
 
 
 class _Bz2:
@@ -202,28 +221,3 @@ class _Bz2:
                     raise EOFError
             if data := self._unpack.decompress(more, size):
                 return data
-
-
-def line_blocks(
-    stream: ByteStream, n_bytes: int, most_bytes: int = MAX_LINE_BYTES
-) -> Iterator[bytes]:
-    """The stream in blocks of about `n_bytes` that end where lines end.
-
-    A line of more than `most_bytes` is an error.
-    """
-    pieces: list[bytes] = []
-    n_pending = 0
-    while data := stream.read(n_bytes):
-        cut = data.rfind(b"\n") + 1
-        if cut:
-            yield b"".join([*pieces, data[:cut]])
-            pieces, n_pending = [], 0
-        pieces.append(data[cut:])
-        n_pending += len(data) - cut
-        if n_pending > most_bytes:
-            raise FileError(
-                f"{stream.name}: a line before byte {stream.position} is longer than "
-                f"{most_bytes:,} bytes; this is not svmlight text."
-            )
-    if n_pending:
-        yield b"".join(pieces)

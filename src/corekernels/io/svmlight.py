@@ -1,33 +1,29 @@
-"""Rows from svmlight text: `label column:value column:value ... # comment`.
+"""Rows from svmlight text: `label [qid:n] column:value column:value ... # comment`.
 
-scikit-learn parses, in blocks of lines. A first look over the bytes (a twentieth of
-the parser's time) finds the number of rows and columns and whether columns count from
-0 or 1. Labels that are words are cut off before the parser, which knows numbers only,
-sees the lines.
+Blocks of lines are read ahead in a thread of their own, cut into one segment per thread, and
+parsed by loops that hold no lock. Where the number of columns is not known, a first pass over
+the text finds out; if only where they count from is not, a look at the first block.
 """
 
 import contextlib
-import io
 import re
 from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
+from .._core.threads import thread_count
 from .._core.types import Array, PathLike
 from .._core.validation import read_only
-from .._loops.text import svmlight as scan
+from .._loops.text import svmlight as loops
 from ..errors import DataError, FileError
 from . import svmlight_lines as lines
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader
-from .streams import HEAD_BYTES, ByteStream, display_name, is_stream, line_blocks
+from .streams import HEAD_BYTES, ByteStream, display_name, is_stream
+from .svmlight_parser import BadLine, ParsedBlock, parse_block, scan_block
 from .svmlight_writer import SvmlightWriter
-
-_SCAN_BYTES = 1 << 20
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_QUERY = re.compile(rb"^[^\S\n]*[^\s#]+[^\S\n]+qid", re.MULTILINE)
+from .text_blocks import line_blocks
 
 
 class SvmlightReader(RowReader):
@@ -37,13 +33,13 @@ class SvmlightReader(RowReader):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
-        n_columns, one_based = options.n_columns, options.one_based
-        self._path = path
-        self._labels = options.labels
+        self._path, self._labels = path, options.labels
+        self._n_threads = thread_count(options.n_jobs)
         self.is_stream = is_stream(path)
         self._is_used = False
         self._integers: bool | None = None  # whether all labels are; unknown before a scan
         self._words: bool | None = None  # whether labels are words; the first row's tells
+        n_columns, one_based = options.n_columns, options.one_based
         if self.is_stream:
             if n_columns is None:
                 raise FileError(
@@ -58,34 +54,48 @@ class SvmlightReader(RowReader):
                 self.n_bytes = stream.n_bytes
         self.n_columns, self.one_based = n_columns, one_based
 
+    @contextlib.contextmanager
+    def _blocks(self) -> Iterator[tuple[ByteStream, Iterator[Array]]]:
+        with (
+            ByteStream(self._path) as stream,
+            contextlib.closing(line_blocks(stream, self._batch_bytes)) as blocks,
+        ):
+            yield stream, blocks
+
     def _scan(self, n_columns: int | None, one_based: bool | None) -> tuple[int, bool]:
-        """The number of columns and where they count from, by one look over the bytes."""
-        facts = np.zeros(scan.N_FACTS, np.int64)
-        facts[scan.LARGEST] = -1
-        with ByteStream(self._path) as stream:
+        """The number of columns and where they count from, by a pass over the text.
+
+        If the number is given, over the first block only; should a column 0 turn up later in
+        text that seemed to count from 1, that is an error.
+        """
+        total = np.zeros(loops.N_FACTS, np.int64)
+        total[loops.LARGEST] = -1
+
+        with self._blocks() as (stream, blocks):
             self.n_bytes = stream.n_bytes
-            for block in line_blocks(stream, _SCAN_BYTES):
-                if not facts[scan.LINES]:
-                    block = block.removeprefix(_BYTE_ORDER_MARK)
-                scan.scan_lines(read_only(np.frombuffer(block, np.uint8)), facts)
-        self.n_rows = int(facts[scan.ROWS])
-        self._integers = not facts[scan.OTHER_LABELS]
-        if facts[scan.QUERIES]:
+            for block in blocks:
+                for facts in scan_block(read_only(block), self._n_threads):
+                    _add_facts(total, facts)
+                if n_columns is not None:
+                    break
+        if n_columns is None:
+            self.n_rows = int(total[loops.ROWS])
+            self._integers = not total[loops.OTHER_LABELS]
+            self._require_rows(self.n_rows)
+        if total[loops.QUERIES]:
             self._note_queries()
-        self._require_rows(self.n_rows)
-        if facts[scan.LARGEST] > lines.MAX_COLUMN:
+        if total[loops.BEYOND_LINE]:
             raise DataError(
-                f"{self.name}: line {facts[scan.LARGEST_LINE]} has a column beyond "
-                f"{lines.MAX_COLUMN}, the largest that can be read; number the columns anew or "
-                "hash them."
+                f"{self.name}: line {total[loops.BEYOND_LINE]} has a column beyond "
+                f"{lines.MAX_COLUMN}, the largest that can be read; number the columns anew."
             )
-        if one_based and facts[scan.ZERO_LINE]:
+        if one_based and total[loops.ZERO_LINE]:
             raise DataError(
-                f"{self.name}: line {facts[scan.ZERO_LINE]} has a column 0, but columns count "
+                f"{self.name}: line {total[loops.ZERO_LINE]} has a column 0, but columns count "
                 "from 1 in this file; pass one_based=False."
             )
-        found_base = not facts[scan.ZERO_LINE] if one_based is None else one_based
-        found = int(facts[scan.LARGEST]) + 1 - int(found_base)
+        found_base = not total[loops.ZERO_LINE] if one_based is None else one_based
+        found = int(total[loops.LARGEST]) + 1 - int(found_base)
         if n_columns is None and found < 1:
             raise FileError(
                 f"{self.name}: no row has a column:value; pass n_columns if that is right, or "
@@ -93,8 +103,8 @@ class SvmlightReader(RowReader):
             )
         if n_columns is not None and found > n_columns:
             raise DataError(
-                f"{self.name}: line {facts[scan.LARGEST_LINE]} has the column "
-                f"{facts[scan.LARGEST]}, but there are to be {n_columns} columns counted from "
+                f"{self.name}: line {total[loops.LARGEST_LINE]} has the column "
+                f"{total[loops.LARGEST]}, but there are to be {n_columns} columns counted from "
                 f"{int(found_base)}; pass a larger n_columns."
             )
         return (found if n_columns is None else n_columns), bool(found_base)
@@ -104,76 +114,71 @@ class SvmlightReader(RowReader):
             raise FileError(f"{self.name}: was read before and is gone; save it in a file first.")
         self._is_used = True
         line, row = 1, 0
-        with ByteStream(self._path) as stream:
-            for block in line_blocks(stream, self._batch_bytes):
-                if line == 1:
-                    block = block.removeprefix(_BYTE_ORDER_MARK)
-                X, y = self._parse(block, line)
-                line += block.count(b"\n")
-                if X.shape[0]:
+        with self._blocks() as (stream, blocks):
+            for block in blocks:
+                text = read_only(block)
+                parsed = self._parse(text, line)
+                y = self._label_array(text, parsed, line) if self._labels else None
+                line += parsed.n_lines
+                if len(parsed.labels):
+                    arrays = (parsed.values, parsed.columns, parsed.indptr)
+                    X = sparse.csr_array(arrays, shape=(len(parsed.labels), self.n_columns))
                     yield Batch(X, y, row, stream.position)
-                    row += X.shape[0]
+                    row += len(parsed.labels)
         self._require_rows(row)
 
-    def _parse(self, block: bytes, first_line: int) -> tuple[sparse.csr_array, Array | None]:
+    def _parse(self, text: Array, first_line: int) -> ParsedBlock:
         """The rows of whole lines, or an error that names the line."""
-        lines.require_text(self.name, block, first_line)
-        if self._words is None and (label := _first_label(block)) is not None:
-            self._words = not lines.is_number(label)
-        if b"qid" in block and _QUERY.search(block):
-            self._note_queries()
-        cut = bool(self._words)
+        lines.require_text(self.name, text, first_line)
+        base = int(bool(self.one_based))
         try:
-            return self._read(block, cut)
-        except (ValueError, OverflowError):
-            if not (cut or self._labels):
-                with contextlib.suppress(ValueError, OverflowError):
-                    return self._read(block, cut=True)  # unwanted labels may be anything
-        raise self._refusal(block, first_line, cut)
+            parsed = parse_block(text, base, self.n_columns, self._n_threads)
+        except BadLine as bad:
+            raise self._refusal(text, bad.place, first_line) from None
+        if parsed.n_queries:
+            self._note_queries()
+        return parsed
 
-    def _read(self, block: bytes, cut: bool) -> tuple[sparse.csr_array, Array | None]:
-        """What the parser makes of lines, their labels cut off or not; ValueError if nothing."""
-        words, numbers = _cut_labels(block) if cut else ([], block)
-        if any(lines.word_fault(word, self._labels) for word in set(words)):
-            raise ValueError("a label")
-        if b"_" in numbers and lines.SEPARATED_DIGITS.search(numbers):
-            raise ValueError("Python's digit separators")
-        X, y = load_svmlight_file(
-            io.BytesIO(numbers), n_features=self.n_columns, zero_based=not self.one_based
-        )
-        if not np.isfinite(X.data).all():
-            raise ValueError("a value")
-        rows = sparse.csr_array(X)
-        if not self._labels:
-            return rows, None
-        return rows, np.array([w.decode() for w in words]) if cut else self._numbers(block, y)
-
-    def _numbers(self, block: bytes, y: Array) -> Array:
-        """Labels as integers where all of the file's are (of the block's, in a pipe)."""
-        integers = self._integers
+    def _label_array(self, text: Array, parsed: ParsedBlock, first_line: int) -> Array:
+        """Labels as words or numbers: integers where all of the file's (or pipe's block's) are."""
+        if self._words is None and len(parsed.labels):
+            first = text[parsed.label_starts[0] : parsed.label_ends[0]].tobytes()
+            self._words = not lines.is_number(first)
+        if self._words:
+            return self._word_labels(text, parsed, first_line)
+        y, integers = parsed.labels, self._integers
+        for row in np.flatnonzero(np.isnan(y)):
+            token = text[parsed.label_starts[row] : parsed.label_ends[row]].tobytes()
+            if not lines.is_plain_number(token) or not np.isfinite(float(token)):
+                raise self._refusal(text, int(parsed.label_starts[row]), first_line)
+            y[row] = float(token)
         if integers is None:
-            integers = not (y % 1).any() and all(map(lines.WHOLE.fullmatch, _cut_labels(block)[0]))
-        if not np.isfinite(y).all() or (integers and np.abs(y).max(initial=0) >= lines.MAX_LABEL):
-            raise ValueError("a label")
+            integers = not parsed.n_fractions
+        if integers:
+            large = np.flatnonzero(np.abs(y) >= lines.MAX_LABEL)
+            if len(large):
+                raise self._refusal(text, int(parsed.label_starts[large[0]]), first_line)
         return y.astype(np.int64) if integers else y
 
-    def _refusal(self, block: bytes, first_line: int, cut: bool) -> DataError:
-        """The error that names the first bad line of a block."""
+    def _word_labels(self, text: Array, parsed: ParsedBlock, first_line: int) -> Array:
+        words = parsed.label_words(text)
+        distinct = set(words.tolist())
+        for word in distinct:
+            if lines.word_fault(word, True):
+                row = int(np.flatnonzero(words == word)[0])
+                raise self._refusal(text, int(parsed.label_starts[row]), first_line)
+        if all(word.isascii() for word in distinct):
+            return words.astype(np.str_)
+        return np.array([word.decode() for word in words.tolist()])
 
-        def accepts(part: bytes) -> bool:
-            try:
-                self._read(part, cut or not self._labels)
-            except (ValueError, OverflowError):
-                return False
-            return True
-
-        texts = block.split(b"\n")
-        place = lines.first_refused(texts, accepts)
-        kind = "words" if cut else "numbers"
-        fault = lines.complaint(
-            texts[place], bool(self.one_based), self.n_columns, kind if self._labels else "ignored"
-        )
-        return DataError(f"{self.name}: line {first_line + place} {fault}.")
+    def _refusal(self, text: Array, place: int, first_line: int) -> DataError:
+        """The error that names the line at a place of the text and what is wrong with it."""
+        before = text[:place].tobytes()
+        start = before.rfind(b"\n") + 1
+        line = text[start:].tobytes().partition(b"\n")[0]
+        kind = ("words" if self._words else "numbers") if self._labels else "ignored"
+        fault = lines.complaint(line, bool(self.one_based), self.n_columns, kind)
+        return DataError(f"{self.name}: line {first_line + before.count(10)} {fault}.")
 
     def _require_rows(self, n_rows: int) -> None:
         if n_rows == 0:
@@ -183,23 +188,16 @@ class SvmlightReader(RowReader):
         self._note("query ids (qid) were ignored")
 
 
-def _first_label(block: bytes) -> bytes | None:
-    for line in io.BytesIO(block):
-        if tokens := lines.content(line).split(None, 1):
-            return tokens[0]
-    return None
-
-
-def _cut_labels(block: bytes) -> tuple[list[bytes], bytes]:
-    """The labels of lines, and the lines with 0 in their place."""
-    labels, rest = [], []
-    for line in block.split(b"\n"):
-        tokens = lines.content(line).split(None, 1)
-        if tokens:
-            labels.append(tokens[0])
-            tokens[0] = b"0"
-        rest.append(b" ".join(tokens))
-    return labels, b"\n".join(rest)
+def _add_facts(total: Array, facts: Array) -> None:
+    """Add the facts about some lines to those about the lines before them."""
+    for line in (loops.LARGEST_LINE, loops.ZERO_LINE, loops.BEYOND_LINE):
+        facts[line] += total[loops.LINES] if facts[line] else 0
+    if facts[loops.LARGEST] > total[loops.LARGEST]:
+        total[[loops.LARGEST, loops.LARGEST_LINE]] = facts[[loops.LARGEST, loops.LARGEST_LINE]]
+    for line in (loops.ZERO_LINE, loops.BEYOND_LINE):
+        total[line] = total[line] or facts[line]
+    for count in (loops.LINES, loops.ROWS, loops.OTHER_LABELS, loops.QUERIES):
+        total[count] += facts[count]
 
 
 def require_svmlight(path: PathLike, head: bytes) -> None:
@@ -207,9 +205,9 @@ def require_svmlight(path: PathLike, head: bytes) -> None:
     text = head
     if len(head) == HEAD_BYTES:  # the last character may be cut
         text = re.sub(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z", b"", head)
-    lines.require_text(str(path), text, 1)
+    lines.require_text(str(path), np.frombuffer(text, np.uint8), 1)
     complete = len(head) < HEAD_BYTES or b"\n" in head
-    for number, line in enumerate(head.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), 1):
+    for number, line in enumerate(head.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         tokens = lines.content(line).split()
         if not tokens:
             continue

@@ -1,35 +1,28 @@
-"""What is wrong with a line of svmlight text, in words.
-
-scikit-learn's parser says that something is wrong, not where. Once it has refused a
-block of lines, the line is found by asking it about halves, and then described.
-"""
+"""What is wrong with a line of svmlight text, in words: the loops only say which line it is."""
 
 import math
 import re
-from collections.abc import Callable
 
+from .._core.types import Array
 from ..errors import DataError
 
-MAX_COLUMN = 2**31 - 1  # the parser's own limit
-
-MAX_LABEL = 2**53  # the parser makes labels floats, which hold integers below this
+MAX_COLUMN = 2**63 - 1
+MAX_LABEL = 2**53  # labels are read as floats, which hold integers below this exactly
 
 _SHOWN = 40
 _SEVERAL = re.compile(rb"[-+.\deE]+(,[-+.\deE]+)+")
+_TOKEN = re.compile(rb"[^\s#]*")
 WHOLE = re.compile(rb"[-+]?\d+")
-SEPARATED_DIGITS = re.compile(rb"^[^#\n]*\d_\d", re.MULTILINE)
 
 
-def first_refused(lines: list[bytes], accepts: Callable[[bytes], bool]) -> int:
-    """Index of the first line that is not accepted; there must be one."""
-    start, stop = 0, len(lines)
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        if accepts(b"\n".join(lines[start:middle])):
-            start = middle
-        else:
-            stop = middle
-    return start
+def token_at(text: Array, start: int) -> bytes:
+    """The token that begins at a place of the text."""
+    size = 64
+    while True:
+        found = _TOKEN.match(text[start : start + size].tobytes())
+        if found is not None and found.end() < size:
+            return found[0]
+        size *= 4
 
 
 def content(line: bytes) -> bytes:
@@ -38,7 +31,7 @@ def content(line: bytes) -> bytes:
 
 
 def is_number(text: bytes) -> bool:
-    """Whether the parser takes the text for a number."""
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:
@@ -81,7 +74,7 @@ def word_fault(label: bytes, wanted: bool) -> str | None:
 
 
 def _number_fault(label: bytes) -> str | None:
-    if not _plain_number(label):
+    if not is_plain_number(label):
         return (
             f"has the label {shown(label)}, which is not a number as the first row's is; "
             "write all labels as numbers or all as words"
@@ -102,7 +95,7 @@ def _column_fault(token: bytes, previous: int, one_based: bool, n_columns: int) 
     if len(index) > 19 or int(index) > MAX_COLUMN:
         return (
             f"has the column {shown(index)}, beyond {MAX_COLUMN}, the largest that can be read; "
-            "number the columns anew or hash them"
+            "number the columns anew"
         )
     column = int(index)
     if column < 0:
@@ -118,14 +111,15 @@ def _column_fault(token: bytes, previous: int, one_based: bool, n_columns: int) 
         return (
             f"has column {column} after column {previous}; sort the columns and let none come twice"
         )
-    if not _plain_number(value):
+    if not is_plain_number(value):
         return f"has {shown(value)} as the value of column {column}; give a number"
     if not math.isfinite(float(value)):
         return f"has {shown(value)} as the value of column {column}; fill or drop such values first"
     return None
 
 
-def _plain_number(text: bytes) -> bool:
+def is_plain_number(text: bytes) -> bool:
+    """Whether the text is a number without Python's digit separators."""
     return is_number(text) and b"_" not in text
 
 
@@ -135,10 +129,11 @@ def shown(text: bytes) -> str:
     return repr(words + ("…" if len(text) > _SHOWN else ""))
 
 
-def require_text(name: str, block: bytes, first_line: int) -> None:
+def require_text(name: str, text: Array, first_line: int) -> None:
     """Refuse bytes that are not UTF-8 text, naming the line and the byte in it."""
-    if block.isascii() and b"\0" not in block:
+    if not len(text) or (text.max() < 128 and text.min() > 0):
         return
+    block = text.tobytes()
     try:
         block.decode("utf-8")
         place = block.find(b"\0")

@@ -9,12 +9,16 @@ from typing import IO, Any
 
 import numpy as np
 
+from .._core.threads import run_blocks
 from .._core.types import Array
-from .._core.validation import Rows
+from .._core.validation import Rows, read_only
+from .._loops.text.svmlight_output import BYTES_PER_VALUE, write_numbers, write_rows
 from ..errors import DataError
 from .svmlight_lines import is_number
 
 _FORBIDDEN = (":", "#")
+_BLOCK_VALUES = 1 << 17  # written together
+_BYTES_PER_INTEGER = 20
 
 
 class SvmlightWriter:
@@ -34,18 +38,20 @@ class SvmlightWriter:
 
     def write(self, rows: Rows, y: Array | None) -> None:
         """Add rows."""
-        labels = ["0"] * len(rows) if y is None else self._label_texts(y)
-        stored = slice(rows.indptr[0], rows.indptr[-1])
-        columns = (rows.indices[stored].astype(np.int64) + 1).tolist()
-        # float32 is widened first: its own shorter digits would be read as another float64
-        values = rows.data[stored].astype(np.float64).tolist()
-        pairs = [f" {i}:{v!r}" for i, v in zip(columns, values, strict=True)]
-        ends = (rows.indptr - rows.indptr[0]).tolist()
-        texts = ("".join(pairs[start:stop]) for start, stop in itertools.pairwise(ends))
-        # 3, not 3.0; done before labels come in, which may end in .0 themselves
-        columns_of_rows = ("\n".join(texts) + "\n").replace(".0 ", " ").replace(".0\n", "\n")
-        for label, columns_of_row in zip(labels, columns_of_rows.split("\n"), strict=False):
-            self._file.write(f"{label}{columns_of_row}\n".encode())
+        labels, ends = self._label_text(np.zeros(len(rows), np.int64) if y is None else y)
+        cuts = np.searchsorted(rows.indptr - rows.indptr[0], np.arange(0, rows.nnz, _BLOCK_VALUES))
+        cuts = np.unique(np.concatenate([[0], cuts, [len(rows)]])).tolist()
+
+        def work(block: tuple[int, int]) -> Array:
+            start, stop = block
+            n_values = int(rows.indptr[stop] - rows.indptr[start])
+            n_bytes = n_values * BYTES_PER_VALUE + int(ends[stop] - ends[start]) + stop - start
+            out = np.empty(n_bytes, np.uint8)
+            mine = rows.indptr[start : stop + 1], rows.indices, rows.data
+            return out[: write_rows(*mine, labels, ends[start : stop + 1], out)]
+
+        for text in run_blocks(work, itertools.pairwise(cuts), None):
+            self._file.write(text.data)
 
     def finish(self) -> None:
         """Write the end of the compressed stream."""
@@ -57,15 +63,20 @@ class SvmlightWriter:
         with contextlib.suppress(OSError, ValueError):
             self.finish()
 
-    def _label_texts(self, y: Array) -> list[str]:
-        if y.dtype.kind in "US" or y.dtype == object:
-            texts = [str(label) for label in y.tolist()]
-            for text in set(texts):
-                self._require_word(text)
-            return texts
-        if y.dtype.kind == "b":
-            y = y.astype(np.int64)
-        return [repr(label) for label in y.tolist()]
+    def _label_text(self, y: Array) -> tuple[Array, Array]:
+        """The labels as bytes, one after the other, and where each ends."""
+        ends = np.zeros(len(y) + 1, np.int64)
+        if y.dtype.kind in "biu" and y.dtype != np.uint64:
+            out = np.empty(len(y) * _BYTES_PER_INTEGER, np.uint8)
+            write_numbers(read_only(y, np.int64), out, ends)
+        else:
+            texts = [str(label).encode() for label in y.tolist()]
+            if y.dtype.kind not in "fu":
+                for text in set(texts):
+                    self._require_word(text.decode())
+            out = np.frombuffer(b"".join(texts), np.uint8)
+            np.cumsum([len(text) for text in texts], out=ends[1:])
+        return read_only(out), read_only(ends)
 
     def _require_word(self, text: str) -> None:
         """Refuse a label that the reader would take for something else."""

@@ -35,6 +35,11 @@ def pack_marks(marks, start):
     return np.packbits(marks[start : start + WORD] != 0, bitorder="little").view(np.uint64)[0]
 
 
+def equal_bytes(text, start, byte):
+    """A word of 64 bits: which of 64 consecutive bytes equal this one."""
+    return np.packbits(text[start : start + WORD] == byte, bitorder="little").view(np.uint64)[0]
+
+
 def splat_word(value):
     """The same number for each bit of a word."""
     return np.full(WORD, value)
@@ -78,6 +83,20 @@ def _pack_marks(marks, start):
         place = address(context, builder, marks, args[0], number)
         some = read(context, builder, VectorType(marks.dtype, WORD), place)
         found = builder.icmp_unsigned("!=", some, ir.Constant(some.type, [0] * WORD))
+        return builder.bitcast(found, ir.IntType(WORD))
+
+    return types.uint64, emit
+
+
+@compiled(equal_bytes)
+def _equal_bytes(text, start, byte):
+    vector = VectorType(types.uint8, WORD)
+
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], start, types.intp)
+        some = read(context, builder, vector, address(context, builder, text, args[0], number))
+        wanted = fill(context, builder, vector, context.cast(builder, args[2], byte, types.uint8))
+        found = builder.icmp_unsigned("==", some, wanted)
         return builder.bitcast(found, ir.IntType(WORD))
 
     return types.uint64, emit

@@ -1,89 +1,277 @@
-"""One pass over svmlight text before it is parsed: how many rows, which columns."""
+"""svmlight text: rows of `label [qid:n] column:value column:value ... # comment`.
 
+Text is an array of bytes whose last one is a newline, so that no loop needs to look for the end.
+Lines that hold no more than a comment are no rows. What is wrong with a line that cannot be
+read is for others to say: the loops only tell where it begins.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
 
-# positions of the facts in the output of `scan_lines`
-LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, OTHER_LABELS, QUERIES = range(7)
-N_FACTS = 7
-TOO_LARGE = 1 << 59  # columns are not counted beyond this; ten times it is still an int64
+from ..simd.bit_sets import WORD, equal_bytes
+from ..simd.integers import load_word
+from ..simd.popcount import popcount
+from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
 
-_NEWLINE, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q = (ord(c) for c in "\n#+-09:q")
+# positions of the facts that `scan_lines` gathers
+LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, BEYOND_LINE, OTHER_LABELS, QUERIES = range(8)
+N_FACTS = 8
+
+# positions of the results of `parse_rows`
+N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, BAD_LINE = range(6)
+N_RESULTS = 6
+NO_LINE = -1
+
+_SPACE, _TAB, _NEWLINE, _RETURN, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q = (
+    np.uint8(ord(c)) for c in " \t\n\r#+-09:q"
+)
+_ONE, _TEN = np.uint64(1), np.uint64(10)
+_LARGEST_COLUMN = np.uint64((1 << 63) - 1)
+_MOST_TIMES_TEN, _BEYOND = _LARGEST_COLUMN // _TEN, np.uint64(1 << 63)
 
 
-@njit(nogil=True, cache=True)
-def _is_space(c):
-    return c == 32 or (9 <= c <= 13 and c != _NEWLINE)
+class ParsedRows(NamedTuple):
+    """Where parsed rows go; each array has room for as many as the text can hold."""
+
+    labels: np.ndarray
+    label_starts: np.ndarray  # where each label stands in the text
+    label_ends: np.ndarray
+    indptr: np.ndarray  # ends of the rows in the arrays below, as positions in them
+    columns: np.ndarray
+    values: np.ndarray
+    long_places: np.ndarray  # values with too many digits: their places below,
+    long_starts: np.ndarray  # and where they stand in the text
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _is_blank(c):
+    return c == _SPACE or (c <= _RETURN and c >= _TAB and c != _NEWLINE)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _ends_token(c):
+    return (c == _HASH) | (c == _SPACE) | ((c <= _RETURN) & (c >= _TAB))
 
 
 @njit(nogil=True, cache=True)
 def _token_end(text, i):
     """First position from i on that does not belong to a token: white space, newline or #."""
-    while i < len(text) and text[i] > 35:  # 35 is #, and white space lies below
-        i += 1
-    while i < len(text) and not (_is_space(text[i]) or text[i] == _NEWLINE or text[i] == _HASH):
-        i += 1
-        while i < len(text) and text[i] > 35:
-            i += 1
+    while not _ends_token(text[i]):
+        i += _ONE
     return i
 
 
 @njit(nogil=True, cache=True)
-def _digits_end(text, i):
-    while i < len(text) and _ZERO <= text[i] <= _NINE:
-        i += 1
-    return i
+def _next_line(text, i):
+    """Where the line after the one at i begins."""
+    while text[i] != _NEWLINE:
+        i += _ONE
+    return i + _ONE
 
 
 @njit(nogil=True, cache=True)
-def _scan_columns(text, i, line, out):
+def _is_whole(text, start, end):
+    """Whether a token is an integer: digits, after a sign or none."""
+    i = start
+    if text[i] == _PLUS or text[i] == _MINUS:
+        i += _ONE
+    if i == end:
+        return False
+    while i < end:
+        if text[i] < _ZERO or text[i] > _NINE:
+            return False
+        i += _ONE
+    return True
+
+
+@njit(nogil=True, cache=True)
+def count_marks(text, start, stop):
+    """Number of newlines and of colons: at least as many as there are rows and values."""
+    lines, colons = np.uint64(0), np.uint64(0)
+    whole = start + (stop - start) // WORD * WORD
+    for i in range(start, whole, WORD):
+        lines += popcount(equal_bytes(text, i, _NEWLINE))
+        colons += popcount(equal_bytes(text, i, _COLON))
+    for i in range(whole, stop):
+        lines += np.uint64(text[i] == _NEWLINE)
+        colons += np.uint64(text[i] == _COLON)
+    return np.int64(lines), np.int64(colons)
+
+
+@njit(nogil=True, cache=True)
+def scan_lines(text, start, stop, out):
+    """Facts about the whole lines from start to stop.
+
+    `out` holds N_FACTS integers: the number of lines and rows, the largest column and its
+    line, the first lines with a column 0 and with one beyond 2^63 - 1 (0: none), labels not
+    written as integers, and rows with a query id. Lines count from 1. Whether the text is well
+    formed is not asked.
+    """
+    i, end = np.uint64(start), np.uint64(stop)
+    out[:] = 0
+    out[LARGEST] = -1
+    while i < end:
+        out[LINES] += 1
+        while _is_blank(text[i]):
+            i += _ONE
+        if text[i] != _NEWLINE and text[i] != _HASH:
+            out[ROWS] += 1
+            label_end = _token_end(text, i)
+            out[OTHER_LABELS] += not _is_whole(text, i, label_end)
+            i = _scan_columns(text, label_end, out)
+        i = _next_line(text, i)
+
+
+@njit(nogil=True, cache=True)
+def _scan_columns(text, i, out):
     """Note the columns of a line from i on; gives where its tokens end."""
     first = True
     while True:
-        while i < len(text) and _is_space(text[i]):
-            i += 1
-        if i >= len(text) or text[i] == _NEWLINE or text[i] == _HASH:
+        while _is_blank(text[i]):
+            i += _ONE
+        if text[i] == _NEWLINE or text[i] == _HASH:
             return i
         if first and text[i] == _Q:
             out[QUERIES] += 1
         first = False
         if text[i] == _PLUS or text[i] == _MINUS:
-            i += 1
-        value = 0
-        start = i
-        while i < len(text) and _ZERO <= text[i] <= _NINE:
-            if value < TOO_LARGE:
-                value = value * 10 + int(text[i]) - _ZERO
-            i += 1
-        if i > start and i < len(text) and text[i] == _COLON:
-            if value > out[LARGEST]:
-                out[LARGEST] = min(value, TOO_LARGE)
-                out[LARGEST_LINE] = line
-            if value == 0 and out[ZERO_LINE] == 0:
-                out[ZERO_LINE] = line
+            i += _ONE
+        start, column = i, np.uint64(0)
+        while text[i] >= _ZERO and text[i] <= _NINE:
+            if column > _MOST_TIMES_TEN:
+                column = _BEYOND
+            else:
+                column = column * _TEN + np.uint64(text[i] - _ZERO)
+            i += _ONE
+        if column > _LARGEST_COLUMN:
+            if out[BEYOND_LINE] == 0:
+                out[BEYOND_LINE] = out[LINES]
+        elif i > start and text[i] == _COLON:
+            number = np.int64(column)
+            if number > out[LARGEST]:
+                out[LARGEST] = number
+                out[LARGEST_LINE] = out[LINES]
+            if number == 0 and out[ZERO_LINE] == 0:
+                out[ZERO_LINE] = out[LINES]
         i = _token_end(text, i)
 
 
 @njit(nogil=True, cache=True)
-def scan_lines(text, out):
-    """Facts about whole lines of svmlight text (bytes), added to those of the lines before.
+def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value, results):
+    """Read the whole lines from start to stop into `rows`, from a row and a value on.
 
-    `out` holds N_FACTS integers, at first 0 and LARGEST -1: lines and rows so far, the
-    largest column number and its line, the first line with a column 0 (0: none), labels not
-    written as integers, and rows with a query id. Lines count from 1. Whether the text is
-    well formed is the parser's question.
+    Columns count from `base` in the text and from 0 in the result; `n_columns` bounds them.
+    Labels that are no numbers are left to the caller, as NaN, and so are values of too many
+    digits, of which only as many are noted as there is room for. `results` tells how many rows,
+    values, too long values, query ids and labels that are no integers there were, and where
+    the first line that cannot be read begins.
     """
-    i = 0
-    while i < len(text):
-        out[LINES] += 1
-        while i < len(text) and _is_space(text[i]):
-            i += 1
-        if i < len(text) and text[i] != _NEWLINE and text[i] != _HASH:
-            out[ROWS] += 1
-            start = i + 1 if text[i] == _PLUS or text[i] == _MINUS else i
-            end = _token_end(text, i)
-            if start == end or _digits_end(text, start) != end:
-                out[OTHER_LABELS] += 1
-            i = _scan_columns(text, end, out[LINES], out)
-        while i < len(text) and text[i] != _NEWLINE:
-            i += 1
-        i += 1
+    i, end = np.uint64(start), np.uint64(stop)
+    row, value_place, n_long = first_row, first_value, 0
+    results[:] = 0
+    results[BAD_LINE] = NO_LINE
+    while i < end:
+        line = i
+        while _is_blank(text[i]):
+            i += _ONE
+        if text[i] == _NEWLINE or text[i] == _HASH:
+            i = _next_line(text, i)
+            continue
+        rows.label_starts[row] = i
+        status, label, after = read_decimal(text, i)
+        if status == NUMBER and _ends_token(text[after]) and np.isfinite(label):
+            results[N_FRACTIONS] += not _is_whole(text, i, after)
+        else:
+            label, after = np.nan, _token_end(text, i)
+            for p in range(i, after):
+                if text[p] == _COLON:
+                    results[BAD_LINE] = line
+                    return
+        rows.labels[row] = label
+        rows.label_ends[row] = after
+        i, previous, first = after, np.int64(-1), True
+        while True:
+            while _is_blank(text[i]):
+                i += _ONE
+            if text[i] == _NEWLINE or text[i] == _HASH:
+                break
+            if first and text[i] == _Q:
+                i = _query_end(text, i)
+                if i == 0:
+                    results[BAD_LINE] = line
+                    return
+                results[N_QUERIES] += 1
+                first = False
+                continue
+            first = False
+            if text[i] == _PLUS:
+                i += _ONE
+            word = load_word(text, i)
+            n_digits = count_digits(word)
+            if n_digits - _ONE < np.uint64(7):  # one to seven
+                number = np.int64(number_of(word, n_digits)) - base
+                i += n_digits
+            else:
+                number, i = _read_column(text, i, base)
+            if text[i] != _COLON or number <= previous or number >= n_columns:
+                results[BAD_LINE] = line
+                return
+            i += _ONE
+            status, value, after = read_decimal(text, i)
+            if status == NO_NUMBER or not _ends_token(text[after]) or np.isinf(value):
+                results[BAD_LINE] = line
+                return
+            if status == TOO_LONG:
+                if n_long < rows.long_places.shape[0]:
+                    rows.long_places[n_long] = value_place
+                    rows.long_starts[n_long] = i
+                n_long += 1
+            rows.columns[value_place] = number
+            rows.values[value_place] = value
+            value_place += 1
+            i, previous = after, number
+        row += 1
+        rows.indptr[row] = value_place
+        i = _next_line(text, i)
+    results[N_ROWS] = row - first_row
+    results[N_VALUES] = value_place - first_value
+    results[N_LONG] = n_long
+
+
+@njit(nogil=True, cache=True)
+def _read_column(text, i, base):
+    """The column at a place of text, counted from 0, and where it ends; -1 if there is none."""
+    start, column = i, np.uint64(0)
+    while text[i] >= _ZERO and text[i] <= _NINE:
+        if column > _MOST_TIMES_TEN:
+            return np.int64(-1), i
+        column = column * _TEN + np.uint64(text[i] - _ZERO)
+        i += _ONE
+    if i == start or column > _LARGEST_COLUMN:
+        return np.int64(-1), i
+    return np.int64(column) - base, i
+
+
+@njit(nogil=True, cache=True)
+def _query_end(text, i):
+    """Where the query id at i ends, which must be qid:something; 0 if it is none."""
+    end = _token_end(text, i)
+    if (
+        end - i >= np.uint64(4)
+        and text[i + _ONE] == ord("i")
+        and text[i + np.uint64(2)] == ord("d")
+    ):
+        for p in range(i + np.uint64(3), end):
+            if text[p] == _COLON:
+                return end
+    return np.uint64(0)
+
+
+@njit(nogil=True, cache=True)
+def gather_labels(text, starts, ends, out):
+    """The labels of rows, one per row of `out`, which is zero on entry and wide enough."""
+    for row in range(starts.shape[0]):
+        for p in range(ends[row] - starts[row]):
+            out[row, p] = text[starts[row] + p]

@@ -1,0 +1,110 @@
+"""Integer operations that Numba has no name for."""
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from .llvm import address, compiled
+
+_WORD, _DOUBLE_WORD = ir.IntType(64), ir.IntType(128)
+
+
+def high_product(x, y):
+    """The upper 64 bits of the product of two unsigned 64-bit integers."""
+    return np.uint64(int(x) * int(y) >> 64)
+
+
+def leading_zeros(x):
+    """Number of zero bits before the first one of an unsigned 64-bit integer that is not 0."""
+    return np.uint64(64 - int(x).bit_length())
+
+
+def trailing_zeros(x):
+    """Number of zero bits after the last one of an unsigned 64-bit integer; 64 of 0."""
+    return np.uint64((int(x) & -int(x)).bit_length() - 1 if x else 64)
+
+
+def float_from_bits(x):
+    """The double precision number with these bits."""
+    return np.uint64(x).view(np.float64)
+
+
+def bits_from_float(x):
+    """The bits of a double precision number."""
+    return np.float64(x).view(np.uint64)
+
+
+def load_word(text, start):
+    """Eight bytes of an array as one integer, the first one lowest."""
+    return text[start : start + 8].copy().view("<u8")[0]
+
+
+def fetch_add(counters, place, amount):
+    """Add to an element of an array of integers and give what it was, as one atomic step."""
+    before = counters[place]
+    counters[place] += amount
+    return before
+
+
+@compiled(high_product)
+def _high_product(x, y):
+    def emit(context, builder, signature, args):
+        wide = [builder.zext(arg, _DOUBLE_WORD) for arg in args]
+        product = builder.mul(*wide)
+        upper = builder.lshr(product, ir.Constant(_DOUBLE_WORD, 64))
+        return builder.trunc(upper, _WORD)
+
+    return types.uint64, emit
+
+
+@compiled(leading_zeros)
+def _leading_zeros(x):
+    def emit(context, builder, signature, args):
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64, emit
+
+
+@compiled(trailing_zeros)
+def _trailing_zeros(x):
+    def emit(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64, emit
+
+
+@compiled(float_from_bits)
+def _float_from_bits(x):
+    def emit(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64, emit
+
+
+@compiled(bits_from_float)
+def _bits_from_float(x):
+    def emit(context, builder, signature, args):
+        return builder.bitcast(args[0], _WORD)
+
+    return types.uint64, emit
+
+
+@compiled(load_word)
+def _load_word(text, start):
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], start, types.intp)
+        place = address(context, builder, text, args[0], number)
+        return builder.load(builder.bitcast(place, _WORD.as_pointer()), align=1)
+
+    return types.uint64, emit
+
+
+@compiled(fetch_add)
+def _fetch_add(counters, place, amount):
+    def emit(context, builder, signature, args):
+        start = context.cast(builder, args[1], place, types.intp)
+        more = context.cast(builder, args[2], amount, counters.dtype)
+        target = address(context, builder, counters, args[0], start)
+        return builder.atomic_rmw("add", target, more, "monotonic")
+
+    return counters.dtype, emit

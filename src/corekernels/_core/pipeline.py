@@ -46,6 +46,8 @@ def read_ahead(items: Iterable[Item], depth: int = 1) -> Generator[Item]:
             yield item
     finally:
         stopped.set()
+        with contextlib.suppress(queue.Empty):
+            waiting.get_nowait()  # the thread may be waiting to put another
         thread.join(_PATIENCE)
 
 

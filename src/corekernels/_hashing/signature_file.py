@@ -52,6 +52,8 @@ def write_signatures(
     labels: Any = None,
     classes: list[Any] | None = None,
     provenance: Iterable[Origin] | None = None,
+    *,
+    durable: bool = True,
 ) -> None:
     """Write arrays of signatures, with what `pack_labels` made of their labels."""
     about: dict[str, Any] = {"recipe": recipe.asdict()}
@@ -61,7 +63,7 @@ def write_signatures(
         about["classes"] = classes
     if provenance is not None:
         about["sources"] = [origin.asdict() for origin in provenance]
-    save_arrays(path, _KIND, _VERSION, arrays, about)
+    save_arrays(path, _KIND, _VERSION, arrays, about, durable=durable)
 
 
 def read_signatures(path: PathLike, *, mmap: bool = True) -> SignatureFile:

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from .._core.arguments import require_count
+from .._core.pipeline import WriteBehind
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..io.readers import Batch, RowReader, watched
 from ..io.targets import require_target
 from ..recipe import Recipe
-from ..signatures import Signatures, concatenate
+from ..signatures import Signatures
 from .merging import merge_parts
 from .readers import SignatureReader, sketch_batch
 from .shards import ShardWriter, is_finished, is_shard_folder, require_recipe, shard_size
@@ -58,8 +59,8 @@ def hash_to_file(
 ) -> HashReport:
     """Hash all rows of a reader into a signature file, or a folder of shards.
 
-    Rows are read once. Their signatures gather in parts of `part_bytes`, the most that is ever
-    held in memory; a file is put together from its parts at the end. After a kill
+    Rows are read once. Their signatures gather in parts of `part_bytes`; a file is put together
+    from its parts at the end. After a kill
     the target is as it was before, and what was finished waits in the hidden folder
     `.NAME.parts` (or in the shard folder itself) for the next run to resume or to clear.
     Labels travel with the signatures.
@@ -80,7 +81,8 @@ def hash_to_file(
     append : bool
         Put the rows after those the target holds.
     part_bytes : int
-        Bytes of signatures to hold in memory; shards hold theirs.
+        Bytes of signatures per part; two parts are held in memory at a time, one of them being
+        written.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
     n_jobs : int, optional
@@ -161,37 +163,36 @@ def _write_parts(
     """Hash the rows that are not there yet; number of all rows of the reader."""
     held: list[Signatures] = []
     labels: list[Array] = []
-    n_held, n_rows = 0, 0
-    first_row = writer.rows_before
+    n_held, n_rows, first_row = 0, 0, writer.rows_before
 
-    def write() -> None:
-        nonlocal held, labels, n_held, first_row
+    def write(signatures: list[Signatures], labels: list[Array], first_row: int) -> None:
+        n_rows = sum(map(len, signatures))
         y = np.concatenate(labels) if labels else None
-        if y is not None and len(y) < n_held:
+        if y is not None and len(y) < n_rows:
             raise DataError(f"{reader.name}: some rows have labels and some have none.")
-        S = concatenate(held) if held else Signatures.empty(writer.recipe, 0)
-        writer.write(S, y, reader.origin(first_row, len(S)))
-        first_row += len(S)
-        held, labels, n_held = [], [], 0
+        writer.write(signatures, y, reader.origin(first_row, n_rows))
 
-    for batch in batches:
-        n_rows = batch.first_row + len(batch)
-        start = max(0, writer.rows_before - batch.first_row)
-        for some in _pieces(start, len(batch), writer.shard_rows - n_held, writer.shard_rows):
-            S = sketch_batch(batch.X[some], writer.recipe, n_jobs, reader.name)
-            held.append(S)
-            n_held += len(S)
-            if batch.y is not None:
-                labels.append(np.asarray(batch.y[some]))
-            if n_held == writer.shard_rows:
-                write()
-    if n_rows < writer.rows_before:
-        raise DataError(
-            f"{reader.name}: has {n_rows} rows, an unfinished run had hashed "
-            f"{writer.rows_before}; hash anew without resuming."
-        )
-    if held or not writer.parts:
-        write()
+    with WriteBehind(write) as write_later:
+        for batch in batches:
+            n_rows = batch.first_row + len(batch)
+            start = max(0, writer.rows_before - batch.first_row)
+            for some in _pieces(start, len(batch), writer.shard_rows - n_held, writer.shard_rows):
+                S = sketch_batch(batch.X[some], writer.recipe, n_jobs, reader.name)
+                held.append(S)
+                n_held += len(S)
+                if batch.y is not None:
+                    labels.append(np.asarray(batch.y[some]))
+                if n_held == writer.shard_rows:
+                    write_later(held, labels, first_row)
+                    first_row += n_held
+                    held, labels, n_held = [], [], 0
+        if n_rows < writer.rows_before:
+            raise DataError(
+                f"{reader.name}: has {n_rows} rows, an unfinished run had hashed "
+                f"{writer.rows_before}; hash anew without resuming."
+            )
+        if held or first_row == 0:
+            write_later(held or [Signatures.empty(writer.recipe, 0)], labels, first_row)
     return n_rows
 
 

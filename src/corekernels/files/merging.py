@@ -1,7 +1,7 @@
-"""Several signature files, one below the other, as one file: read and written piece by piece."""
+"""Several signature files, one below the other, as one file, without reading them into memory."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,56 +11,13 @@ import numpy as np
 from .._core.types import Array
 from .._hashing.signature_file import read_signatures, write_signatures
 from ..errors import DataError, RecipeMismatch
+from ..io.containers import array_spans
 from ..io.provenance import Origin, join_runs
-
-
-class Stacked:
-    """An array that is split over several files, seen as one; only slices of rows are read.
-
-    One file is mapped at a time, since mapped pages count as memory of the process.
-    """
-
-    def __init__(
-        self, lengths: Sequence[int], empty: Array, read: Callable[[int], Callable[[slice], Array]]
-    ) -> None:
-        self._ends = np.cumsum(lengths)
-        self._read = read
-        self._open: tuple[int, Callable[[slice], Array]] | None = None
-        self.dtype, self.itemsize, self.ndim = empty.dtype, empty.itemsize, empty.ndim
-        self.shape = (int(self._ends[-1]), *empty.shape[1:])
-        self.size = int(np.prod(self.shape, dtype=np.int64))
-        self.nbytes = self.size * self.itemsize
-
-    def __len__(self) -> int:
-        return int(self._ends[-1])
-
-    def __getitem__(self, rows: slice) -> Array:
-        start, stop, _ = rows.indices(len(self))
-        pieces = [np.empty((0, *self.shape[1:]), self.dtype)]
-        begin = 0
-        for number, end in enumerate(self._ends.tolist()):
-            if start < end and stop > begin:
-                some = slice(max(0, start - begin), min(end, stop) - begin)
-                pieces.append(self._part(number)(some))
-            begin = end
-        return np.concatenate(pieces)
-
-    def tobytes(self) -> bytes:
-        """All bytes at once: for arrays without rows."""
-        return self[:].tobytes()
-
-    def _part(self, number: int) -> Callable[[slice], Array]:
-        if self._open is None or self._open[0] != number:
-            self._open = None  # unmapped before the next is mapped
-            self._open = number, self._read(number)
-        return self._open[1]
+from ..io.stored import Computed, Spans
 
 
 def merge_parts(paths: Sequence[Path], target: Path) -> None:
     """Put signature files of one recipe together into `target`, whole or not at all."""
-    if len(paths) == 1 and paths[0] != target:
-        os.replace(paths[0], target)
-        return
     recipe = read_signatures(paths[0]).recipe
     parts: list[_Part] = []
     provenance: list[Origin] = []
@@ -71,17 +28,25 @@ def merge_parts(paths: Sequence[Path], target: Path) -> None:
         labels = found.labels()
         parts.append(_Part(len(found), None if labels is None else labels.dtype, found.classes))
         provenance.extend(found.provenance)
-
-    def reader(name: str) -> Callable[[int], Callable[[slice], Array]]:
-        return lambda number: read_signatures(paths[number]).arrays[name].__getitem__
-
-    lengths = [part.n_rows for part in parts]
+    if len(paths) == 1:
+        if paths[0] != target:
+            _move(paths[0], target)
+        return
+    spans = [array_spans(path) for path in paths]
+    n_rows = sum(part.n_rows for part in parts)
     stacked = {
-        name: Stacked(lengths, np.empty((0, *shape), dtype), reader(name))
+        name: Spans(dtype, (n_rows, *shape), [places[name] for places in spans])
         for name, (dtype, shape) in recipe.arrays.items()
     }
     numbers, classes = _stack_labels(paths, parts, target)
     write_signatures(target, recipe, stacked, numbers, classes, join_runs(provenance))
+
+
+def _move(path: Path, target: Path) -> None:
+    """Give a part its final name, once its bytes are on the disk."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(path, target)
 
 
 @dataclass(frozen=True)
@@ -95,7 +60,7 @@ class _Part:
 
 def _stack_labels(
     paths: Sequence[Path], parts: Sequence[_Part], target: Path
-) -> tuple[Stacked | None, list[Any] | None]:
+) -> tuple[Computed | None, list[Any] | None]:
     """Labels of all parts as numbers, and the classes these number if labels are no numbers."""
     types = [part.label_type for part in parts if part.label_type is not None]
     if not types:
@@ -111,14 +76,10 @@ def _stack_labels(
     known = np.array(classes)
     dtype = np.dtype(np.int32) if classes is not None else np.result_type(*types)
 
-    def read(number: int) -> Callable[[slice], Array]:
-        labels = read_signatures(paths[number]).labels()
-        assert labels is not None
+    def numbers() -> Iterator[Array]:
+        for path in paths:
+            labels = read_signatures(path).labels()
+            assert labels is not None
+            yield (labels if classes is None else np.searchsorted(known, labels)).astype(dtype)
 
-        def numbers(rows: slice) -> Array:
-            some = labels[rows]
-            return (some if classes is None else np.searchsorted(known, some)).astype(dtype)
-
-        return numbers
-
-    return Stacked([part.n_rows for part in parts], np.empty(0, dtype), read), classes
+    return Computed(dtype, (sum(part.n_rows for part in parts),), numbers), classes

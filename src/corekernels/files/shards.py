@@ -9,15 +9,16 @@ whole part or clears the rest away.
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from .._core.types import PathLike
-from .._hashing.signature_file import read_signatures
+from .._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ..errors import FileError, RecipeMismatch
 from ..io.atomic import atomic_write, part_path
 from ..io.provenance import Origin
+from ..io.stored import Pieces
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .unfinished import MARKER, first_unfinished, locked, read_marker, require_same_job
@@ -132,10 +133,16 @@ class ShardWriter:
                 f"{self.target}: cannot be written ({reason}); what was there is unchanged."
             ) from error
 
-    def write(self, S: Signatures, labels: Any, origin: Origin) -> None:
-        """Write the next part, with where its rows came from."""
+    def write(self, signatures: Sequence[Signatures], labels: Any, origin: Origin) -> None:
+        """Write the next part, of signatures one below the other, with where they came from."""
         path = self.folder / part_name(self._first + len(self.parts))
-        S.save(path, labels=labels, provenance=[origin])
+        arrays = {
+            name: Pieces([S.arrays()[name] for S in signatures]) for name in self.recipe.arrays
+        }
+        packed, classes = (None, None) if labels is None else pack_labels(labels, origin.rows)
+        write_signatures(
+            path, self.recipe, arrays, packed, classes, [origin], durable=self.target == self.folder
+        )
         self.parts.append(path)
 
     def discard(self) -> None:

@@ -22,7 +22,9 @@ def part_path(target: Path) -> Path:
 
 
 @contextlib.contextmanager
-def atomic_write(target: PathLike, n_bytes: int = 0) -> Iterator[IO[bytes]]:
+def atomic_write(
+    target: PathLike, n_bytes: int = 0, *, durable: bool = True
+) -> Iterator[IO[bytes]]:
     """A file that takes the name `target` once the block has ended well.
 
     Bytes gather in `.NAME.part` beside the target, are flushed to the disk and
@@ -37,6 +39,8 @@ def atomic_write(target: PathLike, n_bytes: int = 0) -> Iterator[IO[bytes]]:
     n_bytes : int
         Bytes about to be written; asked of the disk first, so that a long run does
         not end on a full one.
+    durable : bool
+        Whether to wait until the bytes are on the disk, safe from a power failure too.
     """
     target = Path(target)
     part = part_path(target)
@@ -50,14 +54,16 @@ def atomic_write(target: PathLike, n_bytes: int = 0) -> Iterator[IO[bytes]]:
                 _require_space(part, n_bytes)
                 yield file
                 file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    os.fsync(file.fileno())
                 if fcntl is None:
                     file.close()  # elsewhere the lock is kept until the file has its name
                 os.replace(part, target)
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
-        _sync_folder(target.parent)
+        if durable:
+            _sync_folder(target.parent)
     except FileError:
         raise
     except OSError as error:

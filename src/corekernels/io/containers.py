@@ -5,6 +5,7 @@ memory-mapped. Nothing in it is ever executed.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from .._core.types import Array, PathLike
 from ..errors import FileError
 from .atomic import atomic_write
+from .stored import Pieces, Span, Stored
 
 _NAMES = {
     "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
@@ -22,15 +24,27 @@ _NAMES = {
     "F64": np.float64,
 }  # fmt: skip
 _CODES = {np.dtype(dtype): name for name, dtype in _NAMES.items()}
-_WRITE_BYTES = 1 << 18
 
 
 def save_arrays(
-    path: PathLike, kind: str, version: int, arrays: Mapping[str, Array], about: Any
+    path: PathLike,
+    kind: str,
+    version: int,
+    arrays: Mapping[str, Array | Stored],
+    about: Any,
+    *,
+    durable: bool = True,
 ) -> None:
-    """Write arrays and a description of them; `kind` and `version` say how to read it."""
+    """Write arrays and a description of them; `kind` and `version` say how to read it.
+
+    Unless `durable`, the file is safe from a killed process but not from a power failure.
+    """
+    stored = {
+        name: Pieces([array]) if isinstance(array, np.ndarray) else array
+        for name, array in arrays.items()
+    }
     # widest first, so that every array starts at a multiple of its item size
-    ordered = dict(sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])))
+    ordered = dict(sorted(stored.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
     header: dict[str, Any] = {
         "__metadata__": {
             "format": f"corekernels.{kind}",
@@ -40,7 +54,7 @@ def save_arrays(
     }
     end = 0
     for name, array in ordered.items():
-        begin, end = end, end + array.nbytes
+        begin, end = end, end + math.prod(array.shape) * array.dtype.itemsize
         header[name] = {
             "dtype": _CODES[array.dtype],
             "shape": list(array.shape),
@@ -48,11 +62,11 @@ def save_arrays(
         }
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    with atomic_write(path, 8 + len(text) + end) as file:
+    with atomic_write(path, 8 + len(text) + end, durable=durable) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         for array in ordered.values():
-            _write_array(file, array)
+            array.write_to(file)
 
 
 def load_arrays(
@@ -97,25 +111,35 @@ def _metadata(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _read_arrays(path: Path, mmap: bool) -> dict[str, Array]:
+def array_spans(path: PathLike) -> dict[str, Span]:
+    """Where the arrays of a file that `save_arrays` wrote lie in it."""
+    header, start = _header(Path(path))
+    return {
+        name: Span(Path(path), start + entry["data_offsets"][0], _size(entry))
+        for name, entry in header.items()
+    }
+
+
+def _header(path: Path) -> tuple[dict[str, Any], int]:
+    """The entries of the arrays, and where their bytes begin."""
     with open(path, "rb") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
     header.pop("__metadata__", None)
+    return header, 8 + size
+
+
+def _size(entry: Any) -> int:
+    begin, end = entry["data_offsets"]
+    return int(end - begin)
+
+
+def _read_arrays(path: Path, mmap: bool) -> dict[str, Array]:
+    header, start = _header(path)
     whole = np.memmap(path, np.uint8, mode="r") if mmap else np.fromfile(path, np.uint8)
     arrays = {}
     for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        raw = whole[8 + size + begin : 8 + size + end]
+        begin = start + entry["data_offsets"][0]
+        raw = whole[begin : begin + _size(entry)]
         arrays[name] = raw.view(_NAMES[entry["dtype"]]).reshape(entry["shape"])
     return arrays
-
-
-def _write_array(file: Any, array: Array) -> None:
-    """Write in pieces, so that a memory-mapped array is not read into memory whole."""
-    if array.ndim == 0 or array.size == 0:
-        file.write(array.tobytes())
-        return
-    rows = max(1, _WRITE_BYTES // max(1, array[:1].nbytes))
-    for start in range(0, len(array), rows):
-        file.write(np.ascontiguousarray(array[start : start + rows]).data)

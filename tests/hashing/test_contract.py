@@ -10,10 +10,11 @@ from scipy import sparse
 import corekernels as ck
 from corekernels._core.validation import as_matrix
 from corekernels._hashing.directions import DIRECTIONS, random_numbers
-from corekernels._hashing.sketch import _blocks, hash_matrix
+from corekernels._hashing.sketch import _cuts, hash_matrix
 from corekernels._hashing.streams import with_random_signs
 from corekernels._hashing.tables import HashTables, hash_tables
 from corekernels._loops.hashing.banks import find_starts
+from corekernels.errors import DataError
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 KERNELS = ("resemblance", "core1", "core2")
@@ -286,9 +287,32 @@ def test_golden_long_row():
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 100, 5000])
 @pytest.mark.parametrize("n_hashes", [1, 300, 2**21])
 @pytest.mark.parametrize("n_threads", [1, 2, 100])
-def test_blocks_cover_each_row_once(n_rows, n_hashes, n_threads):
-    dense = np.ones((n_rows, 3))
-    for matrix in (dense, sparse.csr_array(dense), sparse.csr_array((n_rows, 3))):
-        blocks = _blocks(matrix, n_hashes, n_threads, 1 << 17)
-        rows = [row for start, stop in blocks for row in range(start, stop)]
-        assert rows == list(range(n_rows))
+@pytest.mark.parametrize("length", [0, 3, 10_000])
+def test_blocks_cover_each_row_once(n_rows, n_hashes, n_threads, length):
+    cuts = _cuts(np.arange(n_rows + 1) * length, n_hashes, n_threads, 1 << 17)
+    assert (cuts[0], cuts[-1]) == (0, n_rows)
+    assert (np.diff(cuts) > 0).all()
+    assert (np.diff(cuts) * length <= 1 << 17).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_flawed_blocks_among_others(kernel):
+    """Stored zeros, unsorted and duplicate columns here and there, in small blocks."""
+    rng = np.random.default_rng(0)
+    clean = sparse.random_array((400, 300), density=0.1, rng=rng, format="csr")
+    flawed = clean.copy()
+    for row in range(0, 400, 37):
+        span = slice(flawed.indptr[row], flawed.indptr[row + 1])
+        flawed.indices[span], flawed.data[span] = (
+            flawed.indices[span][::-1].copy(), flawed.data[span][::-1].copy(),
+        )  # fmt: skip
+    flawed = sparse.csr_array((flawed.data, flawed.indices, flawed.indptr), shape=clean.shape)
+    whole = hash_rows(clean, kernel=kernel)
+    for n_jobs in (1, 3):
+        options = {"block_nonzeros": 200}
+        assert_equal(whole, hash_rows(flawed, n_jobs, options=options, kernel=kernel))
+        assert_equal(whole, hash_rows(clean.toarray(), n_jobs, kernel=kernel))
+        assert_equal(whole, hash_rows(clean.astype(np.float64), n_jobs, kernel=kernel))
+    flawed.indices[-1] = 300
+    with pytest.raises(DataError, match="a column number lies outside 0 to 299"):
+        hash_rows(flawed, kernel=kernel)

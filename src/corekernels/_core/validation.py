@@ -24,8 +24,10 @@ from .._loops.rows import (
     inspect_rows,
 )
 from ..errors import DataError, DataTypeError
+from .threads import row_blocks, run_blocks
+from .types import Array
 
-_DENSE_BLOCK_BYTES = 4 << 20
+_DENSE_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Rows:
     """Clean CSR rows: row i is `indices[indptr[i]:indptr[i + 1]]` and the same of `data`."""
 
     indptr: npt.NDArray[np.int64]
-    indices: npt.NDArray[Any]  # int32 where the columns allow it, else int64
-    data: npt.NDArray[Any]  # float32 or float64
+    indices: Array  # int32 where the columns allow it, else int64
+    data: Array  # float32 or float64
     n_columns: int
 
     def __len__(self) -> int:
@@ -60,7 +62,7 @@ class Rows:
         indptr = read_only(self.indptr - begin)
         return Rows(indptr, self.indices[begin:end], self.data[begin:end], self.n_columns)
 
-    def take(self, chosen: npt.NDArray[Any]) -> "Rows":
+    def take(self, chosen: Array) -> "Rows":
         """Some of the rows, in the order given."""
         lengths = self.lengths[chosen]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
@@ -76,7 +78,7 @@ class Rows:
         return Rows(self.indptr, self.indices, data, self.n_columns)
 
 
-def read_only(array: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
+def read_only(array: Array, dtype: npt.DTypeLike | None = None) -> Array:
     """An aligned, contiguous, read-only view (a copy only where necessary).
 
     All inputs of the loops pass through here: Numba compiles a loop once per
@@ -145,6 +147,24 @@ def clean_rows(matrix: Any, name: str = "X", start: int = 0, stop: int | None = 
     return Rows(indptr, read_only(arrays[1], index_type), data, n_columns)
 
 
+def raw_rows(
+    matrix: Any, name: str = "X", start: int = 0, stop: int | None = None, n_jobs: int | None = 1
+) -> Rows:
+    """Rows of what `as_matrix` gave as they are: not clean, but within their arrays.
+
+    Rows of a sparse matrix are views, of any type of number; of a dense one their nonzeros.
+    """
+    stop = matrix.shape[0] if stop is None else stop
+    if sparse.issparse(matrix):
+        indptr, indices, data = _slice_of_csr(matrix, start, stop, name)
+        return Rows(
+            read_only(indptr, np.int64), read_only(indices), read_only(data), matrix.shape[1]
+        )
+    dtype = value_type(matrix.dtype, name)
+    indptr, indices, data = _nonzeros_of_dense(matrix[start:stop], dtype, n_jobs)
+    return Rows(read_only(indptr), read_only(indices), read_only(data), matrix.shape[1])
+
+
 def check_rows(X: Any, name: str = "X") -> Rows:
     """Clean rows of any matrix-like X."""
     return clean_rows(as_matrix(X, name), name)
@@ -176,21 +196,28 @@ def value_type(dtype: np.dtype[Any], name: str) -> type[np.floating[Any]]:
     return np.float32 if dtype.kind == "f" and dtype.itemsize <= 4 else np.float64
 
 
-def _nonzeros_of_dense(matrix: npt.NDArray[Any], dtype: type[np.floating[Any]]) -> tuple[Any, ...]:
+def _nonzeros_of_dense(
+    matrix: Array, dtype: type[np.floating[Any]], n_jobs: int | None = 1
+) -> tuple[Array, Array, Array]:
     """CSR arrays of a dense matrix, read in blocks so that no second dense copy exists."""
     n_rows, n_columns = matrix.shape
     size = max(1, _DENSE_BLOCK_BYTES // (n_columns * np.dtype(dtype).itemsize))
-    lengths = np.empty(n_rows, np.int64)
-    for start in range(0, n_rows, size):
-        block = read_only(matrix[start : start + size], dtype)
-        count_nonzeros(block, lengths[start : start + size])
+    blocks = row_blocks(0, n_rows, size)
     indptr = np.zeros(n_rows + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    indices = np.empty(indptr[-1], np.int32)
-    data = np.empty(indptr[-1], dtype)
-    for start in range(0, n_rows, size):
-        block = read_only(matrix[start : start + size], dtype)
-        gather_nonzeros(block, indptr[start], indices, data)
+
+    def count(block: tuple[int, int]) -> None:
+        start, stop = block
+        count_nonzeros(read_only(matrix[start:stop], dtype), indptr[start + 1 : stop + 1])
+
+    run_blocks(count, blocks, n_jobs)
+    np.cumsum(indptr, out=indptr)
+    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], dtype)
+
+    def gather(block: tuple[int, int]) -> None:
+        start, stop = block
+        gather_nonzeros(read_only(matrix[start:stop], dtype), indptr[start], indices, data)
+
+    run_blocks(gather, blocks, n_jobs)
     return indptr, indices, data
 
 
@@ -208,7 +235,7 @@ def _slice_of_csr(matrix: Any, start: int, stop: int, name: str) -> tuple[Any, .
 
 
 def _refuse_not_finite(
-    indptr: npt.NDArray[np.int64], data: npt.NDArray[Any], name: str, first_row: int
+    indptr: npt.NDArray[np.int64], data: Array, name: str, first_row: int
 ) -> None:
     row = first_not_finite(indptr, data)
     values = data[indptr[row] : indptr[row + 1]]

@@ -21,7 +21,7 @@ class Banks(NamedTuple):
     sieve_length: int  # nonzeros from which a row goes through the sieve
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def find_starts(columns, banks, bank, out):
     """Where the slices of a row's columns start in the table of a bank."""
     if banks.start_of_column.shape[1] > 0:

@@ -29,9 +29,10 @@ class MinimaScratch(NamedTuple):
     marks: np.ndarray  # of the sieve: 1, or the value, at the bit of each nonzero
     bitmap: np.ndarray  # of the sieve, in 64-bit words
     bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
-    locations: np.ndarray  # of 512 slots
+    locations: np.ndarray  # of 512 slots, in the sieve
     location_words: np.ndarray  # the same memory, seen as 64-bit words
-    values: np.ndarray  # behind the minima of a group of slots
+    codes: np.ndarray  # of a group of slots that are not all wanted
+    values: np.ndarray  # behind their minima
 
 
 class BinScratch(NamedTuple):
@@ -83,29 +84,29 @@ def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_value
 
 
 @njit(nogil=True, cache=True)
-def table_minima(indptr, indices, values, banks, mask, scratch, out, out_values):
+def table_minima(indptr, indices, values, banks, mask, scratch, n_hashes, out, out_values):
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
-    Only codes if `values` and `out_values` are None. Minima of slices are written straight to
+    `out` and `out_values` hold the slots of one row after those of another. Only codes if
+    `values` and `out_values` are None. Minima of slices are written straight to
     their slots, but for the last few. Long rows go through the sieve.
     """
-    n_hashes = out.shape[1]
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
         mine = values
         if values is not None:
             mine = values[begin:end]
         if begin == end:
-            out[row] = 0
+            out[row * n_hashes : (row + 1) * n_hashes] = 0
             if values is not None:
-                out_values[row] = 0
+                out_values[row * n_hashes : (row + 1) * n_hashes] = 0
             continue
         columns, starts = indices[begin:end], scratch.starts[: end - begin]
         sieved = columns.shape[0] >= banks.sieve_length
         for bank in range(banks.tables.shape[0]):
             table, places = banks.tables[bank], banks.sieve_places[bank]
             first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
-            done = 0
+            at, done = row * n_hashes + first, 0
             if sieved:
                 start_of_column = banks.start_of_column[bank]
                 mark_starts(
@@ -114,24 +115,24 @@ def table_minima(indptr, indices, values, banks, mask, scratch, out, out_values)
             else:
                 find_starts(columns, banks, bank, starts)
                 done = (last - first) // GROUP * GROUP
-                at = row * n_hashes + first
                 slice_minima(starts, mine, table, 0, done, mask, at, out, out_values)
             for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
+                codes = out[at + slot : at + slot + n_slots]
                 if sieved:
                     sieve_minima(
                         scratch.bitmap, places, slot, scratch.bit_planes, scratch.locations
                     )
+                    for j in range(n_slots):
+                        codes[j] = scratch.locations[j] & mask
                 else:
                     slice_minima(
-                        starts, mine, table, slot, n_slots, mask, 0, scratch.locations,
-                        scratch.values,
-                    )  # fmt: skip
-                codes = out[row, first + slot : first + slot + n_slots]
-                for j in range(n_slots):
-                    codes[j] = scratch.locations[j] & mask
+                        starts, mine, table, slot, n_slots, mask, 0, scratch.codes, scratch.values
+                    )
+                    for j in range(n_slots):
+                        codes[j] = scratch.codes[j]
                 if values is not None:
-                    found = out_values[row, first + slot : first + slot + n_slots]
+                    found = out_values[at + slot : at + slot + n_slots]
                     if sieved:
                         values_behind(scratch.location_words, places, slot, scratch.marks, found)
                     else:

@@ -32,7 +32,7 @@ def mix_columns(indices, key, out):
         out[p] = mix(np.uint64(indices[p]) ^ key)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def give_signs(indices, values, key, out):
     """Each value with the sign that its column's mix begins with."""
     for p in range(indices.shape[0]):

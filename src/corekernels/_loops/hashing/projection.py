@@ -66,14 +66,14 @@ def _sum_tiles(starts, values, table, both, out):
         _store_sums(second, TILE, out)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _no_sums():
     """Sums of a tile before the first slice."""
     none = splat_line(np.float32(0))
     return none, none, none, none, none, none, none, none
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _add_slice(value, table, start, soon, sums):
     """Sums of a tile with its weighted slice, 64 words or 128 slots; a later one is called for."""
     for word in range(soon, soon + TILE // 2, 16):
@@ -94,7 +94,7 @@ def _add_slice(value, table, start, soon, sums):
     return a, b, c, d, e, f, g, h
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def _store_sums(sums, at, out):
     """Write the sums of a tile."""
     a, b, c, d, e, f, g, h = sums

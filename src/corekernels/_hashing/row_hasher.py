@@ -1,0 +1,164 @@
+"""The loops of a recipe, with their tables and working memory."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._core.memory import aligned_zeros
+from .._core.types import Array
+from .._core.validation import Rows, read_only
+from .._loops.hashing import blocks, minwise, projection
+from .._loops.hashing.banks import Banks
+from .._loops.hashing.blocks import BlockScratch, Task
+from .._loops.hashing.minwise import BinScratch, MinimaScratch
+from .._loops.rows import sum_and_scale, unit_values
+from .._loops.simd.bit_sets import SLOTS, WORD
+from ..kernel_table import SlotWeight, hashed_kernel
+from ..recipe import Recipe
+from .directions import random_numbers
+from .streams import Key, mix_key, mixed, with_random_signs
+from .tables import HashTables
+
+Arrays = dict[str, Array]  # the arrays of signatures, as `Recipe.arrays` names them
+
+_BLOCKS_PER_STEP = 16  # so that an interrupt from the keyboard is not kept waiting
+_MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
+
+
+class RowHasher:
+    """Hashes rows by one recipe; any number of threads may use it."""
+
+    def __init__(self, recipe: Recipe, tables: HashTables) -> None:
+        self.recipe, self.tables = recipe, tables
+        self._weight = hashed_kernel(recipe.kernel).slot_weight
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether all that is random stands in tables, so that `steps` can be used."""
+        projects = self._weight is SlotWeight.PROJECTION
+        return self.tables.minima is not None and (
+            not projects or self.tables.directions is not None
+        )
+
+    def hash(self, rows: Rows, out: Arrays) -> None:
+        """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
+        if self.has_tables:
+            cuts = np.array([0, len(rows)])
+            self.steps(new_task(rows, cuts), out)()
+            return
+        out["lengths"][:] = rows.lengths
+        halves, values, weights = None, np.empty(rows.nnz, np.float32), None
+        if self._weight is not SlotWeight.NONE:
+            weights = out["weights"].view(np.uint16)
+            unit_values(rows.indptr, rows.data, values)
+        if self._weight is SlotWeight.PROJECTION:
+            self._project(rows, values, out["weights"].view(np.uint16))
+            weights = None
+        elif self._weight is SlotWeight.VALUE:
+            sum_and_scale(rows.indptr, values, out["sums"])
+            halves = np.empty(rows.nnz, np.uint16)
+            blocks.write_nonzero_halves(values, halves)
+        self._mixed_minima(rows, halves, out["codes"], weights)
+
+    def steps(self, task: Task, out: Arrays) -> Callable[[], bool]:
+        """A function that hashes a few blocks of the task per call; False once none is left.
+
+        Each thread needs one of its own, because it holds the working memory.
+        """
+        banks = self.tables.minima
+        assert banks is not None
+        lengths = np.diff(task.indptr)
+        with_values = self._weight is SlotWeight.VALUE
+        scratch = _minima_scratch(
+            banks, int(lengths.max(initial=0)), out["codes"].dtype, with_values
+        )
+        location_type = banks.tables.dtype
+        mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
+        k, codes = self.recipe.n_hashes, out["codes"].reshape(-1)
+        if self._weight is SlotWeight.NONE:
+            return partial(
+                blocks.hash_supports, task, _BLOCKS_PER_STEP, banks, mask, scratch, k, codes,
+                out["lengths"],
+            )  # fmt: skip
+        largest = int(np.diff(task.indptr[task.cuts]).max(initial=0))
+        per_value = BlockScratch(
+            np.empty(largest, np.float32), np.empty(largest if with_values else 0, np.uint16)
+        )
+        targets = k, codes, out["weights"].view(np.uint16).reshape(-1), out["lengths"]
+        if with_values:
+            return partial(
+                blocks.hash_values, task, _BLOCKS_PER_STEP, banks, mask, scratch, per_value,
+                *targets, out["sums"],
+            )  # fmt: skip
+        has_signs = self.recipe.scheme != "independent"
+        return partial(
+            blocks.hash_projections, task, _BLOCKS_PER_STEP, banks, self.tables.directions, mask,
+            mix_key(self.recipe.seed, Key.SIGN) if has_signs else None, scratch, per_value,
+            aligned_zeros((projection.SUMS,), np.float32), *targets,
+        )  # fmt: skip
+
+    def _mixed_minima(
+        self, rows: Rows, values: Array | None, codes: Array, weights: Array | None
+    ) -> None:
+        """Codes of minima hashed on the fly and, where asked for, the values behind them."""
+        recipe, mask = self.recipe, np.uint64(self.recipe.code_mask)
+        if values is None or weights is None:
+            values, weights = np.empty(0, np.uint16), np.empty((0, recipe.n_hashes), np.uint16)
+        if recipe.scheme == "one-permutation":
+            bins, held = np.empty((2, recipe.n_hashes), np.uint64)
+            columns = np.empty(_MIXED_TOGETHER, np.uint64)
+            scratch = BinScratch(columns, bins, held, np.empty(recipe.n_hashes, np.int64))
+            keys = mix_key(recipe.seed, Key.BIN), mix_key(recipe.seed, Key.PROBE)
+            minwise.binned_minima(
+                rows.indptr, rows.indices, read_only(values), *keys, mask, scratch, codes, weights
+            )
+        else:
+            columns = mixed(rows.indices, mix_key(recipe.seed, Key.SLOT))
+            minima = np.empty(recipe.n_hashes, np.uint64)
+            minwise.mixed_minima(
+                rows.indptr, columns, read_only(values), mask, minima, codes, weights
+            )
+
+    def _project(self, rows: Rows, values: Array, out: Array) -> None:
+        """Projections of the unit rows onto the random directions, as halves."""
+        recipe, banks = self.recipe, self.tables.directions
+        if banks is None:
+            columns = mixed(rows.indices, mix_key(recipe.seed, Key.ENTRY))
+            numbers, sums = random_numbers(recipe.projection), np.empty(recipe.n_hashes, np.float32)
+            values = read_only(values)
+            projection.mixed_projections(rows.indptr, columns, values, numbers, sums, out)
+            return
+        values = with_random_signs(recipe.seed, rows.indices, values)
+        starts = np.empty(rows.lengths.max(initial=0), np.int32)
+        tiles = aligned_zeros((projection.SUMS,), np.float32)
+        projection.table_projections(rows.indptr, rows.indices, values, banks, starts, tiles, out)
+
+
+def new_task(rows: Rows, cuts: Array) -> Task:
+    """The rows as blocks for `RowHasher.steps`; none of them begun."""
+    return Task(
+        np.zeros(1, np.int64), read_only(cuts, np.int64), rows.indptr, rows.indices, rows.data,
+        rows.n_columns, np.zeros(len(cuts) - 1, np.int64),
+    )  # fmt: skip
+
+
+def _minima_scratch(
+    banks: Banks, longest: int, code_type: np.dtype[Any], with_values: bool
+) -> MinimaScratch:
+    n_positions = banks.n_positions if banks.sieve_places.size else 0
+    n_bits = n_positions + -(-banks.width // SLOTS) * SLOTS
+    n_words = -(-n_bits // WORD) + 1 if n_positions else 0
+    n_planes = max(3, (banks.n_positions - 1).bit_length())
+    locations = aligned_zeros((SLOTS,), banks.tables.dtype)
+    return MinimaScratch(
+        starts=np.empty(longest, np.int32),
+        marks=aligned_zeros((n_words * WORD,), np.uint16 if with_values else np.uint8),
+        bitmap=aligned_zeros((n_words,), np.uint64),
+        bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
+        locations=locations,
+        location_words=locations.view(np.uint64),
+        codes=aligned_zeros((minwise.GROUP,), code_type),
+        values=aligned_zeros((minwise.GROUP,), np.uint16),
+    )

@@ -1,0 +1,140 @@
+"""Hashing of blocks of rows, one after the other, as long as a shared counter gives some.
+
+Several threads call these loops with the same counter. Each call does a few blocks and tells
+whether there may be more; a block with a flaw (see `inspect_rows`) is left alone and noted.
+Codes and weights hold the k slots of one row after those of another.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ..rows import inspect_rows, sum_and_scale, unit_values
+from ..simd.halves import write_halves
+from ..simd.integers import fetch_add
+from .minwise import table_minima
+from .mixing import give_signs
+from .projection import table_projections
+
+_HALF_SIZE = np.uint16(0x7FFF)  # the bits of a half but for its sign
+
+
+class Task(NamedTuple):
+    """Rows to hash, in blocks: block b is rows cuts[b] to cuts[b + 1]."""
+
+    counter: np.ndarray  # one number: that of the next block
+    cuts: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    n_columns: int
+    flaws: np.ndarray  # one number per block
+
+
+class BlockScratch(NamedTuple):
+    """Working memory for one block: a number per nonzero."""
+
+    values: np.ndarray
+    halves: np.ndarray
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _next_block(task):
+    """Number of the next block without a flaw, or -1 if there is none."""
+    while True:
+        block = fetch_add(task.counter, 0, 1)
+        if block >= task.cuts.shape[0] - 1:
+            return -1
+        indptr = task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
+        task.flaws[block] = inspect_rows(indptr, task.indices, task.data, task.n_columns)
+        if task.flaws[block] == 0:
+            return block
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _write_lengths(indptr, out):
+    for row in range(out.shape[0]):
+        out[row] = indptr[row + 1] - indptr[row]
+
+
+@njit(nogil=True, cache=True)
+def hash_supports(task, n_blocks, minima, mask, scratch, k, codes, lengths):
+    """Codes of up to `n_blocks` blocks; False if there is no more."""
+    for _ in range(n_blocks):
+        block = _next_block(task)
+        if block < 0:
+            return False
+        start, stop = task.cuts[block], task.cuts[block + 1]
+        indptr = task.indptr[start : stop + 1]
+        columns = task.indices[indptr[0] : indptr[-1]]
+        _write_lengths(indptr, lengths[start:stop])
+        table_minima(indptr, columns, None, minima, mask, scratch, k, codes[start * k :], None)
+    return True
+
+
+@njit(nogil=True, cache=True)
+def hash_projections(
+    task, n_blocks, minima, directions, mask, sign_key, scratch, block_scratch, tiles,
+    k, codes, weights, lengths,
+):  # fmt: skip
+    """Codes and projections of up to `n_blocks` blocks; False if there is no more.
+
+    `sign_key` is the key of the columns' random signs, or None if they have none.
+    """
+    for _ in range(n_blocks):
+        block = _next_block(task)
+        if block < 0:
+            return False
+        start, stop = task.cuts[block], task.cuts[block + 1]
+        indptr = task.indptr[start : stop + 1]
+        columns = task.indices[indptr[0] : indptr[-1]]
+        values = block_scratch.values[: columns.shape[0]]
+        _write_lengths(indptr, lengths[start:stop])
+        unit_values(indptr, task.data, values)
+        if sign_key is not None:
+            give_signs(columns, values, sign_key, values)
+        table_projections(
+            indptr,
+            columns,
+            values,
+            directions,
+            scratch.starts,
+            tiles,
+            weights.reshape(-1, k)[start:stop],
+        )
+        table_minima(indptr, columns, None, minima, mask, scratch, k, codes[start * k :], None)
+    return True
+
+
+@njit(nogil=True, cache=True)
+def hash_values(
+    task, n_blocks, minima, mask, scratch, block_scratch, k, codes, weights, lengths, sums
+):
+    """Codes and values of up to `n_blocks` blocks; False if there is no more."""
+    for _ in range(n_blocks):
+        block = _next_block(task)
+        if block < 0:
+            return False
+        start, stop = task.cuts[block], task.cuts[block + 1]
+        indptr = task.indptr[start : stop + 1]
+        columns = task.indices[indptr[0] : indptr[-1]]
+        values = block_scratch.values[: columns.shape[0]]
+        halves = block_scratch.halves[: columns.shape[0]]
+        _write_lengths(indptr, lengths[start:stop])
+        unit_values(indptr, task.data, values)
+        sum_and_scale(indptr, values, sums[start:stop])
+        write_nonzero_halves(values, halves)
+        table_minima(
+            indptr, columns, halves, minima, mask, scratch, k, codes[start * k :],
+            weights[start * k :],
+        )  # fmt: skip
+    return True
+
+
+@njit(nogil=True, cache=True, inline="always")
+def write_nonzero_halves(values, out):
+    """Values rounded to halves; the least half, whose bits are 1, where that would be 0."""
+    write_halves(values, out)
+    for p in range(out.shape[0]):
+        out[p] |= np.uint16(out[p] & _HALF_SIZE == 0)

@@ -9,6 +9,7 @@ def test_public_names_are_the_intended_ones():
         "CoRENeighbors",
         "CoRENeighborsTransformer",
         "CoRERegressor",
+        "Plan",
         "Recipe",
         "Signatures",
         "advise",
@@ -17,12 +18,14 @@ def test_public_names_are_the_intended_ones():
         "core2",
         "correlation",
         "datasets",
+        "files",
         "gram_chunks",
         "gram_to_file",
         "io",
         "linear",
+        "load_model",
+        "plan",
         "resemblance",
-        "files",
         "theory",
     ]
     assert all(hasattr(ck, name) for name in ck.__all__)

@@ -82,6 +82,8 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     0.95
     """
 
+    linear_: HashedLinearClassifier
+
     _linear_type = HashedLinearClassifier
     _file_kind = CLASSIFIER
 
@@ -138,8 +140,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores: (n,) for two classes, positive for the second; else (n, n_classes)."""
         S = self.sketch(X)
-        scores: npt.NDArray[np.float64] = self.linear_.decision_function(S)
-        return scores
+        return self.linear_.decision_function(S)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:

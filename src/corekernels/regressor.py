@@ -58,6 +58,8 @@ class CoRERegressor(RegressorMixin, CoREModel):
     0.8
     """
 
+    linear_: HashedLinearRegressor
+
     _linear_type = HashedLinearRegressor
     _file_kind = REGRESSOR
 

@@ -31,19 +31,8 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     ----------
     C : float
         Weight of the errors against the length of w: 1 / (2 alpha) of a ridge.
-    tol : float
-        Largest duality gap, as a share of the objective.
-    max_iter : int
-        Largest number of sweeps over the rows.
-    fit_intercept : bool
-    intercept_scaling : float
-        Value of the constant column that carries the intercept; the larger, the less
-        the intercept is regularised.
-    random_state : int, RandomState instance or None
-        Order in which rows are visited.
-    n_jobs : int, optional
-        Threads; None means all cores. The descent itself is one thread's work. Never changes
-        the result.
+    tol, max_iter, fit_intercept, intercept_scaling, random_state, n_jobs
+        As in `HashedLinearClassifier`. The descent is one thread's work.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ def train(
             class_weight="balanced" if balanced else None,
         )  # fmt: skip
     frame.show_notes(reader, quiet)
-    about = {"target": str(target), "rows": model.linear_.n_rows_, "classes": len(model.classes_)}
+    about = {"target": str(target), "rows": model.linear_._rows, "classes": len(model.classes_)}
     frame.show(about | {"C": C, "sweeps": model.n_iter_}, as_json, quiet)
 
 

@@ -1,7 +1,6 @@
-"""CoREClassifier: scikit-learn's conventions, the model file, the road from rows to labels."""
+"""CoREClassifier: scikit-learn's conventions, the way from rows to labels."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.calibration import CalibratedClassifierCV
@@ -11,8 +10,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import corekernels as ck
-from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
-from corekernels.io import load_arrays, save_arrays
+from corekernels.errors import DataError, RecipeMismatch
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +43,33 @@ def test_is_hasher_and_learner_in_one(digits):
     np.testing.assert_array_equal(
         model.decision_function(X), linear.decision_function(model.sketch(X))
     )
+
+
+def test_learns_from_signatures_of_its_own_recipe_alone(digits):
+    X, y = digits
+    model = ck.CoREClassifier(n_hashes=32, random_state=3)
+    S = ck.CoREHasher(n_hashes=32, random_state=3).fit(X).sketch(X)
+    np.testing.assert_array_equal(
+        model.fit_signatures(S, y).decision_function(X),
+        ck.CoREClassifier(n_hashes=32, random_state=3).fit(X, y).decision_function(X),
+    )
+    with pytest.raises(RecipeMismatch, match="n_hashes 16 and 32"):
+        model.set_params(n_hashes=16).fit_signatures(S, y)
+    with pytest.raises(DataError, match="got ndarray; pass Signatures"):
+        model.fit_signatures(X, y)
+
+
+def test_what_is_known_of_the_fit(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    model = ck.CoREClassifier(n_hashes=32, random_state=0)
+    for name in ("classes_", "n_iter_", "dual_gap_"):
+        assert not hasattr(model, name)
+    model.partial_fit(X, y, np.arange(10))
+    assert model.provenance_ == []
+    assert not hasattr(model, "n_iter_")
+    model.fit(X, y)
+    assert model.n_iter_ == model.linear_.n_iter_
+    assert model.dual_gap_.shape == (10,)
 
 
 def test_stream(digits):
@@ -86,64 +111,3 @@ def test_probabilities_only_with_the_log_loss(digits):
     probabilities = model.predict_proba(X)
     assert (probabilities.argmax(axis=1) == model.predict(X)).all()
     assert probabilities[np.arange(len(y)), y].mean() > 0.6
-
-
-LABELS = {
-    "strings": np.array(["zero", "one", "zwei", "drei", "четыре", "五"]),
-    "objects": np.array(list("abcdef"), dtype=object),
-    "integers": np.arange(6) - 3,
-    "two": np.array(["no", "yes"] * 3),
-    "truths": np.array([False, True] * 3),
-}
-
-
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS.keys())
-def test_save_and_load(digits, labels, tmp_path):
-    X, y = digits[0][:400], labels[digits[1][:400] % 6]
-    frame = pd.DataFrame(X, columns=[f"pixel {i}" for i in range(64)])
-    weight = {labels[0].item() if labels.dtype != object else labels[0]: 2.0}
-    model = ck.CoREClassifier(
-        n_hashes=32, n_bits=4, loss="log_loss", class_weight=weight, random_state=0
-    ).fit(frame, y)
-    path = tmp_path / "model.safetensors"
-    model.save(path)
-    again = ck.CoREClassifier.load(path)
-    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
-    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
-    assert again.predict(frame).dtype == model.predict(frame).dtype
-    assert again.get_params() == model.get_params()
-    assert again.feature_names_in_.tolist() == model.feature_names_in_.tolist()
-    again.partial_fit(frame, y)
-    assert [child.name for child in tmp_path.iterdir()] == ["model.safetensors"]
-
-
-def test_what_a_file_cannot_hold(digits, tmp_path):
-    X, y = digits[0][:100], digits[1][:100]
-    model = ck.CoREClassifier(n_hashes=8, random_state=np.random.RandomState(0)).fit(X, y)
-    model.save(tmp_path / "model")  # the seed that was drawn is what counts
-    assert ck.CoREClassifier.load(tmp_path / "model").random_state == model.recipe_.seed
-    model.set_params(class_weight=[(1, 2)], C=1 + 2j)
-    with pytest.raises(ParameterError, match="of type complex, which a file cannot hold"):
-        model.save(tmp_path / "model")
-
-
-def test_damaged_model_files(digits, tmp_path):
-    X, y = digits[0][:100], digits[1][:100]
-    path = tmp_path / "model.safetensors"
-    ck.CoREClassifier(n_hashes=8, random_state=0).fit(X, y).save(path)
-    arrays, about = load_arrays(path, "classifier", 1, mmap=False)
-
-    def refused(arrays, about, message):
-        save_arrays(tmp_path / "bad", "classifier", 1, arrays, about)
-        with pytest.raises(FileError, match=message):
-            ck.CoREClassifier.load(tmp_path / "bad")
-
-    refused({**arrays, "planes": arrays["planes"][:3]}, about, "do not fit its recipe and classes")
-    refused({**arrays, "planes": arrays["planes"] * np.nan}, about, "not finite")
-    refused({"planes": arrays["planes"]}, about, "damaged or unknown")
-    refused(arrays, {**about, "classes": about["classes"][:5]}, "do not fit")
-    refused(arrays, {**about, "class_type": "nonsense"}, "damaged or unknown")
-    refused(arrays, {**about, "parameters": {"secret": 1}}, "damaged or unknown")
-    refused(arrays, {**about, "recipe": {}}, "damaged or unknown")
-    with pytest.raises(FileError, match="does not exist"):
-        ck.CoREClassifier.load(tmp_path / "nothing")

@@ -23,6 +23,7 @@ def test_public_names_are_the_intended_ones():
         "gram_to_file",
         "io",
         "linear",
+        "load_model",
         "plan",
         "resemblance",
         "theory",

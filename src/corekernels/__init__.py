@@ -6,6 +6,7 @@ from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
 from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
+from .models import load_model
 from .neighbors import CoRENeighbors, CoRENeighborsTransformer
 from .planner import Plan, plan
 from .recipe import Recipe
@@ -35,6 +36,7 @@ __all__ = [
     "gram_to_file",
     "io",
     "linear",
+    "load_model",
     "plan",
     "resemblance",
     "theory",

@@ -2,32 +2,27 @@
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
 
-from ._core.arguments import require_positive
-from ._core.validation import as_matrix, read_only
-from .errors import DataError
-from .linear.classifier import check_options, warn_unless_converged
-from .linear.descent import Block
-from .linear.labels import check_values, check_weights
-from .linear.one_vs_rest import as_planes, learn, make_lesson
-from .linear.planes import pack
-from .recipe import Recipe
-from .signatures import sketch
+from .linear.core_model import CoREModel
+from .linear.model_file import REGRESSOR
+from .linear.regressor import HashedLinearRegressor
+from .recipe import (
+    DEFAULT_BITS,
+    DEFAULT_HASHES,
+    DEFAULT_KERNEL,
+    DEFAULT_PROJECTION,
+    DEFAULT_SCHEME,
+)
 
 
-class CoRERegressor(RegressorMixin, BaseEstimator):
+class CoRERegressor(RegressorMixin, CoREModel):
     """Ridge regression on hashed rows: kernel ridge regression at linear cost.
 
-    With x_i the unit rows that `CoREHasher` makes and m the median of y, it minimises
-
-        1/2 (|w|^2 + b^2) + C sum_i c_i (w . x_i + b + m - y_i)^2
-
-    by the same descent, on the same packed codes, as `CoREClassifier`. Rows count by their
-    directions: CoRE kernels do not see the length of a row.
+    The hash turns each row into `n_hashes` pairs of a code and a weight (`CoREHasher`); the
+    linear model learns from the pairs as they are (`linear.HashedLinearRegressor`, which says
+    what it minimises). Rows count by their directions: CoRE kernels do not see the length of a
+    row.
 
     Parameters
     ----------
@@ -43,9 +38,15 @@ class CoRERegressor(RegressorMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : ndarray, if X had names
     recipe_ : Recipe
+        How rows are hashed.
+    linear_ : HashedLinearRegressor
+        What was learned from the signatures.
     n_iter_ : int
+        Sweeps over the rows; not there after `load`.
     dual_gap_ : float
-        Duality gap over objective.
+        Duality gap over objective; not there after `load`.
+    provenance_ : list of io.Origin
+        Where the rows came from, as far as the file the model was loaded from says.
 
     Examples
     --------
@@ -57,15 +58,20 @@ class CoRERegressor(RegressorMixin, BaseEstimator):
     0.8
     """
 
+    linear_: HashedLinearRegressor
+
+    _linear_type = HashedLinearRegressor
+    _file_kind = REGRESSOR
+
     def __init__(
         self,
-        kernel: str = "core1",
-        n_hashes: int = 1024,
+        kernel: str = DEFAULT_KERNEL,
+        n_hashes: int = DEFAULT_HASHES,
         *,
-        n_bits: int = 8,
+        n_bits: int | None = DEFAULT_BITS,
         C: float = 1.0,
-        scheme: str = "circulant",
-        projection: str = "gaussian",
+        scheme: str = DEFAULT_SCHEME,
+        projection: str = DEFAULT_PROJECTION,
         tol: float = 1e-5,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -81,66 +87,3 @@ class CoRERegressor(RegressorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CoRERegressor":
-        """Hash the rows of X once and learn their values y, with weights if given."""
-        matrix = as_matrix(X)
-        validate_data(self, X, skip_check_array=True)
-        if matrix.shape[0] == 0:
-            raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
-        options = check_options(self)
-        C = require_positive("C", self.C)
-        values = check_values(y, matrix.shape[0])
-        weights = check_weights(sample_weight, matrix.shape[0])
-        self.recipe_ = Recipe(
-            kernel=self.kernel,
-            n_hashes=self.n_hashes,
-            n_bits=self.n_bits,
-            scheme=self.scheme,
-            projection=self.projection,
-            seed=options["seed"],
-            n_columns=matrix.shape[1],
-        )
-        packed = pack(sketch(matrix, self.recipe_, self.n_jobs), self.n_jobs)
-        numbers = np.unique(values, return_inverse=True)[1]
-        rows, digests = np.arange(len(packed)), packed.digests(self.n_jobs)
-        lesson = make_lesson(packed, numbers, weights, np.ones(2), rows, digests)
-        middle = _median(values, weights)
-        block = Block(
-            "squared_error",
-            read_only(lesson.rows),
-            read_only((values - middle)[:, None]),
-            read_only(lesson.row_weights),
-            np.full((2, 1), C),
-            1.0,
-        )
-        states, outcomes = learn(lesson, [block], None, self.n_jobs, **options)
-        warn_unless_converged(outcomes, options)
-        self._planes = as_planes(self.recipe_, states, 1.0)
-        self._planes.intercepts[:] += middle
-        self.n_iter_ = outcomes[0].n_iter
-        self.dual_gap_ = float(outcomes[0].relative_gaps[0])
-        return self
-
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
-        """The value of each row."""
-        check_is_fitted(self)
-        matrix = as_matrix(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        S = sketch(matrix, self.recipe_, self.n_jobs)
-        return self._planes.scores(S, self.n_jobs)[:, 0]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_planes")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _median(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:
-    """The (lower) weighted median: one of the values, the same for weights and repetitions."""
-    order = np.argsort(values, kind="stable")
-    total = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(total, total[-1] / 2)])

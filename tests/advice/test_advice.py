@@ -55,15 +55,24 @@ def test_it_says_what_to_use_where_core_helps():
 
 def test_what_is_compared():
     X, y = rings()
-    seen = []
-    advice = ck.advise(sparse.csr_array(X), y, **FEW, progress=seen.append)
-    assert [c.name for c in advice.candidates] == seen
+    advice = ck.advise(sparse.csr_array(X), y, **FEW)
     assert [c.kind for c in advice.candidates] == ["linear"] + ["exact"] * 3 + ["hashed"] * 2 + [
         "both"
     ]
     assert (advice.n_rows, advice.n_classes, advice.n_folds) == (300, 2, 3)
     again = ck.advise(X, y, **FEW)
     assert [c.accuracy for c in again.candidates] == [c.accuracy for c in advice.candidates]
+
+
+def test_progress_names_the_candidates(capsys):
+    X, y = rings()
+    advice = ck.advise(X, y, **FEW, progress=True)
+    shown = capsys.readouterr().err
+    places = [shown.index(f"\r{candidate.name}:") for candidate in advice.candidates]
+    assert places == sorted(places)
+    assert f"{len(places) - 1}/{len(places)}" in shown
+    ck.advise(X, y, **FEW, progress=False)
+    assert capsys.readouterr().err == ""
 
 
 def test_samples_are_bounded_and_rare_classes_named():
@@ -93,12 +102,16 @@ def test_column_numbers_may_be_huge_and_labels_strings():
 
 def test_errors():
     X, y = blobs(30)
-    with pytest.raises(DataError, match="one label a row"):
+    with pytest.raises(DataError, match="one label per row"):
         ck.advise(X, y[:-1])
     with pytest.raises(DataError, match="fewer than two of its 3 classes have 50 rows"):
         ck.advise(X, y, cv=50)
     with pytest.raises(ParameterError, match="n_rows"):
         ck.advise(X, y, n_rows=0)
+    with pytest.raises(ParameterError, match="sizes: got 0"):
+        ck.advise(X, y, sizes=[16, 0])
+    with pytest.raises(ParameterError, match="sizes: got none"):
+        ck.advise(X, y, sizes=[])
 
 
 @pytest.mark.slow

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from corekernels._loops.learning import descent, losses, packed
+from corekernels._loops.learning import descent, losses, packed, scoring
 from corekernels._loops.learning import planes as blocks
 from corekernels._loops.simd import vectors
 from corekernels.linear import descent as training
-from corekernels.linear import extrapolation as warm
-from corekernels.linear import planes as packing
+from corekernels.linear.extrapolation import extrapolate
+from corekernels.linear.packed import Packed
+from corekernels.linear.planes import new_planes
+from support import objectives
 
+OPTIONS = training.Options(tol=1e-5, max_iter=300, seed=(0,))
 LOSSES = [losses.SQUARED_HINGE, losses.HINGE, losses.LOG, losses.SQUARED]
 
 
@@ -35,14 +38,14 @@ def expand(codes, weights, lengths, n_codes=6):
     return X
 
 
-def room_for(weights):
-    return None if weights is None else np.empty(weights.shape[1], np.float32)
-
-
 def scales_of(codes, weights, lengths):
     scales = np.empty(len(codes), np.float32)
     packed.row_scales(weights, lengths, codes.shape[1], scales)
     return scales
+
+
+def pack(codes, weights, lengths):
+    return Packed(codes, weights, scales_of(codes, weights, lengths), lengths, 6)
 
 
 def test_lanes():
@@ -58,21 +61,20 @@ def test_scores_and_additions(rows, n_planes):
     codes, weights, _ = rows
     X, scales = expand(*rows), scales_of(*rows)
     rng = np.random.default_rng(1)
-    planes = packing.new_planes(6, codes.shape[1], n_planes)
+    planes = new_planes(6, codes.shape[1], n_planes)
     planes[...] = rng.normal(size=planes.shape)
     dense = planes.reshape(6, codes.shape[1], -1)[..., :n_planes].astype(float)
     intercepts = rng.normal(size=n_planes)
     which = np.array([8, 4, 0])
     out = np.empty((3, n_planes))
-    data = codes, weights, scales, which, room_for(weights)
-    packed.score_rows(*data, planes, None, n_planes, intercepts, out)
+    scoring.score_rows(*pack(*rows).rows(), which, planes, None, n_planes, intercepts, out)
     expected = np.einsum("ncj,cjp->np", X[which], dense) + intercepts
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
     steps = np.zeros(8, np.float32)
     steps[:n_planes] = rng.normal(size=n_planes)
     numbers = None if weights is None else weights[2].view(np.float16).astype(np.float32)
-    packed.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
+    scoring.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)
 
@@ -125,9 +127,9 @@ def test_step_finds_the_best_dual(loss, square):
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss", "squared_error"])
 @pytest.mark.parametrize("n_lanes", [1, 2])
 def test_descent_closes_the_gap(rows, loss, n_lanes):
-    codes, weights, lengths = rows
+    codes = rows[0]
     X = expand(*rows).reshape(9, -1)
-    data = packing.Packed(codes, weights, scales_of(*rows), lengths, 6)
+    data = pack(*rows)
     rng = np.random.default_rng(2)
     targets = rng.choice([-1, 1], (9, n_lanes)).astype(np.int8)
     row_costs = rng.uniform(0.5, 2, 9)
@@ -135,7 +137,7 @@ def test_descent_closes_the_gap(rows, loss, n_lanes):
     which = np.array([0, 1, 2, 4, 5, 7, 8])
     block = training.Block(loss, which, targets, row_costs, costs, 0.8)
     state = training.State.zero(data, n_lanes)
-    outcome = training.descend(data, block, state, tol=1e-5, max_iter=300, seed=0)
+    outcome = training.descend(data, block, state, OPTIONS)
     assert outcome.converged
     assert not state.duals[[3, 6]].any()
     for lane in range(n_lanes):
@@ -146,49 +148,47 @@ def test_descent_closes_the_gap(rows, loss, n_lanes):
         w = features.T @ (sign * a)
         planes = state.planes.reshape(6, codes.shape[1], -1)[..., lane]
         np.testing.assert_allclose(planes.reshape(-1), w[:-1], atol=1e-5)
-        primal = 0.5 * w @ w + value(loss, features @ w, y, c).sum()
-        dual = dual_value(loss, w, y, c, a)
-        assert primal - dual <= 1.1e-5 * primal
+        primal = objectives.primal(loss, w, features @ w, y, c)
+        assert primal - objectives.dual(loss, w, y, c, a) <= 1.1e-5 * primal
         assert outcome.objectives[lane] == pytest.approx(primal, rel=1e-5)
 
 
-def value(loss, f, y, c):
-    short = np.maximum(0, 1 - y * f)
-    return (
-        c
-        * {
-            "squared_hinge": short**2,
-            "hinge": short,
-            "log_loss": np.logaddexp(0, -y * f),
-            "squared_error": (y - f) ** 2,
-        }[loss]
-    )
-
-
-def dual_value(loss, w, y, c, a):
-    if loss == "log_loss":
-        entropy = a * np.log(a / c) + (c - a) * np.log1p(-a / c)
-        return -0.5 * w @ w - entropy.sum()
-    linear = (y * a if loss == "squared_error" else a).sum()
-    squares = 0 if loss == "hinge" else (a**2 / (4 * c)).sum()
-    return linear - squares - 0.5 * w @ w
-
-
-def test_rows_at_rest_are_woken_before_the_end():
-    """A sweep that passes over resting rows leaves them, and their planes, as they are."""
+def test_shrunk_rows_are_skipped():
+    """They, and their part in the planes, stay as they are; others may be shrunk, and move."""
     codes = np.zeros((3, 4), np.uint8)
-    planes, biases, duals = np.zeros((2, 4), np.float32), np.zeros(1), np.zeros((3, 1))
-    arguments = (
-        losses.HINGE, codes, None, None, np.full(3, 0.5, np.float32), np.arange(3),
-        np.array([[1], [1], [-1]], np.int8), np.ones(3), np.ones((2, 1)), 0.0,
-        np.ones(1, np.bool_), np.array([[-np.inf], [np.inf]]),
-    )  # fmt: skip
-    outputs = np.empty((2, 1)), np.empty(1), np.empty(1)
-    asleep = np.ones(3, np.uint8)
-    assert not descent.sweep(*arguments, asleep, duals, planes, biases, *outputs)
-    assert not planes.any()
-    assert descent.sweep(*arguments, np.zeros(3, np.uint8), duals, planes, biases, *outputs)
-    assert duals[0] == duals[2] == 1
+    rows = packed.PackedRows(codes, None, np.full(3, 0.5, np.float32), None)
+    targets = np.array([[1], [1], [-1]], np.int8)
+    problem = descent.Problem(losses.HINGE, targets, np.ones(3), np.ones((2, 1)), 0.0)
+    solution = descent.Solution(np.zeros((3, 1)), np.zeros((2, 4), np.float32), np.zeros(1))
+    limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
+
+    def moves(shrunk):
+        unlimited = np.array([[-np.inf], [np.inf]])
+        active = descent.Active(np.ones(1, np.bool_), unlimited, shrunk)
+        return descent.sweep(rows, np.arange(3), problem, active, solution, limits, sums)
+
+    assert not moves(np.ones(3, np.uint8))
+    assert not solution.planes.any()
+    assert moves(np.zeros(3, np.uint8))
+    assert solution.duals[0] == solution.duals[2] == 1
+
+
+def test_rows_beyond_the_limits_are_shrunk():
+    """A row whose margin exceeds 1 by more than the limit of the sweep before is skipped next."""
+    rows = packed.PackedRows(np.zeros((2, 1), np.uint8), None, np.ones(2, np.float32), None)
+    targets = np.array([[1], [-1]], np.int8)
+    problem = descent.Problem(losses.SQUARED_HINGE, targets, np.ones(2), np.ones((2, 1)), 0.0)
+    planes = np.full((1, 1), 3, np.float32)  # margins 3 and -3: gradients 2 and -4
+    solution = descent.Solution(np.zeros((2, 1)), planes, np.zeros(1))
+    limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
+    for highest, expected in [(2.5, [0, 0]), (1.5, [1, 0])]:
+        solution.duals[:], planes[:] = 0, 3
+        shrunk = np.zeros(2, np.uint8)
+        bounds = np.array([[-np.inf], [highest]])
+        active = descent.Active(np.ones(1, np.bool_), bounds, shrunk)
+        assert descent.sweep(rows, np.arange(2), problem, active, solution, limits, sums)
+        assert shrunk.tolist() == expected
+        assert limits.ravel().tolist() == [-4, -4]
 
 
 def test_move_towards():
@@ -201,7 +201,7 @@ def test_move_towards():
 @pytest.mark.parametrize("n_planes", [1, 3])
 def test_planes_are_multiplied_and_mixed(n_planes):
     rng = np.random.default_rng(3)
-    first, second = (packing.new_planes(4, 70, n_planes) for _ in range(2))
+    first, second = (new_planes(4, 70, n_planes) for _ in range(2))
     for planes in (first, second):
         planes[1:3] = rng.normal(size=planes[1:3].shape)
     x, y = (p.reshape(4, 70, -1)[..., :n_planes].astype(float) for p in (first, second))
@@ -221,18 +221,18 @@ def test_planes_are_multiplied_and_mixed(n_planes):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss"])
 @pytest.mark.parametrize("n_lanes", [1, 2])
-def test_foreseen_start_is_consistent_and_better(rows, loss, n_lanes):
+def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
     """Planes stay the sum of the rows; the dual value is no worse than if nothing moved."""
-    codes, weights, lengths = rows
+    codes = rows[0]
     features = np.column_stack([expand(*rows).reshape(9, -1), np.full(9, 0.8)])
-    data = packing.Packed(codes, weights, scales_of(*rows), lengths, 6)
+    data = pack(*rows)
     targets = np.random.default_rng(2).choice([-1, 1], (9, n_lanes)).astype(np.int8)
     state, before = (training.State.zero(data, n_lanes) for _ in range(2))
     for C in (0.1, 0.2, 0.4):
         costs = np.full((2, n_lanes), C)
         block = training.Block(loss, np.arange(9), targets, np.ones(9), costs, 0.8)
         now, then = state.duals.copy(), before.duals.copy()
-        warm.foresee(block, state, before)
+        extrapolate(block, state, before)
         np.testing.assert_array_equal(before.duals, now)
         for lane in range(n_lanes):
             y, a = targets[:, lane].astype(float), state.duals[:, lane]
@@ -246,9 +246,9 @@ def test_foreseen_start_is_consistent_and_better(rows, loss, n_lanes):
                 other = f * now[:, lane] + g * then[:, lane]
                 if loss == "hinge" and (g or other.max() > C):
                     continue
-                value = dual_value(loss, features.T @ (y * other), y, C, other)
-                assert dual_value(loss, w, y, C, a) >= value - 1e-6
-        training.descend(data, block, state, tol=1e-5, max_iter=300, seed=0)
+                value = objectives.dual(loss, features.T @ (y * other), y, C, other)
+                assert objectives.dual(loss, w, y, C, a) >= value - 1e-6
+        training.descend(data, block, state, OPTIONS)
         assert state.duals.min() >= 0
 
 
@@ -270,9 +270,44 @@ def test_paired_planes_score_as_two_blocks_do(rows):
     X = expand(codes, weights, lengths).reshape(len(codes), -1)
     exact = np.hstack([X @ block.reshape(-1, vectors.LANES) for block in (planes, others)])
     out = np.empty((len(codes), 2 * vectors.LANES))
-    packed.score_rows(
-        codes, weights, scales_of(codes, weights, lengths), np.arange(len(codes)),
-        room_for(weights), both, both.reshape(-1)[vectors.LANES :], vectors.LANES,
-        np.zeros(2 * vectors.LANES), out,
+    scoring.score_rows(
+        *pack(*rows).rows(), np.arange(len(codes)), both, both.reshape(-1)[vectors.LANES :],
+        vectors.LANES, np.zeros(2 * vectors.LANES), out,
     )  # fmt: skip
     np.testing.assert_allclose(out, exact, atol=1e-5)
+
+
+def test_more_than_two_to_the_31_slots(tmp_path):
+    """Files with holes are as long as they say: rows and planes lie beyond 2^31 elements."""
+    n, k, far = 2**20 + 3, 2051, 2**20 + 1
+    codes = np.memmap(tmp_path / "codes", np.uint8, "w+", shape=(n, k))
+    weights = np.memmap(tmp_path / "weights", np.float16, "w+", shape=(n, k))
+    rng = np.random.default_rng(0)
+    codes[far], weights[far] = rng.integers(0, 256, k), rng.normal(size=k)
+    assert far * k > 2**31
+    near = np.zeros((256, k, 8), np.float32)
+    halves, buffer = weights.view(np.uint16), np.empty(k, np.float32)
+    rows = packed.PackedRows(codes, halves, np.ones(n, np.float32), buffer)
+    targets, costs = np.ones((n, 2), np.int8), np.ones((2, 2))
+    problem = descent.Problem(losses.SQUARED_HINGE, targets, np.ones(n), costs, 0.0)
+    limits = np.array([[-np.inf] * 2, [np.inf] * 2])
+    active = descent.Active(np.ones(2, np.bool_), limits, np.zeros(n, np.uint8))
+    solution = descent.Solution(np.zeros((n, 2)), near, np.zeros(2))
+    outputs = np.empty((2, 2)), descent.Sums(np.empty(2), np.empty(2))
+    assert descent.sweep(rows, np.array([far]), problem, active, solution, *outputs)
+    expected = weights[far] * np.float32(solution.duals[far, 0])
+    np.testing.assert_allclose(near[codes[far], np.arange(k), 0], expected, rtol=1e-5)
+    out = np.empty((1, 2))
+    scoring.score_rows(*rows, np.array([far]), near, None, 2, np.zeros(2), out)
+    assert out[0, 0] == pytest.approx(float(weights[far].astype(float) @ expected), rel=1e-4)
+
+    planes = np.memmap(tmp_path / "planes", np.float32, "w+", shape=(2**16, 4100, 8))
+    assert planes[-1].size * (2**16 - 1) > 2**31
+    last = np.full((1, 4100), 2**16 - 1, np.uint16)
+    steps = np.arange(8, dtype=np.float32)
+    scoring.add_row(last, None, 0, None, 0, steps, planes)
+    np.testing.assert_array_equal(planes[-1], np.tile(steps, (4100, 1)))
+    out, one = np.empty((1, 8)), np.ones(1, np.float32)
+    rows = packed.PackedRows(last, None, one, None)
+    scoring.score_rows(*rows, np.array([0]), planes, None, 8, np.zeros(8), out)
+    np.testing.assert_array_equal(out[0], 4100 * steps)

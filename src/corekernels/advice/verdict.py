@@ -1,7 +1,7 @@
 """Advice: whether CoRE kernels help on the rows at hand, before anything large is run."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +11,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from .._core.arguments import require_count, require_seed
+from .._core.progress import progress_bar
 from .._core.validation import as_matrix
 from ..errors import DataError, ParameterError
+from ..kernel_table import HASHED_KERNELS
 from ..linear.labels import check_labels
-from .trials import EXACT, Candidate, Trials, unit_rows
+from .trials import Candidate, Trials, unit_rows
 
 Array = npt.NDArray[Any]
 
-_CLEAR = 2.0  # standard errors that a gain must have
-_WORTH = 0.005  # accuracy that a gain must bring
-_MOST = 0.8  # of the largest gain, that a cheaper way must keep
+_LEAST_STANDARD_ERRORS = 2.0  # by which a gain must exceed zero
+_LEAST_GAIN = 0.005  # in accuracy
+_LEAST_SHARE = 0.8  # of the largest gain, which a cheaper candidate must keep
+_COST_ORDER = {"hashed": 0, "both": 1, "exact": 2}  # from cheap to expensive
 
 
 @dataclass(frozen=True)
@@ -62,14 +65,14 @@ def advise(
     cv: int = 5,
     random_state: Any = 0,
     n_jobs: int | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: bool | None = None,
 ) -> Advice:
     """Compare ways to learn on a sample of the rows, and say which to use.
 
-    By cross-validation, each way with the best of three C: a linear model on unit rows; exact
-    resemblance, CoRE 1 and CoRE 2 kernels; the better CoRE kernel hashed, in several sizes;
-    and linear and hashed features side by side. All use the same folds, so that gains are
-    compared fold by fold. It takes about a minute.
+    By cross-validation, each candidate with the best of a few C: a linear model on unit rows;
+    exact resemblance, CoRE 1 and CoRE 2 kernels; the better CoRE kernel hashed, in several
+    sizes; and linear and hashed features side by side. All use the same folds, so that gains
+    are compared fold by fold. It takes about a minute.
 
     Parameters
     ----------
@@ -85,8 +88,8 @@ def advise(
     random_state : int, RandomState instance or None
     n_jobs : int, optional
         Threads; None means all cores.
-    progress : callable, optional
-        Called with the name of each way before it is tried.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
 
     Examples
     --------
@@ -103,20 +106,27 @@ def advise(
     if n_folds < 2:
         raise ParameterError(f"cv: got {cv!r}; give 2 folds or more.")
     seed = require_seed(random_state)
-    rows, notes = _sampled(labels, require_count("n_rows", n_rows), n_folds, seed)
+    sizes = [require_count("sizes", size) for size in sizes]
+    if not sizes:
+        raise ParameterError("sizes: got none; give at least one number of hashes.")
+    rows, notes = _sample(labels, require_count("n_rows", n_rows), n_folds, seed)
     unit = unit_rows(matrix[rows])
     labels = labels[rows]
     folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels))
-    trials = Trials(unit, labels, folds, seed, n_jobs, progress or (lambda name: None))
-    with warnings.catch_warnings():
+    n_trials = 1 + len(HASHED_KERNELS) + len(sizes) + 1
+    with (
+        warnings.catch_warnings(),
+        progress_bar(n_trials, "advice", "candidates", progress) as bar,
+    ):
         warnings.simplefilter("ignore", ConvergenceWarning)  # ranks are settled long before
+        trials = Trials(unit, labels, folds, seed, n_jobs, bar)
         trials.linear()
-        for kernel in EXACT:
+        for kernel in HASHED_KERNELS.values():
             trials.exact(kernel)
-        kernel = trials.better_core()
+        best_core = trials.best_core()
         for size in sizes:
-            trials.hashed(kernel, require_count("sizes", size))
-        trials.both(kernel, min(sizes))
+            trials.hashed(best_core, size)
+        trials.both(best_core, min(sizes))
     found = trials.candidates
     best, helps = _choice(found)
     return Advice(
@@ -125,7 +135,7 @@ def advise(
     )  # fmt: skip
 
 
-def _sampled(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
+def _sample(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
     """Row numbers of a sample drawn class by class, and what was left out."""
     rng = np.random.default_rng(seed)
     classes, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -150,14 +160,13 @@ def _sampled(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array
 
 
 def _choice(found: list[Candidate]) -> tuple[Candidate, bool]:
-    """What to use: the cheapest way with most of the largest gain, if that is clear."""
-    clear = [c for c in found if c.gain > max(_WORTH, _CLEAR * c.gain_error)]
+    """What to use, and whether it beats the linear model: the cheapest with most of the gain."""
+    clear = [c for c in found if c.gain > max(_LEAST_GAIN, _LEAST_STANDARD_ERRORS * c.gain_error)]
     if not clear:
         return found[0], False
     top = max(clear, key=lambda candidate: candidate.gain)
-    enough = [c for c in clear if c.gain >= _MOST * top.gain]
-    order = {"hashed": 0, "both": 1, "exact": 2}
-    return min(enough, key=lambda c: (order[c.kind], c.n_hashes or 0)), True
+    enough = [c for c in clear if c.gain >= _LEAST_SHARE * top.gain]
+    return min(enough, key=lambda c: (_COST_ORDER[c.kind], c.n_hashes or 0)), True
 
 
 def _sentence(found: list[Candidate], best: Candidate, helps: bool) -> str:

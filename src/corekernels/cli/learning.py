@@ -61,7 +61,7 @@ def train(
         reader, target, hashing.recipe(reader), progress=output.progress, n_jobs=n_jobs, C=C,
         tol=tol, max_iter=max_iter, **learning.parameters(),
     )  # fmt: skip
-    about = {"target": str(target), "rows": model.linear_._rows, "classes": len(model.classes_)}
+    about = {"target": str(target), "rows": model.linear_.n_rows_, "classes": len(model.classes_)}
     output.show(about | {"C": C, "sweeps": model.n_iter_}, reader)
 
 

@@ -11,7 +11,12 @@ from .formats import FORMATS, TEXT, format_named
 from .streams import HEAD_BYTES, ByteStream, is_stream
 
 # kinds of safetensors files, by what they say they hold
-CONTAINER_KINDS = {"signatures": "signatures", "classifier": "model", "index": "index"}
+CONTAINER_KINDS = {
+    "signatures": "signatures",
+    "classifier": "model",
+    "regressor": "model",
+    "index": "index",
+}
 
 _PACKED_SUFFIXES = (".gz", ".bz2")
 

@@ -7,5 +7,6 @@ ever expanding a row.
 
 from .classifier import HashedLinearClassifier
 from .path import CPath, c_path
+from .regressor import HashedLinearRegressor
 
-__all__ = ["CPath", "HashedLinearClassifier", "c_path"]
+__all__ = ["CPath", "HashedLinearClassifier", "HashedLinearRegressor", "c_path"]

@@ -1,70 +1,28 @@
 """HashedLinearClassifier: signatures and labels in, labels out."""
 
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arguments import require_choice, require_count, require_positive, seed_of
-from .._core.threads import thread_count
-from .._loops.learning.planes import move_towards
+from .._core.arguments import require_choice, require_positive
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
-from .descent import Outcome, State
 from .labels import check_class_weight, check_classes, check_labels, check_weights, encode_labels
-from .one_vs_rest import Lesson, as_planes, learn, make_lesson
-from .planes import Planes, lane_blocks, new_planes, pack
+from .model import HashedLinearModel
+from .one_vs_rest import OneVsRest
+from .packed import pack
+from .stream import Stream
+from .training_set import TrainingSet
 
 Array = npt.NDArray[Any]
 
 LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
-_STREAM_SWEEPS = 10
-_STREAM_TOL = 1e-3
-_STREAM_POWER = 3
-
-
-@dataclass
-class _Stream:
-    """What `partial_fit` carries from batch to batch: the planes now, and their average."""
-
-    states: list[State]
-    average: Planes
-    rows: int
-    total: float
-
-    def take(self, now: Planes, n_rows: int) -> None:
-        """Move the average towards the planes after another batch."""
-        self.rows += n_rows
-        weight = float(n_rows) * float(self.rows) ** _STREAM_POWER
-        self.total += weight
-        share = weight / self.total
-        for goal, block in zip(now.blocks, self.average.blocks, strict=True):
-            move_towards(goal, np.float32(share), block)
-        self.average.intercepts[:] += share * (now.intercepts - self.average.intercepts)
-
-
-def _begun(lesson: Lesson, S: Signatures) -> _Stream:
-    sizes = [len(lanes) for lanes in lane_blocks(lesson.n_planes)]
-    k, n_codes = S.recipe.n_hashes, lesson.packed.n_codes
-    planes = [new_planes(n_codes, k, size) for size in sizes]
-    return _continued(Planes(S.recipe, planes, np.zeros(lesson.n_planes)), 0, 1.0)
-
-
-def _continued(planes: Planes, n_rows: int, intercept: float) -> _Stream:
-    """A stream that begins where some rows have led to."""
-    states = []
-    for lanes, block in zip(lane_blocks(len(planes.intercepts)), planes.blocks, strict=True):
-        biases = planes.intercepts[lanes.start : lanes.stop] / (intercept or 1.0)
-        states.append(State(np.zeros((0, len(lanes))), block.copy(), biases))
-    average = Planes(planes.recipe, planes.blocks, planes.intercepts.copy())
-    return _Stream(states, average, n_rows, float(n_rows) ** (_STREAM_POWER + 1))
 
 
 def has_probabilities(model: Any) -> bool:
@@ -72,7 +30,7 @@ def has_probabilities(model: Any) -> bool:
     return bool(model.loss == "log_loss")
 
 
-class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
+class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     """Linear SVM or logistic regression on signatures, without expanding them.
 
     For two classes it finds the plane that minimises
@@ -83,7 +41,7 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
     `intercept_scaling`; for more classes, one such plane for each class against all
     others. This is LIBLINEAR's problem and, up to `tol`, its solution; the method too is
     LIBLINEAR's, dual coordinate descent, but on the packed codes: eight classes at a
-    time, three bytes a slot. What is learned depends on the rows, the parameters and
+    time, three bytes per slot. What is learned depends on the rows, the parameters and
     the seed, not on the order of the rows nor on the number of threads.
 
     Parameters
@@ -122,11 +80,13 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
         Sweeps the slowest class took.
     dual_gap_ : ndarray of shape (1,) or (n_classes,)
         Duality gap over objective, by class. Not there after `partial_fit`.
+    n_rows_ : int
+        Rows learned from, those of all batches of a stream together.
 
     Notes
     -----
-    `fit` needs, beside the signatures, 4 n_hashes 2^n_bits bytes for a plane (eight planes
-    a block) and 8 bytes a row and class. Signatures may be memory-mapped.
+    `fit` needs, beside the signatures, 4 n_hashes 2^n_bits bytes per plane (eight planes
+    per block) and 8 bytes per row and class. Signatures may be memory-mapped.
 
     Input is Signatures, not arrays, so scikit-learn's generic checks that fit arrays do
     not apply; `CoREClassifier` takes arrays and goes through all of them.
@@ -141,6 +101,8 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
     >>> round(model.score(S[1000:], y[1000:]), 2)
     0.94
     """
+
+    _stream: Stream | None = None
 
     def __init__(
         self,
@@ -165,19 +127,13 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _stream: _Stream | None = None
-
     def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearClassifier":
         """Learn from signatures S with labels y, and weights of the rows if given."""
-        loss, C, intercept = check_problem(self)
-        options = check_options(self)
-        classes, lesson = read_lesson(self, S, y, sample_weight)
-        blocks = lesson.blocks(loss, C, intercept)
-        states, outcomes = learn(lesson, blocks, None, self.n_jobs, **options)
-        warn_unless_converged(outcomes, options)
-        self._stream = None
-        planes = as_planes(S.recipe, states, intercept)
-        return self._take(classes, planes, len(S), outcomes)
+        C, options = require_positive("C", self.C), self._options()
+        classes, problem, training = self._read(S, y, sample_weight)
+        self.dual_gap_ = self._learn(training, problem.blocks(training, C), S.recipe, options)
+        self.classes_, self._stream = classes, None
+        return self
 
     def partial_fit(
         self, S: Signatures, y: Any, classes: Any = None, sample_weight: Any = None
@@ -200,34 +156,23 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
             All classes there will be: needed in the first call.
         sample_weight : array-like, optional
         """
-        loss, C, intercept = check_problem(self)
-        options = check_options(self)
-        packed = pack(S, self.n_jobs)
-        known = self._known_classes(classes)
-        weights = check_weights(sample_weight, len(S))
-        numbers = encode_labels(check_labels(y, len(S)), known)
-        class_weights = check_class_weight(self.class_weight, known, numbers, weights)
-        rows, digests = np.arange(len(S)), packed.digests(self.n_jobs)
-        lesson = make_lesson(packed, numbers, weights, class_weights, rows, digests)
+        if isinstance(self.class_weight, str):
+            raise ParameterError(
+                'class_weight: "balanced" needs all rows at once; give a dict of weights.'
+            )
+        known = check_classes(classes, getattr(self, "classes_", None))
+        C, options = require_positive("C", self.C), self._options()
+        _, problem, training = self._read(S, y, sample_weight, known)
         stream = self._stream
         if stream is None and hasattr(self, "_planes"):
-            stream = _continued(self._planes, self._rows, intercept)
+            stream = Stream.resume(self._planes, self.n_rows_, problem.intercept)
         elif stream is None:
-            stream = _begun(lesson, S)
-        stream.average.require(S)
-        batch = [
-            State(np.zeros((len(S), len(state.biases))), state.planes, state.biases)
-            for state in stream.states
-        ]
-        options = {
-            "tol": max(_STREAM_TOL, options["tol"]),
-            "max_iter": min(_STREAM_SWEEPS, options["max_iter"]),
-            "seed": [options["seed"], stream.rows],
-        }
-        learn(lesson, lesson.blocks(loss, C, intercept), batch, self.n_jobs, **options)
-        stream.take(as_planes(S.recipe, batch, intercept), len(S))
-        self._stream = stream
-        return self._take(known, replace(stream.average), stream.rows)  # scored as it now is
+            stream = Stream.start(S.recipe, training.packed, problem.n_planes)
+        stream.average.require_recipe(S)
+        stream.learn(training.packed, problem.blocks(training, C), options, self.n_jobs)
+        self._stream, self.classes_ = stream, known
+        self._keep(replace(stream.average), stream.n_rows)  # a new object: scores anew
+        return self
 
     def decision_function(self, S: Signatures) -> npt.NDArray[np.float64]:
         """Scores: (n,) for two classes, positive for the second; else (n, n_classes)."""
@@ -255,108 +200,28 @@ class HashedLinearClassifier(ClassifierMixin, BaseEstimator):
         return shares
 
     @property
-    def coef_(self) -> npt.NDArray[np.float32]:
-        """The planes in the order of the columns of `Signatures.to_csr`, expanded on request."""
-        check_is_fitted(self)
-        return self._planes.coefficients()
-
-    @property
     def intercept_(self) -> npt.NDArray[np.float64]:
         """What is added to each plane's scores."""
         check_is_fitted(self)
         return self._planes.intercepts
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_planes")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # Signatures
-        tags.no_validation = True
-        return tags
-
-    def _known_classes(self, classes: Any) -> Array:
-        """The classes of a stream: named in its first call, and the same ever after."""
-        if isinstance(self.class_weight, str):
-            raise ParameterError(
-                'class_weight: "balanced" needs all rows at once; give a dict of weights.'
+    def _read(
+        self, S: Signatures, y: Any, sample_weight: Any, classes: Array | None = None
+    ) -> tuple[Array, OneVsRest, TrainingSet]:
+        """The classes (those in y, unless they are known), the problem and the training set."""
+        loss, intercept = require_choice("loss", self.loss, LOSS_NAMES), self._constant()
+        packed = pack(S, self.n_jobs)
+        weights = check_weights(sample_weight, len(S))
+        labels = check_labels(y, len(S))
+        known = np.unique(labels) if classes is None else classes
+        numbers = encode_labels(labels, known)
+        present = np.unique(numbers[weights > 0])
+        if classes is None and len(present) < 2:
+            only = ", ".join(str(known[number]) for number in present)
+            raise DataError(
+                f"y: holds one class only ({only}) among the rows with a weight; "
+                "give rows of at least two classes."
             )
-        if not hasattr(self, "_planes"):
-            if classes is None:
-                raise ParameterError("classes: None in the first call; name all classes there.")
-            return check_classes(classes)
-        if classes is not None and not np.array_equal(check_classes(classes), self.classes_):
-            raise ParameterError(
-                f"classes: not those of the first call ({', '.join(map(str, self.classes_))}); "
-                "leave them out, or begin anew with a clone."
-            )
-        return self.classes_
-
-    def _take(
-        self, classes: Array, planes: Planes, n_rows: int, outcomes: list[Outcome] | None = None
-    ) -> "HashedLinearClassifier":
-        self.classes_ = classes
-        self._planes = planes
-        self._rows = n_rows
-        if outcomes is not None:
-            self.n_iter_ = max(outcome.n_iter for outcome in outcomes)
-            self.dual_gap_ = np.concatenate([outcome.relative_gaps for outcome in outcomes])
-        return self
-
-
-def check_problem(model: Any) -> tuple[str, float, float]:
-    """The loss, C, and the value of the constant column (0: no intercept)."""
-    scaling = require_positive("intercept_scaling", model.intercept_scaling)
-    return (
-        require_choice("loss", model.loss, LOSS_NAMES),
-        require_positive("C", model.C),
-        scaling if model.fit_intercept else 0.0,
-    )
-
-
-def check_options(model: Any) -> dict[str, Any]:
-    """Arguments of the descent."""
-    thread_count(model.n_jobs)
-    return {
-        "tol": require_positive("tol", model.tol),
-        "max_iter": require_count("max_iter", model.max_iter),
-        "seed": seed_of(model.random_state),
-    }
-
-
-def read_lesson(model: Any, S: Signatures, y: Any, sample_weight: Any) -> tuple[Array, Lesson]:
-    """The classes, and the rows to learn from."""
-    packed = pack(S, model.n_jobs)
-    weights = check_weights(sample_weight, len(S))
-    labels = check_labels(y, len(S))
-    classes = np.unique(labels)
-    numbers = encode_labels(labels, classes)
-    present = np.unique(numbers[weights > 0])
-    if len(present) < 2:
-        only = ", ".join(str(classes[number]) for number in present)
-        raise DataError(
-            f"y: holds one class only ({only}) among the rows with a weight; "
-            "give rows of at least two classes."
-        )
-    class_weights = check_class_weight(model.class_weight, classes, numbers, weights)
-    rows, digests = np.arange(len(S)), packed.digests(model.n_jobs)
-    return classes, make_lesson(packed, numbers, weights, class_weights, rows, digests)
-
-
-def warn_unless_converged(outcomes: list[Outcome], options: dict[str, Any]) -> None:
-    """Say what to change where a gap is still too large."""
-    if all(outcome.converged for outcome in outcomes):
-        return
-    worst = max(outcome.relative_gaps.max() for outcome in outcomes)
-    goal, asked = "tol", f"tol={options['tol']:.1e}"
-    if "plane_tol" in options:
-        goal, asked = (
-            "path_tol",
-            f"{asked} and for path_tol={options['plane_tol']:.1e} of |w|^2 / 2",
-        )
-    warnings.warn(
-        f"After max_iter={options['max_iter']} sweeps the duality gap is {worst:.1e} of the "
-        f"objective, too much for {asked}: raise max_iter or {goal}, or lower C.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
+        class_weights = check_class_weight(self.class_weight, known, numbers, weights)
+        training = TrainingSet.of(packed, numbers, weights, self.n_jobs)
+        return known, OneVsRest(loss, intercept, class_weights), training

@@ -1,19 +1,24 @@
-"""Training from packed rows: one block of classes at a time, until its duality gap is small.
+"""Descent on packed rows, one block of problems at a time, until its duality gap is small.
 
-A block is up to eight two-class problems (or regressions) that are learned side by
-side. Blocks depend on nothing but the data, so they may run on any thread at any time.
+A block is up to eight two-class problems (or regressions) that are solved side by side, one
+per lane of a vector. Blocks depend on nothing but the data, so each may run on any thread.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._core.threads import run_blocks
 from .._core.validation import read_only
-from .._loops.learning import descent, losses
+from .._loops.learning import losses
+from .._loops.learning.descent import Active, Problem, Solution, Sums, measure_gaps, sweep
 from .._loops.learning.planes import copy_planes, plane_products
-from .planes import Packed, new_planes
+from ..recipe import Recipe
+from .packed import Packed
+from .planes import Planes, new_planes
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +32,7 @@ LOSSES = {
 
 @dataclass(frozen=True)
 class Block:
-    """Up to eight problems over the same rows, one a lane.
+    """Up to eight problems over the same rows, one per lane.
 
     `targets[i, lane]` is ±1, or the value to predict. The cost of row i in a lane
     is `row_costs[i]` times `costs[0, lane]` or, for a positive target, `costs[1, lane]`.
@@ -68,10 +73,25 @@ class State:
         found: npt.NDArray[np.float64] = 0.5 * (products[0] + self.biases**2)
         return found
 
-    def take(self, other: "State") -> None:
-        """Become a copy of another state, which goes its own way."""
+    def copy_from(self, other: "State") -> None:
+        """Become equal to another state."""
         self.duals[:], self.biases[:] = other.duals, other.biases
         copy_planes(other.planes, self.planes)
+
+
+@dataclass(frozen=True)
+class Options:
+    """When a descent ends, and the seed of the order in which it visits the rows.
+
+    It ends when every lane's duality gap is at most `tol` times its objective or, if that is
+    easier, `plane_tol` times |w|^2 / 2; or after `max_iter` sweeps. The gap is at least half the
+    squared distance to the best plane; that is then at most the root of `plane_tol`, times |w|.
+    """
+
+    tol: float
+    max_iter: int
+    seed: tuple[int, ...]
+    plane_tol: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,54 +104,73 @@ class Outcome:
     converged: bool
 
 
-def descend(
-    packed: Packed, block: Block, state: State, *,
-    tol: float, max_iter: int, seed: int | list[int], plane_tol: float = 0.0,
-) -> Outcome:  # fmt: skip
-    """Sweep until every lane's duality gap is at most `tol` times its objective.
+def descend(packed: Packed, block: Block, state: State, options: Options) -> Outcome:
+    """Sweep over the rows of a block, from `state` on, until the gaps are small enough.
 
-    Or, if that is easier, `plane_tol` times |w|^2 / 2. The gap is at least half the squared
-    distance to the best plane; that is then at most the root of `plane_tol`, times |w|.
-
-    Each sweep yields an estimate of the gaps as it goes; once that is small enough
-    for all lanes, one pass over all rows finds the true ones. Lanes that pass stop
-    moving, the others go on with no row at rest.
+    Each sweep yields an estimate of the gaps as it goes; once that is small enough for all
+    lanes, one pass over all rows finds the true ones. Lanes that pass are finished, the others
+    go on with no row shrunk.
     """
-    loss = LOSSES[block.loss]
-    data = (packed.codes, packed.weights, packed.room(), packed.scales)
-    problem = (block.targets, block.row_costs, read_only(block.costs), block.intercept)
-    solution = (state.duals, state.planes, state.biases)
+    rows = packed.rows()
+    problem = Problem(
+        LOSSES[block.loss], block.targets, block.row_costs, read_only(block.costs), block.intercept
+    )
+    solution = Solution(state.duals, state.planes, state.biases)
     n_lanes = block.n_lanes
-    live = np.ones(n_lanes, np.bool_)
-    resting = np.zeros(len(packed), np.uint8)
+    unfinished = np.ones(n_lanes, np.bool_)
+    shrunk = np.zeros(len(packed), np.uint8)
     limits = np.array([[-np.inf], [np.inf]]).repeat(n_lanes, axis=1)
-    found, objectives, gaps = np.empty((2, n_lanes)), np.empty(n_lanes), np.empty(n_lanes)
-    for epoch in range(1, max_iter + 1):
-        order = np.random.default_rng([*np.ravel(seed), epoch]).permutation(block.rows)
-        moved = descent.sweep(
-            loss, *data, read_only(order), *problem,
-            read_only(live), read_only(limits), resting, *solution, found, objectives, gaps,
-        )  # fmt: skip
-        short = _fall_short(gaps, objectives, state, tol, plane_tol)
-        if moved and epoch < max_iter and short[live].any():
+    found, sums = np.empty((2, n_lanes)), Sums(np.empty(n_lanes), np.empty(n_lanes))
+    for epoch in range(1, options.max_iter + 1):
+        order = np.random.default_rng([*options.seed, epoch]).permutation(block.rows)
+        active = Active(read_only(unfinished), read_only(limits), shrunk)
+        moved = sweep(rows, read_only(order), problem, active, solution, found, sums)
+        if (
+            moved
+            and epoch < options.max_iter
+            and _too_large(sums, state, options)[unfinished].any()
+        ):
             limits[0] = np.where(found[0] < 0, found[0], -np.inf)
             limits[1] = np.where(found[1] > 0, found[1], np.inf)
             continue
-        descent.gaps(loss, *data, block.rows, *problem, *solution, objectives, gaps)
-        live = _fall_short(gaps, objectives, state, tol, plane_tol)
-        if not live.any():
+        measure_gaps(rows, block.rows, problem, solution, sums)
+        unfinished = _too_large(sums, state, options)
+        if not unfinished.any():
             break
-        resting[:] = 0
+        shrunk[:] = 0
         limits[0], limits[1] = -np.inf, np.inf
-    relative = gaps / np.where(objectives > 0, objectives, 1)
-    return Outcome(epoch, objectives, relative, not live.any())
+    relative = sums.gaps / np.where(sums.objectives > 0, sums.objectives, 1)
+    return Outcome(epoch, sums.objectives, relative, not unfinished.any())
 
 
-def _fall_short(
-    gaps: Array, objectives: Array, state: State, tol: float, plane_tol: float
-) -> npt.NDArray[np.bool_]:
+def solve(
+    packed: Packed, blocks: Sequence[Block], options: Options, n_jobs: int | None,
+    states: Sequence[State] | None = None,
+) -> tuple[list[State], list[Outcome]]:  # fmt: skip
+    """Descend on all blocks, from `states` (changed in place) or from zero."""
+    if states is None:
+        states = [State.zero(packed, block.n_lanes) for block in blocks]
+
+    def work(task: tuple[Block, State]) -> Outcome:
+        return descend(packed, *task, options)
+
+    outcomes = run_blocks(work, list(zip(blocks, states, strict=True)), n_jobs)
+    return list(states), outcomes
+
+
+def as_planes(recipe: Recipe, states: Sequence[State], intercept: float) -> Planes:
+    """The planes that the states have reached, without a copy."""
+    biases = np.concatenate([state.biases for state in states]) * intercept
+    return Planes(recipe, [state.planes for state in states], biases)
+
+
+def _too_large(sums: Sums, state: State, options: Options) -> npt.NDArray[np.bool_]:
     """Lanes whose gap is too large."""
-    short: npt.NDArray[np.bool_] = gaps > max(tol, plane_tol) * objectives
-    if plane_tol > 0 and not short.all():  # |w|^2 / 2 is part of the objective, and less at hand
-        short = gaps > np.maximum(tol * objectives, plane_tol * state.half_squares())
-    return short
+    gaps, objectives = sums.gaps, sums.objectives
+    largest = max(options.tol, options.plane_tol) * objectives
+    found: npt.NDArray[np.bool_] = gaps > largest
+    # |w|^2 / 2 is part of the objective, and takes a pass over the planes: looked at if need be
+    if options.plane_tol > 0 and not found.all():
+        halves = state.half_squares()
+        found = gaps > np.maximum(options.tol * objectives, options.plane_tol * halves)
+    return found

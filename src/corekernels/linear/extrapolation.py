@@ -1,4 +1,4 @@
-"""Where to start a descent from, given the solutions for smaller costs."""
+"""The start of a descent, extrapolated from the solutions for smaller costs."""
 
 from typing import Any
 
@@ -11,26 +11,28 @@ from .descent import Block, State
 
 Array = npt.NDArray[Any]
 
-_ALIKE = 1e-4  # squared sine of the angle below which two solutions are one
+_PARALLEL = 1e-4  # squared sine of the angle below which two solutions count as one
 
 
-def foresee(block: Block, state: State, before: State) -> None:
-    """Move a solution, found for smaller costs, to where these costs will lead.
+def extrapolate(block: Block, state: State, before: State) -> None:
+    """Move a solution for smaller costs towards the solution for the costs of `block`.
 
-    `before` is the solution before that one (or zero, if there was none); it becomes the
-    one that `state` was. Of all their combinations, `state` becomes the one that is best for
-    the dual problem without its bounds: a parabola in two variables. What lies beyond
-    a bound is put right as the first sweep visits it, one row after another, each
-    answering to the ones before. (Cut off here and all at once it would move the planes by
-    the sum of all that was cut, mostly of one sign; that costs more sweeps than it saves.)
+    `before` is the solution before that one (or zero, if there was none); it becomes what
+    `state` was. Of all combinations of both, `state` becomes the one that is best for the dual
+    problem without its bounds: the minimum of a quadratic function of two variables. Dual
+    variables beyond a bound are corrected as the first sweep visits their rows, one after
+    another, each taking account of the ones before. (Clipped here, all at once, they would move
+    the planes by the sum of all that was clipped, mostly of one sign; that costs more sweeps
+    than it saves.)
 
-    For the hinge loss, where most rows sit at a bound, `state` is only stretched, as far as
-    the bounds allow. The log loss has no parabola; its solution is left alone.
+    For the hinge loss, where most dual variables are at a bound, `state` is only scaled, as far
+    as the bounds allow. The dual problem of the log loss is not quadratic; its solution is left
+    alone.
     """
     factors = np.zeros((2, block.n_lanes))
     factors[0] = 1.0
     if block.loss == "hinge":
-        factors[0] = _stretch(block, state)
+        factors[0] = _scaling(block, state)
     elif block.loss == "squared_hinge":
         factors = _combination(block, state, before)
     _mix(state.duals, before.duals, factors)
@@ -52,12 +54,12 @@ def _combination(block: Block, state: State, before: State) -> Array:
     # The older solution counts with what in it is orthogonal to the newer one.
     share = _divide(crossed, squares, 0.0)
     rest = others - share * crossed
-    older = _divide(other_gain - share * gain, np.where(rest > _ALIKE * others, rest, 0), 0.0)
+    older = _divide(other_gain - share * gain, np.where(rest > _PARALLEL * others, rest, 0), 0.0)
     return np.stack([_divide(gain, squares, 1.0) - share * older, older])
 
 
-def _stretch(block: Block, state: State) -> Array:
-    """For each lane, the factor that is best among those that keep to the bounds."""
+def _scaling(block: Block, state: State) -> Array:
+    """For each lane, the best factor among those that keep to the bounds."""
     duals = state.duals[block.rows]
     room = _divide(_costs(block), duals, np.inf).min(axis=0)
     best = _divide(duals.sum(axis=0), _products(block, state, state)[0], 1.0)
@@ -85,6 +87,6 @@ def _mix(now: Array, then: Array, factors: Array) -> None:
 
 
 def _divide(x: Array, y: Array, otherwise: float) -> Array:
-    """x / y; something else where y is zero."""
+    """x / y; `otherwise` where y is zero."""
     found: Array = np.divide(x, y, out=np.full(np.shape(x), otherwise), where=y > 0)
     return found

@@ -1,4 +1,4 @@
-"""Labels and weights, checked once."""
+"""Labels, values to predict and weights, checked once."""
 
 from collections.abc import Mapping
 from numbers import Real
@@ -13,10 +13,10 @@ from ..errors import DataError, ParameterError
 
 
 def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
-    """Class labels, one a row."""
+    """Class labels, one per row."""
     if y is None:
         raise DataError(
-            "y: requires y to be passed, but the target y is None; give one label a row."
+            "y: requires y to be passed, but the target y is None; give one label per row."
         )
     try:
         labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
@@ -26,40 +26,54 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     except ValueError as error:
         raise DataError(f"y: {error}") from error
     if len(labels) != n_rows:
-        raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label a row.")
+        raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label per row.")
     return labels
 
 
 def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
-    """Numbers to predict, one a row."""
+    """Numbers to predict, one per row."""
     if y is None:
-        raise DataError("y: requires y to be passed, but the target y is None; give one a row.")
+        raise DataError(
+            "y: requires y to be passed, but the target y is None; give one value per row."
+        )
     try:
         values: npt.NDArray[np.float64] = column_or_1d(y, dtype=np.float64, warn=True)
     except ValueError as error:
         raise DataError(f"y: {error}") from error
     if len(values) != n_rows:
-        raise DataError(f"y: has {len(values)} values for {n_rows} rows; give one value a row.")
+        raise DataError(f"y: has {len(values)} values for {n_rows} rows; give one value per row.")
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise DataError(f"y: row {row} contains NaN or infinity; fill or drop such rows first.")
     return values
 
 
-def check_classes(classes: Any) -> npt.NDArray[Any]:
-    """All classes of a stream, sorted."""
-    known = np.unique(check_labels(classes, len(classes)))
-    if len(known) < 2:
+def check_classes(classes: Any, known: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """All classes of a stream, sorted: `known` before, or None in the first call.
+
+    The first call has to name them; later ones may, and have to name the same.
+    """
+    if classes is None:
+        if known is None:
+            raise ParameterError("classes: None in the first call; name all classes there.")
+        return known
+    found = np.unique(check_labels(classes, len(classes)))
+    if len(found) < 2:
         raise DataError("classes: one class only; a classifier needs at least two classes.")
-    return known
+    if known is not None and not np.array_equal(found, known):
+        raise ParameterError(
+            f"classes: not those of the first call ({', '.join(map(str, known))}); "
+            "leave them out, or begin anew with a clone."
+        )
+    return found if known is None else known
 
 
 def encode_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Number of each label's class."""
     numbers = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
-    strange = np.flatnonzero(classes[numbers] != labels)
-    if len(strange):
-        row = strange[0]
+    unknown = np.flatnonzero(classes[numbers] != labels)
+    if len(unknown):
+        row = unknown[0]
         raise DataError(
             f"y: row {row} has the label {labels[row]!s}, not one of the classes named in the "
             f"first call ({', '.join(map(str, classes))}); name all classes there."
@@ -76,10 +90,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
     try:
         weights = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight: {error}; give one number a row.") from error
+        raise DataError(f"sample_weight: {error}; give one number per row.") from error
     if weights.shape != (n_rows,):
         raise DataError(
-            f"sample_weight: has shape {weights.shape} for {n_rows} rows; give one number a row."
+            f"sample_weight: has shape {weights.shape} for {n_rows} rows; give one number per row."
         )
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong):

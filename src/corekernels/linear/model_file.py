@@ -1,8 +1,9 @@
-"""Classifiers as files: planes in safetensors, the rest as JSON."""
+"""Models as files: planes in safetensors, the rest as JSON."""
 
 import os
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,80 +12,111 @@ from ..errors import FileError, ParameterError
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
-from .classifier import HashedLinearClassifier
 from .planes import Planes
 
 Array = npt.NDArray[Any]
-Model = TypeVar("Model")
+
+CLASSIFIER = "classifier"
+REGRESSOR = "regressor"
 
 _FILE_VERSION = 1
-_KIND = "classifier"
 
 
-def write_model(
-    path: str | os.PathLike[str],
-    model: Any,
-    linear: HashedLinearClassifier,
-    provenance: Iterable[Origin] | None = None,
-) -> None:
-    """Write a fitted classifier, and where its rows came from if that is known."""
-    parameters = model.get_params(deep=False)
-    parameters["random_state"] = model.recipe_.seed
-    if isinstance(parameters["class_weight"], dict):
+@dataclass(frozen=True)
+class SavedModel:
+    """What a model file holds.
+
+    Attributes
+    ----------
+    parameters : dict
+        Arguments of the model's constructor.
+    planes : Planes
+    classes : ndarray, or None for a regressor
+    n_rows : int
+        Rows learned from.
+    feature_names : ndarray of str, or None
+    provenance : iterable of io.Origin, or None
+        Where the rows came from, if that is known.
+    """
+
+    parameters: dict[str, Any]
+    planes: Planes
+    classes: Array | None
+    n_rows: int
+    feature_names: Array | None
+    provenance: Iterable[Origin] | None
+
+
+def write_model(path: str | os.PathLike[str], model: SavedModel) -> None:
+    """Write a model, whole or not at all."""
+    parameters = dict(model.parameters)
+    if isinstance(parameters.get("class_weight"), dict):
         pairs = [[_plain(label), float(w)] for label, w in parameters["class_weight"].items()]
         parameters["class_weight"] = pairs
-    names = getattr(model, "feature_names_in_", None)
+    names = model.feature_names
     about = {
-        "recipe": model.recipe_.asdict(),
+        "recipe": model.planes.recipe.asdict(),
         "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "classes": [_plain(label) for label in model.classes_],
-        "class_type": "object" if model.classes_.dtype == object else model.classes_.dtype.str,
-        "n_rows": linear._rows,
+        "n_rows": model.n_rows,
         "feature_names": None if names is None else [str(name) for name in names],
     }
-    if provenance is not None:
-        about["sources"] = [origin.asdict() for origin in provenance]
+    if model.classes is not None:
+        about["classes"] = [_plain(label) for label in model.classes]
+        about["class_type"] = _name_of(model.classes.dtype)
+    if model.provenance is not None:
+        about["sources"] = [origin.asdict() for origin in model.provenance]
     arrays: dict[str, Array] = {
-        "planes": linear._planes.stacked(),
-        "intercepts": np.ascontiguousarray(linear._planes.intercepts),
+        "planes": model.planes.stacked(),
+        "intercepts": np.ascontiguousarray(model.planes.intercepts),
     }
-    save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
+    kind = REGRESSOR if model.classes is None else CLASSIFIER
+    save_arrays(path, kind, _FILE_VERSION, arrays, about)
 
 
-def read_model(path: str | os.PathLike[str], cls: type[Model]) -> Model:
-    """A classifier from a file, after checks that its parts fit together."""
-    arrays, about = load_arrays(path, _KIND, _FILE_VERSION)
+def read_model(path: str | os.PathLike[str], kind: str) -> SavedModel:
+    """A model of this kind from a file, after checks that its parts fit together."""
+    arrays, about = load_arrays(path, kind, _FILE_VERSION)
     try:
         recipe = Recipe.fromdict(about["recipe"])
         parameters = dict(about["parameters"])
-        if isinstance(parameters["class_weight"], list):
+        if isinstance(parameters.get("class_weight"), list):
             parameters["class_weight"] = dict(map(tuple, parameters["class_weight"]))
-        model: Any = cls(**parameters)
-        classes = np.array(about["classes"], dtype=np.dtype(about["class_type"]))
+        classes, n_planes = None, 1
+        if kind == CLASSIFIER:
+            classes = np.array(about["classes"], dtype=np.dtype(about["class_type"]))
+            n_planes = 1 if len(classes) == 2 else len(classes)
         planes, intercepts = arrays["planes"], np.array(arrays["intercepts"])
         names, n_rows = about["feature_names"], int(about["n_rows"])
-        n_planes = 1 if len(classes) == 2 else len(classes)
         shape = (n_planes, 1 << recipe.n_bits, recipe.n_hashes)  # type: ignore[operator]
         if (
             planes.shape != shape
             or planes.dtype != np.float32
             or intercepts.shape != (n_planes,)
             or intercepts.dtype != np.float64
-            or len(classes) < 2
+            or (classes is not None and len(classes) < 2)
         ):
             raise ValueError("its arrays do not fit its recipe and classes")
         if not (np.isfinite(planes).all() and np.isfinite(intercepts).all()):
             raise ValueError("it holds values that are not finite")
+        return SavedModel(
+            parameters,
+            Planes.unstacked(recipe, planes, intercepts),
+            classes,
+            n_rows,
+            None if names is None else np.array(names, dtype=object),
+            read_provenance(about.get("sources")),
+        )
     except (ParameterError, KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{path}: damaged or unknown ({error}); save the model again.") from error
-    model.provenance_ = read_provenance(about.get("sources"))
-    model.recipe_ = recipe
-    model.n_features_in_ = recipe.n_columns
-    if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
-    linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
-    model.linear_ = linear._take(classes, Planes.unstacked(recipe, planes, intercepts), n_rows)
-    return model  # type: ignore[no-any-return]
+        raise damaged(path, error) from error
+
+
+def damaged(path: str | os.PathLike[str], error: Exception) -> FileError:
+    """The error of a model file that makes no sense."""
+    return FileError(f"{path}: damaged or unknown ({error}); save the model again.")
+
+
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return "object" if dtype.kind == "O" else dtype.str
 
 
 def _plain(value: Any) -> Any:

@@ -1,35 +1,30 @@
-"""From labels to two-class problems, and from solved problems to planes."""
+"""From classes to two-class problems: one for two classes, else one per class against the rest."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._core.threads import run_blocks
 from .._core.validation import read_only
-from ..recipe import Recipe
-from .descent import Block, Outcome, State, descend
-from .planes import Packed, Planes, lane_blocks
-
-Array = npt.NDArray[Any]
+from .descent import Block
+from .planes import lane_blocks
+from .training_set import TrainingSet
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Labelled rows: each row once, with the class it belongs to and its weight.
+class OneVsRest:
+    """What is minimised, but for C.
 
-    Rows are in an order of their own, that of their contents, and rows alike in all
-    but weight are merged. What is learned does not depend on the order of the rows,
-    and a weight of two is the same as two rows.
+    Attributes
+    ----------
+    loss : str
+    intercept : float
+        Value of the constant column; 0: none.
+    class_weights : ndarray of shape (n_classes,)
     """
 
-    packed: Packed
-    rows: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int64]
-    row_weights: npt.NDArray[np.float64]
-    given_weights: npt.NDArray[np.float64]
+    loss: str
+    intercept: float
     class_weights: npt.NDArray[np.float64]
 
     @property
@@ -37,11 +32,12 @@ class Lesson:
         """Two classes need one plane, more need one each."""
         return 1 if len(self.class_weights) == 2 else len(self.class_weights)
 
-    def blocks(self, loss: str, C: float, intercept: float) -> list[Block]:
-        """The two-class problems at one C; a class's weight counts where it is the positive one.
+    def blocks(self, training: TrainingSet, C: float) -> list[Block]:
+        """The two-class problems at one C, for a training set whose targets are class numbers.
 
-        (As in LIBLINEAR: with two classes both weights count, with more each problem
-        weighs its own class against all others at weight one.)
+        The weight of a class counts where it is the positive one. (As in LIBLINEAR: with two
+        classes both weights count, with more each problem weighs its own class against all
+        others at weight one.)
         """
         found = []
         for lanes in lane_blocks(self.n_planes):
@@ -50,67 +46,15 @@ class Lesson:
             else:
                 positive = np.array(lanes)
                 costs = C * np.stack([np.ones(len(lanes)), self.class_weights[positive]])
-            targets = np.where(self.labels[:, None] == positive, 1, -1).astype(np.int8)
+            targets = np.where(training.targets[:, None] == positive, 1, -1).astype(np.int8)
             found.append(
                 Block(
-                    loss,
-                    read_only(self.rows),
+                    self.loss,
+                    read_only(training.rows),
                     read_only(targets),
-                    read_only(self.row_weights),
+                    read_only(training.row_weights),
                     costs,
-                    intercept,
+                    self.intercept,
                 )
             )
         return found
-
-
-def make_lesson(
-    packed: Packed,
-    labels: npt.NDArray[np.int64],
-    row_weights: npt.NDArray[np.float64],
-    class_weights: npt.NDArray[np.float64],
-    rows: npt.NDArray[np.int64],
-    digests: npt.NDArray[np.uint64],
-) -> Lesson:
-    """A lesson from those of `rows` that have a weight."""
-    given = row_weights
-    rows = rows[row_weights[rows] > 0]
-    rows = rows[np.lexsort((labels[rows], digests[rows]))]
-    alike = (digests[rows[1:]] == digests[rows[:-1]]) & (labels[rows[1:]] == labels[rows[:-1]])
-    for place in np.flatnonzero(alike):
-        alike[place] = _equal_rows(packed, rows[place], rows[place + 1])
-    if alike.any():
-        first = np.flatnonzero(np.concatenate([[True], ~alike]))
-        merged = np.add.reduceat(row_weights[rows], first)
-        rows = rows[first]
-        row_weights = row_weights.copy()
-        row_weights[rows] = merged
-    return Lesson(packed, rows, labels, row_weights, given, class_weights)
-
-
-def learn(
-    lesson: Lesson, blocks: Sequence[Block], states: Sequence[State] | None,
-    n_jobs: int | None, **options: Any,
-) -> tuple[list[State], list[Outcome]]:  # fmt: skip
-    """Descend on all blocks, from `states` (changed in place) or from zero."""
-    if states is None:
-        states = [State.zero(lesson.packed, block.n_lanes) for block in blocks]
-
-    def work(task: tuple[Block, State]) -> Outcome:
-        return descend(lesson.packed, *task, **options)
-
-    outcomes = run_blocks(work, list(zip(blocks, states, strict=True)), n_jobs)
-    return list(states), outcomes
-
-
-def as_planes(recipe: Recipe, states: Sequence[State], intercept: float) -> Planes:
-    """The planes the states have reached, without a copy."""
-    biases = np.concatenate([state.biases for state in states]) * intercept
-    return Planes(recipe, [state.planes for state in states], biases)
-
-
-def _equal_rows(packed: Packed, i: int, j: int) -> bool:
-    same = np.array_equal(packed.codes[i], packed.codes[j])
-    if packed.weights is not None:
-        same = same and np.array_equal(packed.weights[i], packed.weights[j])
-    return same and (packed.lengths[i] > 0) == (packed.lengths[j] > 0)

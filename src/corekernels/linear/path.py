@@ -1,36 +1,30 @@
-"""The path over C: one descent after another, each from where the last one ended."""
+"""The path over C: one descent after another, each started from the solutions before it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
-from tqdm import tqdm
 
 from .._core.arguments import require_positive
+from .._core.progress import progress_bar
 from .._core.threads import run_blocks
-from ..errors import DataError, ParameterError, RecipeMismatch
+from ..errors import ParameterError
 from ..recipe import Recipe
 from ..signatures import Signatures
-from .classifier import (
-    HashedLinearClassifier,
-    check_options,
-    check_problem,
-    read_lesson,
-    warn_unless_converged,
-)
-from .descent import Outcome, State
-from .extrapolation import foresee
-from .labels import check_labels, encode_labels
-from .one_vs_rest import Lesson, as_planes, learn, make_lesson
-from .planes import Packed, Planes, lane_blocks, pack
+from .classifier import HashedLinearClassifier
+from .descent import Options, Outcome, State, as_planes, solve
+from .extrapolation import extrapolate
+from .folds import Fold, cross_validation, held_out
+from .labels import check_labels
+from .model import warn_unless_converged
+from .one_vs_rest import OneVsRest
+from .planes import lane_blocks
 
 Array = npt.NDArray[Any]
 
-_ROUNDING = 1e-12  # of a mean over folds, in which their order can show
+_ROUNDING = 1e-12  # of a mean over folds, whose last digits depend on their order
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class CPath:
     mean, standard_error : ndarrays of shape (n,)
         Over the folds (NaN for one fold); for a validation set, the binomial standard error.
     n_iter : ndarray of shape (n, n_folds)
-        Sweeps each descent took.
+        Sweeps over the rows that each descent took.
     best_C : float
         The C of the highest mean; the smallest of several.
     best_model : HashedLinearClassifier
@@ -81,8 +75,8 @@ def c_path(
 ) -> CPath:
     """Accuracies over a range of C, by cross-validation or on a validation set.
 
-    From the smallest C to the largest, each descent starts from where the two solutions
-    before it point.
+    From the smallest C to the largest, each descent starts from an extrapolation of the two
+    solutions before it.
 
     Parameters
     ----------
@@ -129,136 +123,90 @@ def c_path(
     values = np.array([require_positive("Cs", C) for C in np.ravel(Cs).tolist()])
     if not len(values):
         raise ParameterError("Cs: got no value; give at least one C.")
-    check_problem(model)
-    options = check_options(model)
-    loosely = {**options, "plane_tol": require_positive("path_tol", path_tol)}
-    classes, lesson = read_lesson(model, S, y, sample_weight)
-    judges = _judges(S, check_labels(y, len(S)), classes, lesson, cv, validation, model.n_jobs)
-    model.set_params(random_state=options["seed"])  # drawn once, for folds and refit alike
-    bar = tqdm(total=len(values) * len(judges), disable=None if progress is None else not progress)
-    # One block of planes is one thread's work; then several folds can go on at once.
-    several = len(judges) > 1 and len(lane_blocks(lesson.n_planes)) == 1
+    options = model._options()
+    loose = replace(options, plane_tol=require_positive("path_tol", path_tol))
+    classes, problem, training = model._read(S, y, sample_weight)
+    if validation is None:
+        folds = cross_validation(cv, training, check_labels(y, len(S)))
+    else:
+        folds = [held_out(validation, training, S.recipe, model.n_jobs)]
+    # One block of planes is one thread's work; then several folds can be worked on at once.
+    several = len(folds) > 1 and len(lane_blocks(problem.n_planes)) == 1
     outer, inner = (model.n_jobs, 1) if several else (1, model.n_jobs)
-    walks = run_blocks(
-        lambda judge: _walk(model, np.sort(values), judge, S.recipe, loosely, inner, bar),
-        judges,
-        outer,
-    )
-    bar.close()
-    place = np.searchsorted(np.sort(values), values)
-    scores = np.stack([walk.scores for walk in walks], axis=1)[place]
-    n_iter = np.stack([walk.n_iter for walk in walks], axis=1)[place]
-    warn_unless_converged([outcome for walk in walks for outcome in walk.outcomes], loosely)
+    ascending = np.sort(values)
+    path = _Path(problem, classes, S.recipe, ascending, loose, validation is not None, inner)
+    with progress_bar(len(values) * len(folds), "path over C", "fits", progress) as bar:
+        paths = run_blocks(lambda fold: path.follow(fold, bar), folds, outer)
+    place = np.searchsorted(ascending, values)
+    scores = np.stack([found.scores for found in paths], axis=1)[place]
+    n_iter = np.stack([found.n_iter for found in paths], axis=1)[place]
+    warn_unless_converged([outcome for found in paths for outcome in found.outcomes], loose)
     means = scores.mean(axis=1)
     best_C = float(values[means >= means.max() - _ROUNDING].min())
-    best = model.set_params(C=best_C)
-    if validation is None:
-        errors = np.full(len(values), np.nan)
-        if len(judges) > 1:
-            errors = scores.std(axis=1, ddof=1) / np.sqrt(len(judges))
-        best.fit(S, y, sample_weight)
-    else:
-        errors = np.sqrt(means * (1 - means) / len(validation[0]))
-        loss, C, intercept = check_problem(best)
-        blocks = lesson.blocks(loss, C, intercept)
-        states, outcomes = learn(lesson, blocks, walks[0].best, model.n_jobs, **options)
-        warn_unless_converged(outcomes, options)
-        best._take(classes, as_planes(S.recipe, states, intercept), len(S), outcomes)
-    return CPath(values, scores, errors, n_iter, best_C, best)
+    blocks = problem.blocks(training, best_C)
+    model.set_params(C=best_C, random_state=options.seed[0])
+    model.dual_gap_ = model._learn(training, blocks, S.recipe, options, paths[0].best)
+    model.classes_ = classes
+    errors = _standard_errors(scores, None if validation is None else len(validation[0]))
+    return CPath(values, scores, errors, n_iter, best_C, model)
 
 
-@dataclass(frozen=True)
-class _Judge:
-    """Rows to learn from, and how to tell the accuracy of what was learned.
-
-    `final` says that the best model is to go on from what these rows have taught.
-    """
-
-    lesson: Lesson
-    accuracy: Callable[[Planes, int | None], float]
-    final: bool
+def _standard_errors(scores: Array, n_scored: int | None) -> npt.NDArray[np.float64]:
+    """Of the mean accuracies: over the folds, or binomial if so many rows were scored once."""
+    n_folds = scores.shape[1]
+    if n_scored is not None:
+        means = scores.mean(axis=1)
+        binomial: npt.NDArray[np.float64] = np.sqrt(means * (1 - means) / n_scored)
+        return binomial
+    if n_folds == 1:
+        return np.full(len(scores), np.nan)
+    found: npt.NDArray[np.float64] = scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
+    return found
 
 
 @dataclass
-class _Walk:
-    """One path from the smallest C to the largest."""
+class _FoldPath:
+    """What was found for one fold, for each C in ascending order."""
 
     scores: list[float]
     n_iter: list[int]
     outcomes: list[Outcome]
-    best: list[State]
+    best: list[State] | None  # the solution of the highest score, if it is to be kept
 
 
-def _walk(
-    model: HashedLinearClassifier, Cs: Array, judge: _Judge, recipe: Recipe,
-    options: dict[str, Any], n_jobs: int | None, bar: Any,
-) -> _Walk:  # fmt: skip
-    loss, _, intercept = check_problem(model)
-    lesson = judge.lesson
-    states, before, best = (
-        [State.zero(lesson.packed, len(lanes)) for lanes in lane_blocks(lesson.n_planes)]
-        for _ in range(3)
-    )
-    walk = _Walk([], [], [], best)
-    for C in Cs:
-        blocks = lesson.blocks(loss, float(C), intercept)
-        starts = zip(blocks, states, before, strict=True)
-        run_blocks(lambda start: foresee(*start), starts, n_jobs)
-        states, outcomes = learn(lesson, blocks, states, n_jobs, **options)
-        score = judge.accuracy(as_planes(recipe, states, intercept), n_jobs)
-        if judge.final and score > max(walk.scores, default=-1.0):
-            for state, copy in zip(states, walk.best, strict=True):
-                copy.take(state)
-        walk.scores.append(score)
-        walk.n_iter.append(max(outcome.n_iter for outcome in outcomes))
-        walk.outcomes.extend(outcomes)
-        bar.update()
-    return walk
+@dataclass(frozen=True)
+class _Path:
+    """What the paths of all folds have in common."""
 
+    problem: OneVsRest
+    classes: Array
+    recipe: Recipe
+    Cs: Array
+    options: Options
+    keeps_best: bool
+    n_jobs: int | None
 
-def _judges(
-    S: Signatures, labels: Array, classes: Array, lesson: Lesson, cv: Any, validation: Any,
-    n_jobs: int | None,
-) -> list[_Judge]:  # fmt: skip
-    def against(packed: Packed, rows: Array, truth: Array) -> Callable[[Planes, int | None], float]:
-        def accuracy(planes: Planes, n_jobs: int | None) -> float:
-            return _accuracy(planes.scores_of(packed, rows, n_jobs), classes, truth)
+    def follow(self, fold: Fold, bar: Any) -> _FoldPath:
+        """Solve the problems of a fold at each C, and score each solution."""
+        training, problem = fold.training, self.problem
+        states, before = self._zero(fold), self._zero(fold)
+        found = _FoldPath([], [], [], self._zero(fold) if self.keeps_best else None)
+        for C in self.Cs:
+            blocks = problem.blocks(training, float(C))
+            starts = zip(blocks, states, before, strict=True)
+            run_blocks(lambda start: extrapolate(*start), starts, self.n_jobs)
+            _, outcomes = solve(training.packed, blocks, self.options, self.n_jobs, states)
+            planes = as_planes(self.recipe, states, problem.intercept)
+            score = fold.accuracy(planes, self.classes, self.n_jobs)
+            if found.best is not None and score > max(found.scores, default=-1.0):
+                for state, copy in zip(states, found.best, strict=True):
+                    copy.copy_from(state)
+            found.scores.append(score)
+            found.n_iter.append(max(outcome.n_iter for outcome in outcomes))
+            found.outcomes.extend(outcomes)
+            bar.update()
+        return found
 
-        return accuracy
-
-    if validation is not None:
-        others, truth = validation[0], check_labels(validation[1], len(validation[0]))
-        packed = pack(others, n_jobs)
-        if not len(packed):
-            raise DataError("validation: has no rows; give some to score on, or folds (cv).")
-        if others.recipe != S.recipe:
-            raise RecipeMismatch(S.recipe, others.recipe)
-        return [_Judge(lesson, against(packed, np.arange(len(packed)), truth), True)]
-    numbers, weights = encode_labels(labels, classes), lesson.given_weights
-    digests = lesson.packed.digests(n_jobs)
-    return [
-        _Judge(
-            make_lesson(lesson.packed, numbers, weights, lesson.class_weights, train, digests),
-            against(lesson.packed, test, labels[test]),
-            False,
-        )
-        for train, test in _folds(cv, labels)
-    ]
-
-
-def _folds(cv: Any, labels: Array) -> list[tuple[Array, Array]]:
-    """Rows to learn from and rows to score on, for each fold."""
-    rows = np.arange(len(labels))
-    try:
-        splits = check_cv(cv, labels, classifier=True).split(rows, labels)
-        folds = [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in splits]
-    except (ValueError, IndexError, TypeError) as error:
-        raise ParameterError(f"cv: {error}") from error
-    if not folds or not all(len(part) for fold in folds for part in fold):
-        raise ParameterError("cv: there is no fold, or one without rows; give at least one.")
-    return folds
-
-
-def _accuracy(scores: Array, classes: Array, truth: Array) -> float:
-    best = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
-    return float((classes[best.astype(int)] == truth).mean())
+    def _zero(self, fold: Fold) -> list[State]:
+        packed = fold.training.packed
+        return [State.zero(packed, len(lanes)) for lanes in lane_blocks(self.problem.n_planes)]

@@ -1,17 +1,66 @@
-"""Dual coordinate descent on (code, weight) pairs: one sweep over the rows, and its gap.
+"""Dual coordinate descent on packed rows: one sweep over the rows, and the duality gap.
 
-Every lane is a two-class problem of its own (or a regression); lanes share only
-the order in which rows are visited, so that a row's codes are read once for all.
-`costs[0]` and `costs[1]` are the lanes' costs of a row with a negative and a
-positive target; a row's own factor is in `row_costs`.
+Every lane (see `scoring`) is a two-class problem of its own, or a regression. Lanes share only
+the order in which rows are visited, so that a row's codes are read once for all of them.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..simd.vectors import LANES
-from .losses import HINGE, LOG, SQUARED, best_dual, dual_gradient, loss_value, row_gap
-from .packed import add_row, score_row
+from .losses import (
+    HINGE,
+    SQUARED,
+    SQUARED_HINGE,
+    best_dual,
+    dual_gradient,
+    loss_value,
+    row_gap,
+)
+from .scoring import add_row, score_row
+
+
+class Problem(NamedTuple):
+    """What is minimised in each lane.
+
+    The cost of a row is its `row_costs` times its lane's `costs[0]` or, if its target is
+    positive, `costs[1]`.
+    """
+
+    loss: int
+    targets: np.ndarray  # (n_rows, n_lanes): -1 or 1, or the values to predict
+    row_costs: np.ndarray  # (n_rows,)
+    costs: np.ndarray  # (2, n_lanes)
+    intercept: float  # value of the constant column; 0: none
+
+
+class Solution(NamedTuple):
+    """Where the descent stands; changed in place."""
+
+    duals: np.ndarray  # (n_rows, n_lanes)
+    planes: np.ndarray
+    biases: np.ndarray  # (n_lanes,): weights of the constant column
+
+
+class Active(NamedTuple):
+    """Lanes and rows that a sweep works on.
+
+    Rows at a bound in all active lanes, held there by a gradient beyond `limits`, are shrunk, as
+    in LIBLINEAR: later sweeps skip them until the caller clears `shrunk`.
+    """
+
+    lanes: np.ndarray  # (n_lanes,): True for those not finished
+    limits: np.ndarray  # (2, n_lanes): least and greatest gradient of the sweep before
+    shrunk: np.ndarray  # (n_rows,): 1 for rows to skip; changed in place
+
+
+class Sums(NamedTuple):
+    """Output: the sums over the rows, one per lane."""
+
+    objectives: np.ndarray
+    gaps: np.ndarray
 
 
 @njit(nogil=True, cache=True)
@@ -28,53 +77,55 @@ def share_in_objective(loss, target, m, cost, a):
 
 
 @njit(nogil=True, cache=True)
-def sweep(
-    loss, codes, weights, numbers, scales, order, targets, row_costs, costs, intercept,
-    live, limits, resting, duals, planes, biases, out_limits, out_objectives, out_gaps,
-):  # fmt: skip
+def sweep(rows, order, problem, active, solution, out_limits, out_sums):
     """Visit the rows in `order` once; False if no plane has changed.
 
-    Rows at a bound in all live lanes, and held there by a gradient beyond
-    `limits` (the extremes of the sweep before), begin to rest: they are passed
-    over until someone clears `resting`. `out_objectives` and `out_gaps` sum what each
-    row had at the moment of its visit, an estimate of the true sums that costs nothing.
+    `out_limits` are the extremes of the gradients. `out_sums` add up what each row had at the
+    moment of its visit: estimates of the true sums that cost nothing.
     """
-    n_lanes = live.shape[0]
+    # fields are read once: within the loop each reading would count references
+    codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
+    loss, targets, intercept = problem.loss, problem.targets, problem.intercept
+    row_costs, costs = problem.row_costs, problem.costs
+    lanes, limits, shrunk = active.lanes, active.limits, active.shrunk
+    duals, planes, biases = solution.duals, solution.planes, solution.biases
+    objectives, gaps = out_sums.objectives, out_sums.gaps
+    has_bounds = loss in (SQUARED_HINGE, HINGE)
     scores = np.empty(LANES, np.float32)
     steps = np.zeros(LANES, np.float32)
     out_limits[0] = np.inf
     out_limits[1] = -np.inf
-    out_objectives[:] = 0
-    out_gaps[:] = 0
+    objectives[:] = 0
+    gaps[:] = 0
     moved = False
     for t in range(order.shape[0]):
         i = order[t]
-        if resting[i]:
+        if shrunk[i]:
             continue
-        score_row(codes, weights, i, numbers, planes, scores)
+        score_row(codes, weights, i, buffer, planes, scores)
         scale = np.float64(scales[i])
         square = (1.0 if scale > 0 else 0.0) + intercept * intercept
-        changed, rests = False, loss < LOG
-        for lane in range(n_lanes):
-            if not live[lane]:
+        changed, shrinks = False, has_bounds
+        for lane in range(lanes.shape[0]):
+            if not lanes[lane]:
                 continue
             target = np.float64(targets[i, lane])
             cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
             m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
             a = duals[i, lane]
-            out_objectives[lane] += share_in_objective(loss, target, m, cost, a)
-            out_gaps[lane] += row_gap(loss, m, cost, a)
-            if loss < LOG:
+            objectives[lane] += share_in_objective(loss, target, m, cost, a)
+            gaps[lane] += row_gap(loss, m, cost, a)
+            if has_bounds:
                 gradient = dual_gradient(loss, m, cost, a)
                 if a == 0 and gradient >= 0:
-                    rests = rests and gradient > limits[1, lane]
+                    shrinks = shrinks and gradient > limits[1, lane]
                     steps[lane] = 0
                     continue
                 if loss == HINGE and a == cost and gradient <= 0:
-                    rests = rests and gradient < limits[0, lane]
+                    shrinks = shrinks and gradient < limits[0, lane]
                     steps[lane] = 0
                     continue
-                rests = False
+                shrinks = False
                 out_limits[0, lane] = min(out_limits[0, lane], gradient)
                 out_limits[1, lane] = max(out_limits[1, lane], gradient)
             best = best_dual(loss, m, cost, a, square)
@@ -86,35 +137,36 @@ def sweep(
         if changed:
             moved = True
             if scale > 0:
-                following = order[min(t + 1, order.shape[0] - 1)]
-                add_row(codes, weights, i, numbers, following, steps, planes)
-        elif rests:
-            resting[i] = 1
+                next_row = order[min(t + 1, order.shape[0] - 1)]
+                add_row(codes, weights, i, buffer, next_row, steps, planes)
+        elif shrinks:
+            shrunk[i] = 1
     return moved
 
 
 @njit(nogil=True, cache=True)
-def gaps(
-    loss, codes, weights, numbers, scales, rows, targets, row_costs, costs, intercept,
-    duals, planes, biases, out_objectives, out_gaps,
-):  # fmt: skip
-    """Each lane's objective and its duality gap, all planes standing still.
+def measure_gaps(rows, chosen, problem, solution, out):
+    """Each lane's objective and its duality gap over the chosen rows, all planes standing still.
 
-    Rounding may have led the planes away from the sum of the rows by some error e;
-    the gap is then too small by |e|^2 / 2, which is of second order.
+    Rounding may have moved the planes away from the sum of the rows by some error e; the gap is
+    then too small by |e|^2 / 2, which is of second order.
     """
+    codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
+    loss, targets, intercept = problem.loss, problem.targets, problem.intercept
+    row_costs, costs = problem.row_costs, problem.costs
+    duals, planes, biases = solution.duals, solution.planes, solution.biases
+    objectives, gaps = out.objectives, out.gaps
     scores = np.empty(LANES, np.float32)
-    out_objectives[:] = 0
-    out_gaps[:] = 0
-    for t in range(rows.shape[0]):
-        i = rows[t]
-        score_row(codes, weights, i, numbers, planes, scores)
-        for lane in range(out_gaps.shape[0]):
+    objectives[:] = 0
+    gaps[:] = 0
+    for t in range(chosen.shape[0]):
+        i = chosen[t]
+        score_row(codes, weights, i, buffer, planes, scores)
+        scale = np.float64(scales[i])
+        for lane in range(gaps.shape[0]):
             target = np.float64(targets[i, lane])
             cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
-            m = margin(
-                loss, target, np.float64(scales[i]) * scores[lane] + intercept * biases[lane]
-            )
+            m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
             a = duals[i, lane]
-            out_objectives[lane] += share_in_objective(loss, target, m, cost, a)
-            out_gaps[lane] += row_gap(loss, m, cost, a)
+            objectives[lane] += share_in_objective(loss, target, m, cost, a)
+            gaps[lane] += row_gap(loss, m, cost, a)

@@ -1,16 +1,20 @@
-"""Whole blocks of planes, in the layouts of `packed`: moved, multiplied, mixed."""
+"""Whole blocks of planes, in the layouts of `scoring`: moved, multiplied, mixed.
+
+Most codes of many bits never occur. Their planes are zero, and are not written to: memory that
+was never touched takes no room.
+"""
 
 import numpy as np
 from numba import njit
 
 from ..simd.vectors import LANES, load, multiply_add, splat, store
 
-_RUN = 64  # slots summed in single precision, which does not pile up over so few
+_RUN = 64  # slots summed in single precision, over which rounding errors do not build up
 
 
 @njit(nogil=True, cache=True)
 def move_towards(goal, share, out):
-    """Move planes a share of the way to others; codes that never occurred are left alone."""
+    """Move planes a share of the way to others."""
     for code in range(goal.shape[0]):
         there, here = goal[code].reshape(-1), out[code].reshape(-1)
         used = False
@@ -23,7 +27,7 @@ def move_towards(goal, share, out):
 
 @njit(nogil=True, cache=True)
 def plane_products(planes, others, out):
-    """Inner products of two blocks of planes, lane by lane: own, mixed, the others' own."""
+    """Inner products of two blocks of planes, lane by lane: <p, p>, <p, o> and <o, o>."""
     n_codes, n_hashes = planes.shape[:2]
     partial = np.empty((3, LANES), np.float32)
     zero = splat(np.float32(0))
@@ -52,10 +56,9 @@ def plane_products(planes, others, out):
 
 @njit(nogil=True, cache=True)
 def mix_planes(factors, planes, others):
-    """Write planes to `others`, and a combination of both to `planes`.
+    """Write planes to `others`, and factors[0] planes + factors[1] others to `planes`.
 
-    `factors` are the lanes' factors of the one and the other. Codes that never occurred are
-    left alone.
+    `factors` has one column per lane.
     """
     n_codes, n_hashes = planes.shape[:2]
     zero, f, g = splat(np.float32(0)), load(factors, 0), load(factors, LANES)
@@ -76,7 +79,7 @@ def mix_planes(factors, planes, others):
 
 @njit(nogil=True, cache=True)
 def pair_planes(planes, others, out):
-    """Copy two blocks into one, the lanes of a slot side by side; codes in use only."""
+    """Copy two blocks into one, the lanes of a slot side by side."""
     for code in range(planes.shape[0]):
         if planes[code].any() or others[code].any():
             for slot in range(planes.shape[1]):
@@ -87,7 +90,7 @@ def pair_planes(planes, others, out):
 
 @njit(nogil=True, cache=True)
 def copy_planes(planes, out):
-    """Copy planes; codes that occur in neither are left alone, so that they take no memory."""
+    """Copy planes."""
     for code in range(planes.shape[0]):
         if planes[code].any() or out[code].any():
             out[code] = planes[code]

@@ -1,0 +1,146 @@
+"""What CoREClassifier and CoRERegressor share: rows are hashed, a linear model learns the rest."""
+
+import os
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.arguments import seed_of
+from ..errors import RecipeMismatch
+from ..hasher import HashingEstimator
+from ..io.provenance import Origin
+from ..recipe import Recipe
+from ..signatures import Signatures, sketch
+from .model import HashedLinearModel
+from .model_file import SavedModel, damaged, read_model, write_model
+from .packed import require_signatures
+
+Array = npt.NDArray[Any]
+
+
+class CoREModel(HashingEstimator):
+    """An estimator that hashes rows and gives their signatures to a linear model."""
+
+    linear_: Any  # of the type below
+    provenance_: list[Origin]
+
+    _linear_type: ClassVar[type[HashedLinearModel]]
+    _file_kind: ClassVar[str]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Hash the rows of X once and learn their targets y, with weights if given."""
+        matrix = self._hashing_matrix(X)
+        S = sketch(matrix, self.recipe_, self.n_jobs)
+        return self._adopt(self.recipe_, self._new_linear().fit(S, y, sample_weight))
+
+    def fit_signatures(self, S: Signatures, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows hashed before, by the recipe that this model's parameters make.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> X, y = [[1.0, 0], [0, 1]], ["left", "right"]
+        >>> S = ck.CoREHasher(n_hashes=16, random_state=0).fit(X).sketch(X)
+        >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit_signatures(S, y)
+        >>> str(model.predict([[0, 2.0]])[0])
+        'right'
+        """
+        require_signatures(S)
+        recipe = self._recipe(S.recipe.n_columns, seed_of(self.random_state))
+        if recipe != S.recipe:
+            raise RecipeMismatch(recipe, S.recipe)
+        self.recipe_ = recipe
+        return self._adopt(recipe, self._new_linear().fit(S, y, sample_weight))
+
+    def predict(self, X: Any) -> Array:
+        """The label or value of each row."""
+        S = self.sketch(X)
+        found: Array = self.linear_.predict(S)
+        return found
+
+    @property
+    def n_iter_(self) -> int:
+        """Sweeps over the rows; not there after `partial_fit` or `load`."""
+        found: int = self._fitted("n_iter_")
+        return found
+
+    @property
+    def dual_gap_(self) -> Any:
+        """Duality gap over objective; not there after `partial_fit` or `load`."""
+        return self._fitted("dual_gap_")
+
+    def save(
+        self, path: str | os.PathLike[str], *, provenance: Iterable[Origin] | None = None
+    ) -> None:
+        """Write the model to a safetensors file, whole or not at all.
+
+        The file holds numbers and a JSON description, no code: it is safe to load one from
+        somebody else. `partial_fit` goes on from the average of the stream so far. `provenance`
+        may say where the rows came from.
+        """
+        check_is_fitted(self)
+        saved = SavedModel(
+            {**self.get_params(deep=False), "random_state": self.recipe_.seed},
+            self.linear_._planes,
+            getattr(self, "classes_", None),
+            self.linear_.n_rows_,
+            getattr(self, "feature_names_in_", None),
+            provenance,
+        )
+        write_model(path, saved)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A model from a file that `save` wrote.
+
+        Examples
+        --------
+        >>> import corekernels as ck, os, tempfile
+        >>> model = ck.CoREClassifier(n_hashes=16, random_state=0)
+        >>> model = model.fit([[1.0, 0], [0, 1]], ["left", "right"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(os.path.join(folder, "model.safetensors"))
+        ...     again = ck.CoREClassifier.load(os.path.join(folder, "model.safetensors"))
+        >>> str(again.predict([[0, 2.0]])[0])
+        'right'
+        """
+        saved = read_model(path, cls._file_kind)
+        try:
+            model = cls(**saved.parameters)
+        except TypeError as error:
+            raise damaged(path, error) from error
+        model.recipe_ = saved.planes.recipe
+        linear = model._new_linear()
+        linear._keep(saved.planes, saved.n_rows)
+        if saved.classes is not None:
+            linear.classes_ = saved.classes
+        if saved.feature_names is not None:
+            model.feature_names_in_ = saved.feature_names
+        return model._adopt(model.recipe_, linear, saved.provenance or ())
+
+    def _adopt(self, recipe: Recipe, linear: Any, provenance: Iterable[Origin] = ()) -> Self:
+        """Take over what a linear model has learned from signatures of a recipe."""
+        self.recipe_, self.linear_ = recipe, linear
+        self.n_features_in_ = recipe.n_columns
+        self.provenance_ = list(provenance)
+        return self
+
+    def _linear_parameters(self) -> dict[str, Any]:
+        """Parameters of this model that the linear model has as well, but for the seed."""
+        names = set(self._linear_type._get_param_names()) - {"random_state"}
+        own = self.get_params(deep=False)
+        return {name: value for name, value in own.items() if name in names}
+
+    def _new_linear(self) -> Any:
+        return self._linear_type(**self._linear_parameters(), random_state=self.recipe_.seed)
+
+    def _fitted(self, name: str) -> Any:
+        """An attribute of the linear model, if it has been fitted and has it."""
+        if not hasattr(self, "linear_"):
+            raise AttributeError(f"{name}: the model is not fitted yet")
+        return getattr(self.linear_, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "linear_")

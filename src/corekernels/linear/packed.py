@@ -1,0 +1,111 @@
+"""Signatures as the learning loops take them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core.threads import row_blocks, run_blocks
+from .._core.validation import read_only
+from .._loops.learning.packed import PackedRows, row_digests, row_scales
+from ..errors import DataError, ParameterError
+from ..recipe import MAX_BITS
+from ..signatures import Signatures
+
+Array = npt.NDArray[Any]
+
+ROWS_PER_TASK = 1024
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Arrays of signatures, as read-only views.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n, k)
+    weights : ndarray of shape (n, k), uint16, or None
+        The bits of halves; None where all weights are 1.
+    scales : ndarray of shape (n,)
+        Factor that makes a row's weights unit length.
+    lengths : ndarray of shape (n,)
+    n_codes : int
+        Codes there can be.
+    """
+
+    codes: Array
+    weights: Array | None
+    scales: npt.NDArray[np.float32]
+    lengths: npt.NDArray[np.int64]
+    n_codes: int
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def rows(self) -> PackedRows:
+        """The rows for a loop in one thread: with a buffer of its own."""
+        buffer = None if self.weights is None else np.empty(self.codes.shape[1], np.float32)
+        return PackedRows(self.codes, self.weights, self.scales, buffer)
+
+    def digests(self, n_jobs: int | None) -> npt.NDArray[np.uint64]:
+        """A hash of each row's contents: equal rows have equal ones."""
+        out = np.empty(len(self), np.uint64)
+
+        def work(part: tuple[int, int]) -> None:
+            rows = slice(*part)
+            weights = None if self.weights is None else self.weights[rows]
+            row_digests(self.codes[rows], weights, self.lengths[rows], out[rows])
+
+        run_blocks(work, row_blocks(0, len(self), ROWS_PER_TASK), n_jobs)
+        return out
+
+    def equal(self, i: int, j: int) -> bool:
+        """Whether two rows have the same contents."""
+        same = np.array_equal(self.codes[i], self.codes[j])
+        if self.weights is not None:
+            same = same and np.array_equal(self.weights[i], self.weights[j])
+        return same and bool((self.lengths[i] > 0) == (self.lengths[j] > 0))
+
+
+def require_signatures(S: Any) -> None:
+    """Refuse anything else."""
+    if not isinstance(S, Signatures):
+        raise DataError(
+            f"S: got {type(S).__name__}; pass Signatures from `CoREHasher.sketch`, "
+            "or give raw rows to CoREClassifier or CoRERegressor."
+        )
+
+
+def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
+    """Views of the arrays of S, which may be memory-mapped; only the scales are new."""
+    require_signatures(S)
+    if S.recipe.n_bits is None:
+        raise ParameterError(
+            "n_bits: these signatures keep their locations whole, which would take a weight for "
+            f"every location; choose n_bits from 1 to {MAX_BITS}."
+        )
+    codes = read_only(S.codes)
+    _require_codes(codes, S.recipe.n_bits)
+    weights = None if S.weights is None else read_only(S.weights, np.float16).view(np.uint16)
+    lengths = read_only(S.lengths, np.int64)
+    scales = np.empty(len(codes), np.float32)
+
+    def work(part: tuple[int, int]) -> None:
+        rows = slice(*part)
+        some = None if weights is None else weights[rows]
+        row_scales(some, lengths[rows], codes.shape[1], scales[rows])
+
+    run_blocks(work, row_blocks(0, len(codes), ROWS_PER_TASK), n_jobs)
+    if not np.isfinite(scales).all():
+        row = int(np.flatnonzero(~np.isfinite(scales))[0])
+        raise DataError(f"S: row {row} holds a weight that is not finite; hash it again.")
+    return Packed(codes, weights, read_only(scales), lengths, 1 << S.recipe.n_bits)
+
+
+def _require_codes(codes: Array, n_bits: int) -> None:
+    """Refuse codes that no hasher makes: the loops use them as places in memory."""
+    if n_bits < 8 * codes.itemsize and codes.size and codes.max() >= 1 << n_bits:
+        raise DataError(
+            f"S: a code is {codes.max()}, which {n_bits} bits do not hold; hash the rows again."
+        )

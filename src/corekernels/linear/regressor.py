@@ -1,0 +1,121 @@
+"""HashedLinearRegressor: signatures and numbers in, numbers out."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.arguments import require_positive
+from .._core.validation import read_only
+from ..signatures import Signatures
+from .descent import Block
+from .labels import check_values, check_weights
+from .model import HashedLinearModel
+from .packed import pack
+from .training_set import TrainingSet
+
+
+class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
+    """Ridge regression on signatures, without expanding them.
+
+    It finds the plane that minimises
+
+        1/2 (|w|^2 + b^2) + C sum_i c_i (w . x_i + s b + m - y_i)^2,
+
+    where x_i is row i of `Signatures.to_csr()`, c_i its weight, s the `intercept_scaling` and
+    m the median of y (0 without an intercept), by the method of `HashedLinearClassifier`.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the errors against the length of w: 1 / (2 alpha) of a ridge.
+    tol, max_iter, fit_intercept, intercept_scaling, random_state, n_jobs
+        As in `HashedLinearClassifier`. The descent is one thread's work.
+
+    Attributes
+    ----------
+    intercept_ : float
+    coef_ : ndarray of shape (n_features,), float32
+        Expanded on request, in the order of the columns of `Signatures.to_csr`.
+    n_iter_ : int
+        Sweeps over the rows.
+    dual_gap_ : float
+        Duality gap over objective.
+    n_rows_ : int
+        Rows learned from.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> S = ck.CoREHasher(n_hashes=1024, random_state=0).fit(X).sketch(X)
+    >>> model = ck.linear.HashedLinearRegressor(random_state=0).fit(S[:1000], y[:1000])
+    >>> round(model.score(S[1000:], y[1000:]), 1)
+    0.8
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        tol: float = 1e-5,
+        max_iter: int = 1000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearRegressor":
+        """Learn from signatures S with values y, and weights of the rows if given."""
+        C, options, intercept = require_positive("C", self.C), self._options(), self._constant()
+        packed = pack(S, self.n_jobs)
+        weights = check_weights(sample_weight, len(S))
+        values = check_values(y, len(S))
+        training = TrainingSet.of(packed, values, weights, self.n_jobs)
+        middle = _median(values, weights) if self.fit_intercept else 0.0
+        block = Block(
+            "squared_error",
+            read_only(training.rows),
+            read_only((values - middle)[:, None]),
+            read_only(training.row_weights),
+            np.full((2, 1), C),
+            intercept,
+        )
+        self.dual_gap_ = float(self._learn(training, [block], S.recipe, options)[0])
+        self._planes.intercepts[:] += middle
+        return self
+
+    def predict(self, S: Signatures) -> npt.NDArray[np.float64]:
+        """The value of each row."""
+        check_is_fitted(self)
+        return self._planes.scores(S, self.n_jobs)[:, 0]
+
+    @property
+    def coef_(self) -> npt.NDArray[np.float32]:
+        """The plane in the order of the columns of `Signatures.to_csr`, expanded on request."""
+        plane: npt.NDArray[np.float32] = super().coef_[0]
+        return plane
+
+    @property
+    def intercept_(self) -> float:
+        """What is added to the scores."""
+        check_is_fitted(self)
+        return float(self._planes.intercepts[0])
+
+
+def _median(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:
+    """The (lower) weighted median: one of the values, the same for weights and repetitions."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(total, total[-1] / 2)])

@@ -1,0 +1,52 @@
+"""The descent: gaps and distances once more, in double precision."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from corekernels.linear import HashedLinearClassifier
+from corekernels.linear.classifier import LOSS_NAMES
+from corekernels.linear.descent import as_planes, solve
+from support import objectives
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+def test_gap_is_below_the_tolerance(digits, S, loss, tol):
+    """The gap once more, from the coefficients and the dual variables."""
+    y, C = digits[1], 2.0
+    model = HashedLinearClassifier(loss, tol=tol, max_iter=20_000, random_state=0)
+    classes, problem, training = model._read(S, y, None)
+    blocks = problem.blocks(training, C)
+    states, outcomes = solve(training.packed, blocks, model._options(), None)
+    planes = as_planes(S.recipe, states, problem.intercept)
+    duals = np.concatenate([state.duals for state in states], axis=1)
+    reported = np.concatenate([outcome.relative_gaps for outcome in outcomes])
+    X = np.column_stack([S.to_csr().toarray(), np.ones(len(S))]).astype(np.float64)
+    for plane, label in enumerate(classes):
+        signs, a = np.where(y == label, 1.0, -1.0), duals[:, plane]
+        assert a.min() >= 0
+        if loss == "hinge":
+            assert a.max() <= C
+        w = np.append(planes.coefficients()[plane], planes.intercepts[plane]).astype(np.float64)
+        primal = objectives.primal(loss, w, X @ w, signs, C)
+        gap = (primal - objectives.dual(loss, X.T @ (signs * a), signs, C, a)) / primal
+        assert gap <= tol * 1.01
+        assert gap == pytest.approx(reported[plane], rel=0.02, abs=2e-7)
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+def test_planes_are_as_near_as_their_tolerance_says(digits, S, loss):
+    """The objective grows by half the squared distance at least, so the gap bounds the distance."""
+    model = HashedLinearClassifier(loss, tol=1e-6, max_iter=20_000, random_state=0)
+    _, problem, training = model._read(S, digits[1], None)
+    blocks, options = problem.blocks(training, 0.5), model._options()
+    near, best = (
+        as_planes(S.recipe, solve(training.packed, blocks, some, None)[0], 1.0)
+        for some in (replace(options, plane_tol=0.01), options)
+    )
+    found, exact = (np.c_[p.coefficients(), p.intercepts].astype(float) for p in (near, best))
+    distances = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(found, axis=1)
+    # A gap of 1e-6 of the objective, itself at most 100 times |w|^2 / 2, is a distance of 0.01.
+    assert distances.max() <= 0.1 + 0.01

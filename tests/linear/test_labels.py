@@ -1,0 +1,63 @@
+"""Labels, values and weights."""
+
+import numpy as np
+import pytest
+
+from corekernels.errors import DataError, ParameterError
+from corekernels.linear import labels
+
+
+def test_labels_and_values_are_checked():
+    for check in (labels.check_labels, labels.check_values):
+        with pytest.raises(DataError, match="requires y to be passed, but the target y is None"):
+            check(None, 3)
+        with pytest.raises(DataError, match=r"y: has 2 (labels|values) for 3 rows"):
+            check([1, 2], 3)
+        with pytest.raises(DataError, match=r"y: .*contains NaN or infinity"):
+            check([1.0, np.nan, 2.0], 3)
+    with pytest.raises(DataError, match="y: "):
+        labels.check_values(["a", "b"], 2)
+
+
+def test_classes_are_named_once():
+    known = np.array(["a", "b"])
+    assert labels.check_classes(["b", "a", "b"], None).tolist() == ["a", "b"]
+    assert labels.check_classes(None, known) is known
+    assert labels.check_classes(["b", "a"], known) is known
+    with pytest.raises(ParameterError, match="classes: None in the first call"):
+        labels.check_classes(None, None)
+    with pytest.raises(ParameterError, match=r"not those of the first call \(a, b\)"):
+        labels.check_classes(["a", "c"], known)
+    with pytest.raises(DataError, match="one class only"):
+        labels.check_classes(["a", "a"], None)
+
+
+def test_labels_become_numbers():
+    classes = np.array(["a", "b", "d"])
+    assert labels.encode_labels(np.array(["d", "a"]), classes).tolist() == [2, 0]
+    for stranger in ("c", "z"):
+        with pytest.raises(DataError, match=f"row 1 has the label {stranger}, not one of"):
+            labels.encode_labels(np.array(["a", stranger]), classes)
+
+
+def test_weights():
+    assert labels.check_weights(None, 2).tolist() == [1, 1]
+    assert labels.check_weights(3, 2).tolist() == [3, 3]
+    with pytest.raises(DataError, match="sample_weight: could not convert"):
+        labels.check_weights(["heavy", "light"], 2)
+    with pytest.raises(DataError, match="row 1 has the weight nan"):
+        labels.check_weights([1, np.nan], 2)
+
+
+def test_class_weights():
+    classes, numbers = np.array([3, 5, 8]), np.array([0, 0, 0, 1])
+    weights = np.array([1.0, 1, 1, 3])
+
+    def found(class_weight):
+        return labels.check_class_weight(class_weight, classes, numbers, weights).tolist()
+
+    assert found(None) == [1, 1, 1]
+    assert found({5: 2}) == [1, 2, 1]
+    assert found("balanced") == [1, 1, 1]  # equal sums of weights; class 8 has no rows
+    weights[3] = 1
+    assert found("balanced") == [4 / 2 / 3, 4 / 2 / 1, 1]

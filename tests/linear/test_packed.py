@@ -1,0 +1,36 @@
+"""Signatures as the loops take them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import corekernels as ck
+from corekernels.errors import DataError
+from corekernels.linear.packed import pack
+
+
+def test_codes_that_no_hasher_makes_are_refused(S):
+    narrow = S.narrow(4)
+    broken = replace(narrow, codes=np.full_like(narrow.codes, 16))
+    with pytest.raises(DataError, match="a code is 16, which 4 bits do not hold"):
+        pack(broken)
+
+
+def test_weights_that_are_not_finite_are_refused(S):
+    weights = S.weights.copy()
+    weights[5, 3] = np.inf
+    with pytest.raises(DataError, match="row 5 holds a weight that is not finite"):
+        pack(replace(S, weights=weights))
+
+
+@pytest.mark.parametrize("kernel", ["core1", "resemblance"])
+def test_equal_rows_have_equal_digests(digits, kernel):
+    X = digits[0][[0, 7, 0, 1, 7]]
+    packed = pack(ck.CoREHasher(kernel, 64, random_state=0).fit(X).sketch(X))
+    found = packed.digests(n_jobs=2)
+    assert found[0] == found[2]
+    assert found[1] == found[4]
+    assert len(np.unique(found)) == 3
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    assert [(i, j) for i, j in pairs if packed.equal(i, j)] == [(2, 0), (4, 1)]

@@ -18,7 +18,7 @@ from .recipe import (
     NARROW_COLUMNS,
     Recipe,
 )
-from .theory.aliasing import aliasing
+from .theory.aliasing import NO_ALIASING, Aliasing
 from .theory.definitions import Pair
 
 # Slot updates (nonzeros x hashes) per second and thread, as `benchmarks/hashing.py` measured
@@ -122,8 +122,8 @@ def plan(
     if error is not None and not error > 0:
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
     length = min(_TYPICAL_LENGTH, n_columns) if length is None else length
-    n_locations = Recipe(kernel, 1, n_bits, n_columns=n_columns).n_locations
-    slot = _slot_variance(entry, n_bits, R, rho, length, heaviness, n_locations)
+    one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns)
+    slot = _slot_variance(entry, one_slot.aliasing(length, length), R, rho, length, heaviness)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     if n_hashes is None:
         needed = slot * (z / error) * (z / error)  # type: ignore[operator]
@@ -154,16 +154,15 @@ def _require_range(name: str, value: object, low: float, high: float, kind: type
 
 
 def _slot_variance(
-    kernel: HashedKernel, n_bits: int | None, R: float | None, rho: float | None,
-    length: int, heaviness: float, n_locations: int,
+    kernel: HashedKernel, chance: Aliasing | None, R: float | None, rho: float | None,
+    length: int, heaviness: float,
 ) -> float:  # fmt: skip
     """Variance of one slot; where R or rho is unknown, the largest over a fine grid."""
-    chance = aliasing(length, length, n_locations, n_bits)
     r = (_GRID if R is None else np.array([R]))[:, None]
     cosines = _GRID if rho is None else np.array([rho])
     shared = 2 * length * r / (1 + r)
     pairs = Pair(cosines, length, length, shared, heaviness * shared / length**2)
-    return max(0.0, float(np.max(kernel.slot_variance(pairs, chance, None))))
+    return max(0.0, float(np.max(kernel.slot_variance(pairs, chance or NO_ALIASING, None))))
 
 
 def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> float:

@@ -19,7 +19,7 @@ from .recipe import (
     Recipe,
 )
 from .theory.aliasing import aliasing
-from .theory.definitions import Pair
+from .theory.pairs import Pair
 
 # Slot updates (nonzeros x hashes) per second and thread, as `benchmarks/hashing.py` measured
 # them on a server core with 512-bit vectors; machines differ by a factor of three or so.
@@ -163,7 +163,7 @@ def _slot_variance(
     cosines = _GRID if rho is None else np.array([rho])
     shared = 2 * length * r / (1 + r)
     pairs = Pair(cosines, length, length, shared, heaviness * shared / length**2)
-    return max(0.0, float(np.max(kernel.slot_variance(pairs, chance, None))))
+    return max(0.0, float(np.max(kernel.variance(pairs, 1, chance=chance))))
 
 
 def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> float:

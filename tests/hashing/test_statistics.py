@@ -41,27 +41,13 @@ PAIRS = {
 }
 
 
-def describe(X):
-    """f1, f2, a, rho, R and the shared squares of two rows."""
-    u, v = X.toarray() if X.shape[1] < 10**5 else X[:, np.unique(X.indices)].toarray()
-    u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
-    f1, f2, a = (u != 0).sum(), (v != 0).sum(), ((u != 0) & (v != 0)).sum()
-    return f1, f2, a, u @ v, theory.resemblance(f1, f2, a), (u**2 * v**2).sum()
-
-
 def variance(recipe, X):
     """The formula for the variance of one estimate by k independent hashes."""
-    f1, f2, a, rho, R, squares = describe(X)
-    chance = theory.aliasing(f1, f2, recipe.n_locations, recipe.n_bits)
-    constants = {"C1": chance.C1, "C2": chance.C2}
-    k = recipe.n_hashes
-    if recipe.kernel == "resemblance":
-        return theory.variance_resemblance(R, k, **constants)
-    if recipe.kernel == "core2":
-        return theory.variance_core2(rho, f1, f2, a, squares, k, **constants)
-    return theory.variance_core1(
-        rho, R, k, projection=recipe.projection, shared_squares=squares, **constants
-    )
+    u, v = X.toarray() if X.shape[1] < 10**5 else X[:, np.unique(X.indices)].toarray()
+    pair = theory.Pair.of(u, v)
+    chance = theory.aliasing(pair.f1, pair.f2, recipe.n_locations, recipe.n_bits)
+    formula = getattr(theory, f"variance_{recipe.kernel}")
+    return formula(pair, recipe.n_hashes, chance=chance, projection=recipe.projection)
 
 
 def sketches(X, kernel, scheme, projection, repeats):

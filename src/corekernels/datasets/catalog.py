@@ -6,10 +6,9 @@ from .._core.arguments import require_choice, require_seed
 from .._core.types import PathLike
 from .dataset import Dataset
 from .images import digits, m_basic, m_rotate_set, mnist10k
+from .libsvm import rcv1, usps
 from .news import news
 from .places import Places
-from .rcv1 import rcv1
-from .usps import usps
 from .youtube import youtube
 
 _LOADERS: dict[str, Callable[[Places, int], Dataset]] = {

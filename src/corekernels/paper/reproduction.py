@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._core.progress import progress_bar
-from ..datasets.places import FOLDER_VARIABLE
+from ..datasets.places import Places
 from ..errors import FileError, ParameterError
 from ..report import Report, Table, require_page, write_report
 from .content import EXPERIMENTS, make_report
@@ -106,11 +106,7 @@ def reproduce(
     chosen = _chosen(what, experiments)
     if scale not in SCALES:
         raise ParameterError(f"scale: got {scale!r}; choose one of {', '.join(SCALES)}.")
-    named = os.environ.get(FOLDER_VARIABLE) if folder is None else folder
-    data = Path(named).expanduser() if named else None
-    if data is not None and not data.is_dir():
-        raise FileError(f"{data}: is not a folder; name the one that holds the data sets.")
-    setting = Setting(scale, seed, data, n_jobs)
+    setting = Setting(scale, seed, Places(folder).root(), n_jobs)
     target = Path(out)
     start = time.perf_counter()
     parts = [(experiment, part) for experiment in chosen for part in experiment.parts(setting)]

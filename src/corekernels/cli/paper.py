@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..paper.scales import SCALES
+from ..paper import SCALES
 from .app import command
 from .options import Jobs, Output
 from .printing import show, show_table

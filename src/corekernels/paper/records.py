@@ -38,7 +38,7 @@ def measure_part(experiment: Experiment, part: str, setting: Setting, folder: Pa
     path = folder / f"{experiment.name}-{_slug(part)}.json"
     identity = {
         "stage": experiment.name, "item": part,
-        "place": list(experiment.parts(setting)).index(part), "revision": experiment.revision,
+        "place": list(experiment.parts[setting.scale]).index(part), "revision": experiment.revision,
         "scale": setting.scale, "seed": setting.seed,
     }  # fmt: skip
     versions = _versions()

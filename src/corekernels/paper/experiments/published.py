@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from ...datasets import Dataset
+
 KERNELS = ("linear", "linear, binarised", "resemblance", "CoRE 1", "CoRE 2")
 
 
@@ -39,3 +41,8 @@ _OURS = {
 def title_of(name: str) -> str:
     """A data set's name in tables, panels and notes."""
     return _OURS[name] if name in _OURS else DATA_SETS[name].title
+
+
+def provenance(data: Dataset) -> str:
+    """One sentence on a data set, for the notes."""
+    return f"{title_of(data.name)}: {data.source}"

@@ -5,7 +5,6 @@ import dataclasses
 import inspect
 import os
 import sys
-import typing
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -80,26 +79,18 @@ def _flattened(function: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in inspect.signature(function).parameters.items():
         if dataclasses.is_dataclass(parameter.annotation):
             groups[name] = parameter.annotation
-            hints = typing.get_type_hints(parameter.annotation, include_extras=True)
-            grouped += [
-                inspect.Parameter(
-                    field.name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=field.default,
-                    annotation=hints[field.name],
-                )
-                for field in dataclasses.fields(parameter.annotation)
-            ]
+            grouped += inspect.signature(groups[name]).parameters.values()
         else:
-            own.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            own.append(parameter)
 
     def call(**given: Any) -> None:
         for name, group in groups.items():
-            fields = [field.name for field in dataclasses.fields(group)]
+            fields = inspect.signature(group).parameters
             given[name] = group(**{field: given.pop(field) for field in fields})
         function(**given)
 
-    call.__signature__ = inspect.Signature([*own, *grouped])  # type: ignore[attr-defined]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *grouped)]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call
 
 

@@ -23,22 +23,12 @@ _Z = 1.645  # normal quantile of a one-sided confidence of 95 %
 class HeldOut:
     """A sample of the rows, taken out of the index as queries, and their exact neighbours."""
 
-    order: Array  # all rows in random order; the sample comes last
-    n_sample: int
+    rest: Array  # the rows that stay in the index, in random order
+    sample: Array  # the rows that are queries
     rows: Rows
     alive: Array
     truth: Heaps
     n_jobs: int | None
-
-    @property
-    def rest(self) -> Array:
-        """The rows that stay in the index."""
-        return self.order[: len(self.order) - self.n_sample]
-
-    @property
-    def sample(self) -> Array:
-        """The rows that are queries."""
-        return self.order[len(self.order) - self.n_sample :]
 
     @property
     def last_similarity(self) -> float:
@@ -86,12 +76,10 @@ class HeldOut:
 def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:
     """A sample of up to a quarter of the rows, answered by exact search."""
     n = len(store)
-    order = np.random.default_rng(seed).permutation(n)
-    n_sample = max(1, min(MOST_QUERIES, n // 4))
-    sample = order[n - n_sample :]
+    n_rest = n - max(1, min(MOST_QUERIES, n // 4))
+    rest, sample = np.split(np.random.default_rng(seed).permutation(n), [n_rest])
     alive = np.ones(n, np.uint8)
     alive[sample] = 0
-    rows = store.take(sample).rows()
-    n_kept = max(1, min(n_neighbors, n - n_sample))
-    held_out = HeldOut(order, n_sample, rows, read_only(alive), Heaps.empty(0, n_kept), n_jobs)
+    rows, n_kept = store.take(sample).rows(), max(1, min(n_neighbors, n_rest))
+    held_out = HeldOut(rest, sample, rows, read_only(alive), Heaps.empty(0, n_kept), n_jobs)
     return replace(held_out, truth=held_out.search(Exact(store), n_kept))

@@ -6,13 +6,13 @@ scored exactly. Methods differ in which rows they miss.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from ..._core.types import Array
-from ..._core.validation import Rows
+from ..._core.validation import Rows, read_only
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.pairs import Queries, rerank
 from ..store import Store, make_queries
@@ -39,9 +39,8 @@ class SearchMethod(ABC):
     """A way to find the nearest rows of a store."""
 
     name: ClassVar[str]
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    store: Store
+    n_wanted: int  # neighbours that the settings were found for; 0 where that does not matter
 
     @abstractmethod
     def search(
@@ -100,26 +99,23 @@ class SearchMethod(ABC):
         """The method that a file describes; a ValueError unless its parts fit together."""
 
     @property
-    def n_wanted(self) -> int:
-        """Number of neighbours that the settings were found for; 0 where it does not matter."""
-        return 0
-
-    @property
     def nbytes(self) -> int:
         """Bytes beyond the rows themselves."""
         return sum(array.nbytes for array in self.arrays().values()) + self.store.bits.nbytes
 
 
+@dataclass(eq=False)
 class CandidateMethod(SearchMethod):
     """A method that proposes candidates; the exact kernel decides among them.
 
     Where it proposes fewer rows than are wanted, the exact search answers that query instead.
+    Fields that a method adds are its settings, which are numbers, and the arrays it has built: a
+    file holds both.
     """
 
-    def __init__(self, store: Store, n_wanted: int, exact: "Exact | None" = None) -> None:
-        super().__init__(store)
-        self._n_wanted = n_wanted
-        self._exact = exact
+    store: Store
+    n_wanted: int
+    exact_search: "Exact | None" = field(default=None, kw_only=True)
 
     @abstractmethod
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
@@ -128,19 +124,53 @@ class CandidateMethod(SearchMethod):
         `factor` says how many times more neighbours are wanted than `n_wanted`.
         """
 
-    @property
-    def n_wanted(self) -> int:
-        """Number of neighbours that the settings were found for."""
-        return self._n_wanted
+    def require_whole(self) -> None:
+        """Raise a ValueError if a search could leave the arrays: they may come from a file."""
 
     @property
     def exact(self) -> "Exact":
         """The exact search over the same rows."""
         from .exact import Exact
 
-        if self._exact is None:
-            self._exact = Exact(self.store)
-        return self._exact
+        if self.exact_search is None:
+            self.exact_search = Exact(self.store)
+        return self.exact_search
+
+    def with_settings(self, **changes: Any) -> Self:
+        """The same method with other settings, over the same rows."""
+        return replace(self, exact_search=self.exact, **changes)
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays it has built."""
+        return {name: getattr(self, name) for name, kind in self._parts() if kind is Array}
+
+    def settings(self) -> dict[str, Any]:
+        """The numbers it was built with."""
+        return {name: getattr(self, name) for name, kind in self._parts() if kind is not Array}
+
+    @classmethod
+    def restored(
+        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
+    ) -> Self:
+        """The method that a file describes."""
+        parts: dict[str, Any] = {
+            name: read_only(arrays[name]) if kind is Array else kind(settings[name])
+            for name, kind in cls._parts()
+        }
+        method = cls(store, n_wanted, **parts)
+        method.require_whole()
+        return method
+
+    @classmethod
+    def _parts(cls) -> list[tuple[str, Any]]:
+        """Names and types of the fields that a method adds."""
+        shared = [field.name for field in fields(CandidateMethod)]
+        return [(field.name, field.type) for field in fields(cls) if field.name not in shared]
+
+    def room(self, rows: Rows, n_kept: int, factor: float) -> Array:
+        """An array for `n_kept` candidates of each query, or `factor` times as many."""
+        n_together = min(len(self.store), int(np.ceil(n_kept * factor)))
+        return np.empty((len(rows), n_together), np.int32)
 
     def search(
         self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0

@@ -29,9 +29,10 @@ class Exact(SearchMethod):
     """Misses no row; the right choice for few rows, and what the others are compared with."""
 
     name = "exact"
+    n_wanted = 0
 
     def __init__(self, store: Store, scans: bool | None = None) -> None:
-        super().__init__(store)
+        self.store = store
         self.scans = _scans_bits(store) if scans is None else scans
 
     def search(

@@ -7,7 +7,7 @@ import numpy as np
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
-from .tables import unique_keys
+from .tables import repeated_keys
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,8 @@ class Copies:
 
 def find_copies(low: Array, high: Array, rows: Array) -> Copies:
     """The copies among rows, by the lower and upper halves of their digests."""
-    order = np.argsort(low)
-    order = np.sort(order[~unique_keys(low[order])])  # few, as a rule: the rest is cheap
-    low, high, rows = low[order], high[order], rows[order]
+    some = repeated_keys(low)
+    low, high, rows = low[some], high[some], rows[some]
     order = np.lexsort((rows, high, low))
     low, high, rows = low[order], high[order], rows[order]
     same = np.zeros(len(rows), bool)

@@ -9,8 +9,9 @@ import numpy as np
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
-from ..._loops.search.buckets import Tables, fill_tables, later_collisions
+from ..._loops.search.buckets import later_collisions
 from ..._loops.search.pairs import Queries, pairs_at_least
+from ..candidates.lsh import fill_tables
 from ..snapshot import Snapshot
 from ..store import Store, make_queries
 from .result import NearDuplicates
@@ -55,12 +56,7 @@ def _by_tables(
 ) -> tuple[Array, Array, Array]:
     rows, n_rows = store.rows(), len(store)
     numbers = read_only(key_ranks(plan.keys(rows, seed, n_jobs)))
-    tables = Tables(
-        np.zeros((plan.n_tables, n_rows + 1), np.int32),
-        np.empty((plan.n_tables, n_rows), np.int32),
-    )
-    fill_tables(numbers, tables)
-    tables = Tables(*map(read_only, tables))
+    tables = fill_tables(numbers, n_rows)
     queries, lengths = make_queries(rows, store), read_only(store.lengths)
 
     def work(block: tuple[int, int]) -> tuple[Array, Array, Array]:

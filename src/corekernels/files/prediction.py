@@ -70,7 +70,7 @@ def predict(
     target : path or open binary file
         A file is created or replaced, whole or not at all.
     progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
+        As for `hash_to_file`.
     """
     n_rows = 0
     with open_target(target, reader.name) as file:

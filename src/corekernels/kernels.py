@@ -10,7 +10,7 @@ For two rows u and v with f1 and f2 nonzeros, a of them in shared columns:
 and for each kernel K its exponential variant exp(-gamma (1 - K)). A row without
 nonzeros has no direction and an empty support: every kernel with it is 0.
 
-Time is that of the inner products alone (`_gram` says how), memory that of the
+Time is that of the inner products alone (`_exact` says how), memory that of the
 result plus a few tens of megabytes, plus a copy of the nonzeros in CSR (8 bytes each
 in float32, 12 in float64) if they do not come that way. All functions take dense
 arrays and SciPy sparse matrices and arrays of any format, keep float32, and run on
@@ -209,11 +209,8 @@ def gram_to_file(
     """
     gram = Gram(X, Y, Formula(exact_kernel(kernel), _checked_gamma(gamma)), n_jobs)
     chunks = gram.chunks(_chunk_rows(gram, working_memory))
-    header = {
-        "descr": np.lib.format.dtype_to_descr(gram.dtype),
-        "fortran_order": False,
-        "shape": gram.shape,
-    }
+    type_ = np.lib.format.dtype_to_descr(gram.dtype)
+    header = {"descr": type_, "fortran_order": False, "shape": gram.shape}
     n_bytes = math.prod(gram.shape) * gram.dtype.itemsize
     with (
         atomic_write(path, n_bytes) as file,

@@ -9,15 +9,7 @@ import numpy as np
 
 from .errors import ParameterError
 from .kernel_table import HashedKernel, SlotWeight, hashed_kernel
-from .recipe import (
-    DEFAULT_BITS,
-    DEFAULT_KERNEL,
-    MAX_BITS,
-    MAX_COLUMNS,
-    MAX_HASHES,
-    NARROW_COLUMNS,
-    Recipe,
-)
+from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
 from .theory.aliasing import aliasing
 from .theory.pairs import Pair
 
@@ -49,8 +41,8 @@ def plan(
     error: float | None = None,
     *,
     n_hashes: int | None = None,
-    kernel: str = DEFAULT_KERNEL,
-    n_bits: int | None = DEFAULT_BITS,
+    kernel: str = Recipe.kernel,
+    n_bits: int | None = Recipe.n_bits,
     confidence: float = 0.95,
     R: float | None = None,
     rho: float | None = None,
@@ -132,16 +124,9 @@ def plan(
         n_hashes = max(1, math.ceil(needed))
     per_row = Recipe(kernel, n_hashes, n_bits, n_columns=n_columns).bytes_per_row
     seconds = n_hashes * _seconds_per_slot(entry, length, n_columns) / threads
-    return Plan(
-        kernel=kernel,
-        n_hashes=n_hashes,
-        n_bits=n_bits,
-        error=z * math.sqrt(slot / n_hashes),
-        confidence=confidence,
-        bytes_per_row=per_row,
-        n_bytes=None if n_rows is None else n_rows * per_row,
-        seconds=None if n_rows is None else n_rows * seconds,
-    )
+    total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
+    error = z * math.sqrt(slot / n_hashes)
+    return Plan(kernel, n_hashes, n_bits, error, confidence, per_row, *total)
 
 
 def _require_range(name: str, value: object, low: float, high: float, kind: type) -> None:

@@ -30,11 +30,6 @@ class HeldOut:
     truth: Heaps
     n_jobs: int | None
 
-    @property
-    def last_similarity(self) -> float:
-        """The median kernel value of the last neighbour wanted."""
-        return float(np.median(self.truth.keys[:, -1]))
-
     def search(self, method: SearchMethod, n_kept: int) -> Heaps:
         """What a method finds for the sample, sorted."""
         heaps = Heaps.empty(len(self.rows), n_kept)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core.types import Array
-from .._core.validation import Rows, read_only
+from .._core.validation import Rows, places_of_rows, read_only
 from .._loops.search import pairs as loops
 from .._loops.search.pairs import Queries, StoredRows
 from ..kernel_table import hashed_kernel
@@ -79,14 +79,9 @@ class Store:
 
     def take(self, rows: Array) -> "Store":
         """Some of the rows, in the order given."""
-        lengths = self.lengths[rows]
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Store(
-            self.kernel, self.n_columns, self.vocabulary, read_only(indptr, np.int64),
-            read_only(self.columns[places]), read_only(self.values[places]),
-            read_only(self.squares[rows]), read_only(self.bits[rows]),
-        )  # fmt: skip
+        indptr, places = places_of_rows(self.indptr, rows)
+        arrays = self.columns[places], self.values[places], self.squares[rows], self.bits[rows]
+        return Store(self.kernel, self.n_columns, self.vocabulary, indptr, *map(read_only, arrays))
 
 
 def make_store(rows: Rows, kernel: str) -> Store:

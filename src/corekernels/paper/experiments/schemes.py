@@ -62,7 +62,7 @@ def draw(records: Records) -> Drawn:
         rows = []
         for title in VARIANTS:
             found, seconds = results[title], results["timings"][title]
-            errors = [_with_error(found, kernel) for kernel in KERNELS.values()]
+            errors = [f"{found[k]:.2f} ± {found[f'{k}, error']:.2f}" for k in KERNELS.values()]
             rows.append([title, *errors, f"{found['accuracy']:.1f}", f"{seconds:.2g}"])
         caption = (
             f"{title_of(name)}: mean square error relative to the theorems (k = {results['k']}"
@@ -79,10 +79,6 @@ def draw(records: Records) -> Drawn:
         "the errors of rows shorter than k. A ratio of 1 is the theorems' variance."
     )
     return Drawn(text, tables)
-
-
-def _with_error(found: Record, kernel: str) -> str:
-    return f"{found[kernel]:.2f} ± {found[f'{kernel}, error']:.2f}"
 
 
 def _close_pairs(X: Any, setting: Setting) -> tuple[Any, dict[str, Array], dict[str, Array]]:

@@ -4,13 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
 from .._loops.search.pairs import pairs_at_least
 from ..kernel_table import RESEMBLANCE
-from .candidates.base import SearchMethod
+from .candidates.base import SearchMethod, search_all
 from .candidates.exact import Exact
 from .store import Store, make_queries
 
@@ -32,14 +31,8 @@ class HeldOut:
 
     def search(self, method: SearchMethod, n_kept: int) -> Heaps:
         """What a method finds for the sample, sorted."""
-        heaps = Heaps.empty(len(self.rows), n_kept)
-
-        def work(block: tuple[int, int]) -> None:
-            method.search(self.rows.block(*block), self.alive, 0, heaps.block(*block))
-
-        run_blocks(work, row_blocks(0, len(self.rows), _BLOCK_QUERIES), self.n_jobs)
-        heaps.sort()
-        return heaps
+        one = [(method, 0, 1.0)]
+        return search_all(one, self.rows, self.alive, n_kept, self.n_jobs, _BLOCK_QUERIES)
 
     def recall(self, method: SearchMethod) -> tuple[float, float]:
         """Share of the true neighbours found, ties counted as equal; its lower confidence bound.

@@ -6,7 +6,7 @@ popcounts. Many columns: inverted lists visit only the rows that share a column 
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,10 +29,9 @@ class Exact(SearchMethod):
     """Misses no row; the right choice for few rows, and what the others are compared with."""
 
     name = "exact"
-    n_wanted = 0
 
-    def __init__(self, store: Store, scans: bool | None = None) -> None:
-        self.store = store
+    def __init__(self, store: Store, scans: bool | None = None, *, n_wanted: int = 0) -> None:
+        super().__init__(store)
         self.scans = _scans_bits(store) if scans is None else scans
 
     def search(
@@ -77,13 +76,6 @@ class Exact(SearchMethod):
     def tune(cls, task: "Task") -> Tuned:
         """There is nothing to tune."""
         return Tuned(task.exact, "exact search, as asked for", 1.0)
-
-    @classmethod
-    def restored(
-        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
-    ) -> "Exact":
-        """The exact search over the rows of a file."""
-        return cls(store)
 
     @cached_property
     def _by_length(self) -> ByLength:

@@ -64,8 +64,8 @@ class Graph(CandidateMethod):
         sketches = read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs))
         links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
         start = read_only(order[:0], np.int32)
-        graph = cls(store, n_wanted, WIDTHS[0], n_signs, seed, start, sketches, links, degrees)
-        return graph._with_rows(order)
+        parts = WIDTHS[0], n_signs, seed, start, sketches, links, degrees
+        return cls(store, *parts, n_wanted=n_wanted)._with_rows(order)
 
     def _with_rows(self, added: Array) -> "Graph":
         """The graph after the rows `added` were linked into it, in place."""

@@ -46,7 +46,7 @@ class Inverted(CandidateMethod):
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
         """Lists of more rows, read to the same depth."""
-        return Inverted(store, self.n_wanted, self.share, self.n_kept)
+        return Inverted(store, self.share, self.n_kept, n_wanted=self.n_wanted)
 
     @cached_property
     def lists(self) -> Lists:
@@ -78,7 +78,8 @@ class Inverted(CandidateMethod):
     @classmethod
     def tune(cls, task: "Task") -> Tuned | None:
         """The cheapest of all depths and numbers of rows to rank that reaches the recall."""
-        lists = cls(task.store, task.n_neighbors, STEPS[0], RANKED[0], exact_search=task.exact)
+        lists = cls(task.store, STEPS[0], RANKED[0], n_wanted=task.n_neighbors)
+        lists.exact_search = task.exact
         best: Tuned | None = None
         for n_kept in first_of(RANKED, task.n_neighbors):
             depths = [lists.with_settings(share=share, n_kept=n_kept) for share in STEPS]

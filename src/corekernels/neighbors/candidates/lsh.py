@@ -57,7 +57,7 @@ class Tables(CandidateMethod):
         numbers = np.empty((len(store), n_tables), np.uint32)
         write_keys(store.rows(), n_slots, signed, seed, 64 - n_bits, n_jobs, numbers)
         tables = fill_tables(numbers, 2**n_bits)
-        return cls(store, n_wanted, n_slots, n_tables, signed, n_kept, seed, *tables)
+        return cls(store, n_slots, n_tables, signed, n_kept, seed, *tables, n_wanted=n_wanted)
 
     @property
     def tables(self) -> buckets.Tables:

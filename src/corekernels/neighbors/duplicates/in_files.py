@@ -87,10 +87,8 @@ def near_duplicates(
         Seed of the tables.
     scratch : path, optional
         Folder for the keys; the system's own for temporary files if None.
-    progress : bool, optional
-        Whether to show progress bars; None means where there is a terminal.
-    n_jobs : int, optional
-        Threads; None means all cores.
+    progress, n_jobs
+        As for `files.hash_to_file`.
 
     Examples
     --------

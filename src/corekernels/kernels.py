@@ -34,6 +34,7 @@ from ._core.types import Array, PathLike
 from ._exact.gram import Formula, Gram, value_of_vectors
 from .errors import ParameterError
 from .io.atomic import atomic_write
+from .io.npy import Header, write_header
 from .kernel_table import CORE1, CORE2, CORRELATION, RESEMBLANCE, Kernel, exact_kernel
 from .recipe import DEFAULT_KERNEL
 
@@ -209,14 +210,12 @@ def gram_to_file(
     """
     gram = Gram(X, Y, Formula(exact_kernel(kernel), _checked_gamma(gamma)), n_jobs)
     chunks = gram.chunks(_chunk_rows(gram, working_memory))
-    type_ = np.lib.format.dtype_to_descr(gram.dtype)
-    header = {"descr": type_, "fortran_order": False, "shape": gram.shape}
     n_bytes = math.prod(gram.shape) * gram.dtype.itemsize
     with (
         atomic_write(path, n_bytes) as file,
         progress_bar(gram.shape[0], kernel, "rows", progress) as bar,
     ):
-        np.lib.format.write_array_header_2_0(file, header)
+        write_header(file, Header(gram.shape, False, gram.dtype, 0))
         for rows, block in chunks:
             file.write(block.data)
             bar.update(rows.stop - rows.start)

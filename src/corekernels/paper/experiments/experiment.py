@@ -5,22 +5,20 @@ and the section is drawn from the records alone.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ... import datasets
-from ..._core.threads import run_blocks
 from ...errors import FileError
 from ...recipe import Recipe
 from ...report import Figure, Table
 
 Record = dict[str, Any]
-T = TypeVar("T")
 
 HASH_REVISION = Recipe().version  # of experiments on hashes: new hashes, new measurements
 
@@ -53,10 +51,6 @@ class Setting:
         if isinstance(found, FileError):
             raise found
         return found
-
-    def in_threads(self, work: Callable[[Any], T], inputs: Iterable[Any]) -> list[T]:
-        """The results of `work` on each input, in order, computed in threads."""
-        return run_blocks(work, list(inputs), self.n_jobs)
 
 
 class Drawn(NamedTuple):

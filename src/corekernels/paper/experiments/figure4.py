@@ -38,8 +38,8 @@ def measure(part: str, setting: Setting) -> Record:
         "data": provenance(data), "name": name, "kernel": kernel, "k": int(k), "Cs": Cs
     }  # fmt: skip
     for b in BITS:
-        with warnings.catch_warnings():  # with few bits and a large C it stops at MAX_SWEEPS
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        # with few bits and a large C it stops at MAX_SWEEPS
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             path = ck.linear.c_path(
                 S_train.narrow(b), data.y_train, Cs, model=model, path_tol=GAP,
                 validation=(S_test.narrow(b), data.y_test), progress=False,

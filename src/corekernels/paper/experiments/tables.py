@@ -11,6 +11,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
 
+from ..._core.threads import run_blocks
 from ..._core.types import Array
 from ...kernel_table import HASHED_KERNELS
 from ...report import Figure, Line, Mark, Panel, Table
@@ -45,9 +46,9 @@ def linear_accuracies(
         model = LinearSVC(C=C, tol=TOLERANCE, fit_intercept=False, random_state=setting.seed)
         return accuracy(model.fit(X_train, data.y_train).predict(X_test), data.y_test)
 
-    with warnings.catch_warnings():  # at the largest C it stops at its limit of iterations
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return setting.in_threads(fitted_accuracy, Cs)
+    # at the largest C it stops at its limit of iterations
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        return run_blocks(fitted_accuracy, Cs, setting.n_jobs)
 
 
 def measure_kernels(name: str, setting: Setting) -> Record:
@@ -65,9 +66,11 @@ def kernel_accuracies(
     """Accuracy for each C; each block of the test rows' kernel is computed once for all C."""
     options: dict[str, Any] = {"gamma": gamma, "n_jobs": setting.n_jobs}
     gram = getattr(ck, kernel)(data.X_train, **options).astype(np.float64)
-    models = setting.in_threads(
-        lambda C: SVC(C=C, kernel="precomputed").fit(gram, data.y_train), Cs
-    )
+
+    def fitted(C: float) -> SVC:
+        return SVC(C=C, kernel="precomputed").fit(gram, data.y_train)
+
+    models = run_blocks(fitted, Cs, setting.n_jobs)
     hits = np.zeros(len(models), dtype=np.int64)
     for rows, block in ck.gram_chunks(data.X_test, data.X_train, kernel, **options):
         block, truth = block.astype(np.float64), data.y_test[rows]
@@ -75,7 +78,7 @@ def kernel_accuracies(
         def right(model: SVC, block: Array = block, truth: Array = truth) -> int:
             return int(np.sum(model.predict(block) == truth))
 
-        hits += setting.in_threads(right, models)
+        hits += run_blocks(right, models, setting.n_jobs)
     return [percent(n / len(data.y_test)) for n in hits]
 
 
@@ -102,9 +105,19 @@ def draw_kernels(records: Records) -> Drawn:
 def _drawn(text: str, number: int, what: str, kinds: Sequence[str], records: Records) -> Drawn:
     """The table and the figure of this number."""
     experiment = f"table{number}"
+    panels, bests = [], []
+    for part, results in records.results(experiment).items():
+        paper = DATA_SETS[part].accuracies if part in DATA_SETS else {}
+        lines = [Line(kind, results["Cs"], results[kind]) for kind in kinds]
+        marks = [Mark("paper", paper[kind], kind) for kind in kinds if kind in paper]
+        panels.append(Panel(title_of(part), "C", "accuracy, %", lines, marks, log_x=True))
+        reached = ", ".join(f"{kind} {best(results, kind):.1f} %" for kind in kinds)
+        bests.append(f"{title_of(part)}: best {reached}")
+    marked = "; the paper's best values as horizontal lines" if any(p.marks for p in panels) else ""
+    caption = f"Figure {number}. {what}: test accuracy against C{marked}."
+    alt = f"Accuracy against C. {'; '.join(bests)}."
     table = _table(f"Table {number}. {what}: best accuracies, %.", experiment, kinds, records)
-    figure = _figure(f"figure{number}", f"Figure {number}. {what}", experiment, kinds, records)
-    return Drawn(text, [table], [figure])
+    return Drawn(text, [table], [Figure(f"figure{number}", caption, alt, panels)])
 
 
 def best(results: Record | None, kind: str) -> float | None:
@@ -136,22 +149,6 @@ def _plain_table(caption: str, kinds: Sequence[str], records: Records) -> Table:
         found = records.results("table1").get(name, {}) | records.results("table2").get(name, {})
         rows.append([title_of(name), *(one_decimal(best(found, kind)) for kind in kinds)])
     return Table(caption, ["data set", *kinds], rows)
-
-
-def _figure(
-    name: str, caption: str, experiment: str, kinds: Sequence[str], records: Records
-) -> Figure:
-    panels, bests = [], []
-    for part, results in records.results(experiment).items():
-        paper = DATA_SETS[part].accuracies if part in DATA_SETS else {}
-        lines = [Line(kind, results["Cs"], results[kind]) for kind in kinds]
-        marks = [Mark("paper", paper[kind], kind) for kind in kinds if kind in paper]
-        panels.append(Panel(title_of(part), "C", "accuracy, %", lines, marks, log_x=True))
-        reached = ", ".join(f"{kind} {best(results, kind):.1f} %" for kind in kinds)
-        bests.append(f"{title_of(part)}: best {reached}")
-    marked = "; the paper's best values as horizontal lines" if any(p.marks for p in panels) else ""
-    caption = f"{caption}: test accuracy against C{marked}."
-    return Figure(name, caption, f"Accuracy against C. {'; '.join(bests)}.", panels)
 
 
 def _with_middles(Cs: Sequence[float]) -> list[float]:

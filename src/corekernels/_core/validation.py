@@ -13,7 +13,16 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .._loops import rows as loops
+from .._loops.rows import (
+    DISORDER,
+    NOT_FINITE,
+    OUT_OF_RANGE,
+    ZERO,
+    count_nonzeros,
+    first_not_finite,
+    gather_nonzeros,
+    inspect_rows,
+)
 from ..errors import DataError, DataTypeError
 
 _DENSE_BLOCK_BYTES = 4 << 20
@@ -53,23 +62,18 @@ class Rows:
 
     def take(self, chosen: npt.NDArray[Any]) -> "Rows":
         """Some of the rows, in the order given."""
-        indptr, places = places_of_rows(self.indptr, chosen)
-        indices, data = read_only(self.indices[places]), read_only(self.data[places])
-        return Rows(indptr, indices, data, self.n_columns)
+        lengths = self.lengths[chosen]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Rows(
+            read_only(indptr, np.int64), read_only(self.indices[places]),
+            read_only(self.data[places]), self.n_columns,
+        )  # fmt: skip
 
     def astype(self, dtype: npt.DTypeLike) -> "Rows":
         """The same rows with values of another type."""
         data = read_only(self.data.astype(dtype, copy=False))
         return Rows(self.indptr, self.indices, data, self.n_columns)
-
-
-def places_of_rows(
-    indptr: npt.NDArray[Any], chosen: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Row pointers of some CSR rows, and where their values stand, one row after the other."""
-    lengths = np.diff(indptr)[chosen]
-    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return read_only(ends), np.repeat(indptr[chosen] - ends[:-1], lengths) + np.arange(ends[-1])
 
 
 def read_only(array: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
@@ -110,21 +114,21 @@ def clean_rows(matrix: Any, name: str = "X", start: int = 0, stop: int | None = 
         arrays = _nonzeros_of_dense(matrix[start:stop], dtype)
     indptr = read_only(arrays[0], np.int64)
     data = read_only(arrays[2], dtype)
-    found = loops.inspect_rows(indptr, read_only(arrays[1]), data, n_columns)
-    if found & loops.OUT_OF_RANGE:
+    found = inspect_rows(indptr, read_only(arrays[1]), data, n_columns)
+    if found & OUT_OF_RANGE:
         raise DataError(
             f"{name}: a column number lies outside 0 to {n_columns - 1}; "
             "the matrix is damaged, rebuild it from its source."
         )
-    if found & loops.NOT_FINITE:
+    if found & NOT_FINITE:
         _refuse_not_finite(indptr, data, name, start)
-    if found & (loops.ZERO | loops.DISORDER):
+    if found & (ZERO | DISORDER):
         tidy = sparse.csr_array(
             (data, arrays[1], indptr), shape=(stop - start, n_columns), copy=True
         )
         tidy.sum_duplicates()
         if not np.isfinite(tidy.data).all():
-            row = loops.first_not_finite(read_only(tidy.indptr, np.int64), read_only(tidy.data))
+            row = first_not_finite(read_only(tidy.indptr, np.int64), read_only(tidy.data))
             raise DataError(
                 f"{name}: duplicate entries of row {start + row} sum to infinity; "
                 "scale the values down first."
@@ -173,14 +177,14 @@ def _nonzeros_of_dense(matrix: npt.NDArray[Any], dtype: type[np.floating[Any]]) 
     lengths = np.empty(n_rows, np.int64)
     for start in range(0, n_rows, size):
         block = read_only(matrix[start : start + size], dtype)
-        loops.count_nonzeros(block, lengths[start : start + size])
+        count_nonzeros(block, lengths[start : start + size])
     indptr = np.zeros(n_rows + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
     indices = np.empty(indptr[-1], np.int32)
     data = np.empty(indptr[-1], dtype)
     for start in range(0, n_rows, size):
         block = read_only(matrix[start : start + size], dtype)
-        loops.gather_nonzeros(block, indptr[start], indices, data)
+        gather_nonzeros(block, indptr[start], indices, data)
     return indptr, indices, data
 
 
@@ -200,7 +204,7 @@ def _slice_of_csr(matrix: Any, start: int, stop: int, name: str) -> tuple[Any, .
 def _refuse_not_finite(
     indptr: npt.NDArray[np.int64], data: npt.NDArray[Any], name: str, first_row: int
 ) -> None:
-    row = loops.first_not_finite(indptr, data)
+    row = first_not_finite(indptr, data)
     values = data[indptr[row] : indptr[row + 1]]
     what = "NaN" if np.isnan(values).any() else "infinity"
     raise DataError(

@@ -31,15 +31,21 @@ def save_arrays(
     """Write arrays and a description of them; `kind` and `version` say how to read it."""
     # widest first, so that every array starts at a multiple of its item size
     ordered = dict(sorted(arrays.items(), key=lambda item: (-item[1].itemsize, item[0])))
-    description = json.dumps(about, sort_keys=True)
-    metadata = {"format": f"corekernels.{kind}", "version": str(version), "about": description}
-    header: dict[str, Any] = {"__metadata__": metadata}
+    header: dict[str, Any] = {
+        "__metadata__": {
+            "format": f"corekernels.{kind}",
+            "version": str(version),
+            "about": json.dumps(about, sort_keys=True),
+        }
+    }
     end = 0
     for name, array in ordered.items():
         begin, end = end, end + array.nbytes
         header[name] = {
-            "dtype": _CODES[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]
-        }  # fmt: skip
+            "dtype": _CODES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [begin, end],
+        }
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with atomic_write(path, 8 + len(text) + end) as file:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core.types import Array
-from .._core.validation import Rows, places_of_rows, read_only
+from .._core.validation import Rows, read_only
 from .._loops.search import pairs as loops
 from .._loops.search.pairs import Queries, StoredRows
 from ..kernel_table import hashed_kernel
@@ -74,8 +74,11 @@ class Store:
 
     def take(self, rows: Array) -> "Store":
         """Some of the rows, in the order given."""
-        indptr, places = places_of_rows(self.indptr, rows)
+        lengths = self.lengths[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
         arrays = self.columns[places], self.values[places], self.squares[rows], self.bits[rows]
+        indptr = read_only(indptr, np.int64)
         return Store(self.kernel, self.n_columns, self.vocabulary, indptr, *map(read_only, arrays))
 
 

@@ -51,16 +51,15 @@ def read_mnist(places: Places) -> tuple[Array, Array]:
 def read_parts(places: Places) -> list[tuple[Array, Array]]:
     """Images and digits of the part for training and of the one for testing."""
     folder = places.require("mnist", tuple(_SUMS), _PAGE, _fetch)
-    return [_read_part(folder, part) for part in ("train", "t10k")]
-
-
-def _read_part(folder: Path, part: str) -> tuple[Array, Array]:
-    images = _read_idx(folder / f"{part}-images-idx3-ubyte.gz", 3)
-    labels = _read_idx(folder / f"{part}-labels-idx1-ubyte.gz", 1)
-    if len(images) != len(labels):
-        found = f"{len(images)} images and {len(labels)} labels of part {part!r}"
-        raise unrelated(folder, found)
-    return images, labels
+    parts = []
+    for part in ("train", "t10k"):
+        images = _read_idx(folder / f"{part}-images-idx3-ubyte.gz", 3)
+        labels = _read_idx(folder / f"{part}-labels-idx1-ubyte.gz", 1)
+        if len(images) != len(labels):
+            found = f"{len(images)} images and {len(labels)} labels of part {part!r}"
+            raise unrelated(folder, found)
+        parts.append((images, labels))
+    return parts
 
 
 def _read_idx(path: Path, n_dimensions: int) -> Array:

@@ -130,10 +130,8 @@ class Sample:
     def add(self, X: Any, y: Array | None) -> None:
         """Take in the next rows: each draws a random key, and the lowest keys are kept."""
         drawn = self._rng.random(X.shape[0])
-        if len(self._keys) >= self._n_rows:
-            fresh = np.flatnonzero(drawn < self._keys.max())
-        else:
-            fresh = np.arange(len(drawn))
+        full = len(self._keys) >= self._n_rows
+        fresh = np.flatnonzero(drawn < (self._keys.max() if full else np.inf))
         keys = np.concatenate([self._keys, drawn[fresh]])
         matrix = sparse.vstack([*self._X, X[fresh]], format="csr")
         labels = None if y is None else np.concatenate([*self._y, np.asarray(y)[fresh]])

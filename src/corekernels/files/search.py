@@ -4,7 +4,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -137,10 +137,12 @@ def search(
     if n_checked < 0:
         raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
     name = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
+    as_arrays = name.endswith(".npz")
     n_queries, seconds = 0, 0.0
+    found: list[tuple[Array, Array]] = []
     checked: list[Any] = []
     with open_target(target, reader.name) as file:
-        writer = _Arrays(file) if name.endswith(".npz") else _Lines(file)
+        file.write(b"" if as_arrays else b"query\tid\tsimilarity\n")
         for batch in watched(reader, "searching", progress):
             if not n_queries:
                 index.kneighbors(batch.X[:1], wanted)  # the first search loads the loops
@@ -149,43 +151,24 @@ def search(
             start = time.perf_counter()
             distances, ids = index.kneighbors(batch.X, wanted)
             seconds += time.perf_counter() - start
-            writer.write(batch.first_row, distances, ids)
             n_queries += len(ids)
+            if as_arrays:
+                found.append((distances, ids))
+            else:
+                file.write(_lines(batch.first_row, distances, ids))
         if not n_queries:
             raise DataError(f"{reader.name}: holds no rows; give some to look up.")
-        writer.finish()
+        if as_arrays:
+            distances, indices = map(np.concatenate, zip(*found, strict=True))
+            np.savez(file, distances=distances, indices=indices)
         first = sparse.vstack(checked, format="csr") if checked else None
         check = None if first is None else index.check_recall(first, wanted)
     return SearchReport(name, n_queries, ids.shape[1], seconds, check)
 
 
-class _Lines:
+def _lines(first_row: int, distances: Array, ids: Array) -> bytes:
     """A line for each query and neighbour."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        file.write(b"query\tid\tsimilarity\n")
-
-    def write(self, first_row: int, distances: Array, ids: Array) -> None:
-        queries = np.broadcast_to(np.arange(first_row, first_row + len(ids))[:, None], ids.shape)
-        columns = (array.ravel().tolist() for array in (queries, ids, 1 - distances))
-        lines = (f"{query}\t{i}\t{value:.6f}\n" for query, i, value in zip(*columns, strict=True))
-        self._file.write("".join(lines).encode())
-
-    def finish(self) -> None:
-        return None
-
-
-class _Arrays:
-    """Two arrays, a row of each for each query."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._found: list[tuple[Array, Array]] = []
-
-    def write(self, first_row: int, distances: Array, ids: Array) -> None:
-        self._found.append((distances, ids))
-
-    def finish(self) -> None:
-        distances, indices = map(np.concatenate, zip(*self._found, strict=True))
-        np.savez(self._file, distances=distances, indices=indices)
+    queries = np.repeat(np.arange(first_row, first_row + len(ids)), ids.shape[1])
+    columns = (array.ravel().tolist() for array in (queries, ids, 1 - distances))
+    rows = zip(*columns, strict=True)
+    return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()

@@ -7,7 +7,6 @@ import numpy as np
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
-from .._loops.search.pairs import pairs_at_least
 from ..kernel_table import RESEMBLANCE
 from .candidates.base import SearchMethod, search_all
 from .candidates.exact import Exact
@@ -50,15 +49,10 @@ class HeldOut:
     def resemblances(self, store: Store) -> tuple[Array, Array]:
         """R and kernel value of each query and true neighbour."""
         supports = replace(store, kernel=RESEMBLANCE.name)
-        queries = make_queries(self.rows, supports)
-        n_kept = self.truth.rows.shape[1]
-        R = np.empty(self.truth.rows.size)
-        pairs_at_least(
-            -1.0, supports.kernel_number, queries, supports.stored_rows,
-            np.arange(len(self.rows) + 1) * n_kept, self.truth.rows.ravel().astype(np.int32),
-            np.zeros(supports.width), R,
-        )  # fmt: skip
-        return R.reshape(self.truth.rows.shape), self.truth.keys
+        queries, rows = make_queries(self.rows, supports), self.truth.rows
+        ends = np.arange(len(self.rows) + 1) * rows.shape[1]
+        R = supports.kernel_values(queries, ends, rows.ravel().astype(np.int32), -1.0)
+        return R.reshape(rows.shape), self.truth.keys
 
 
 def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:

@@ -81,6 +81,20 @@ class Store:
         indptr = read_only(indptr, np.int64)
         return Store(self.kernel, self.n_columns, self.vocabulary, indptr, *map(read_only, arrays))
 
+    def kernel_values(
+        self, queries: Queries, ends: Array, candidates: Array, threshold: float
+    ) -> Array:
+        """Kernel values of query q and rows candidates[ends[q]:ends[q + 1]].
+
+        -2 where a value is below the threshold.
+        """
+        out = np.empty(len(candidates))
+        loops.pairs_at_least(
+            threshold, self.kernel_number, queries, self.stored_rows, ends, candidates,
+            np.zeros(self.width), out,
+        )  # fmt: skip
+        return out
+
 
 def make_store(rows: Rows, kernel: str) -> Store:
     """A store of clean rows."""

@@ -10,7 +10,6 @@ from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search.buckets import later_collisions
-from ..._loops.search.pairs import Queries, pairs_at_least
 from ..candidates.lsh import fill_tables
 from ..snapshot import Snapshot
 from ..store import Store, make_queries
@@ -71,7 +70,7 @@ def _by_tables(
                 break
             later = np.empty(needed, np.int32)
         later = later[:needed]
-        keys = _kernel_values(store, queries.block(start, stop), ends, later, threshold)
+        keys = store.kernel_values(queries.block(start, stop), ends, later, threshold)
         left = np.repeat(np.arange(start, stop), np.diff(ends))
         similar = keys >= threshold
         return left[similar], later[similar].astype(np.int64), keys[similar]
@@ -97,20 +96,8 @@ def kernel_of_pairs(
         first, last = ends[start], ends[stop]
         if first < last:
             mine = ends[start : stop + 1] - first
-            out[first:last] = _kernel_values(
-                store, queries.block(start, stop), mine, candidates[first:last], threshold
-            )
+            block_queries, some = queries.block(start, stop), candidates[first:last]
+            out[first:last] = store.kernel_values(block_queries, mine, some, threshold)
 
     run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
-    return out
-
-
-def _kernel_values(
-    store: Store, queries: Queries, ends: Array, candidates: Array, threshold: float
-) -> Array:
-    out = np.empty(len(candidates))
-    pairs_at_least(
-        threshold, store.kernel_number, queries, store.stored_rows, ends, candidates,
-        np.zeros(store.width), out,
-    )  # fmt: skip
     return out

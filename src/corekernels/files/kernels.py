@@ -58,20 +58,15 @@ def kernel_to_file(
         target, X, Y, kernel, gamma=gamma, working_memory=working_memory, progress=progress,
         n_jobs=n_jobs,
     )  # fmt: skip
+    sources = [
+        side.origin(0, n_rows).asdict()
+        for side, n_rows in zip(readers, K.shape, strict=False)  # one side, if both are one
+    ]
     description = {
-        "format": "corekernels.gram",
-        "version": 1,
-        "kernel": kernel,
-        "gamma": gamma,
-        "dtype": str(K.dtype),
-        "shape": list(K.shape),
-        "last_row": _digest(K),
-        "n_columns": X.shape[1],
-        "sources": [
-            side.origin(0, n_rows).asdict()
-            for side, n_rows in zip(readers, K.shape, strict=False)  # one side, if both are one
-        ],
-    }
+        "format": "corekernels.gram", "version": 1, "kernel": kernel, "gamma": gamma,
+        "dtype": str(K.dtype), "shape": list(K.shape), "last_row": _digest(K),
+        "n_columns": X.shape[1], "sources": sources,
+    }  # fmt: skip
     with atomic_write(description_path(target)) as file:
         file.write((json.dumps(description, sort_keys=True) + "\n").encode())
     return K.shape[0], K.shape[1]

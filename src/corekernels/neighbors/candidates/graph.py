@@ -25,8 +25,7 @@ from .bit_sketches import N_BITS, bit_sketches
 from .exact import Exact
 
 if TYPE_CHECKING:
-    from ..held_out import HeldOut
-    from ..tuning import Task
+    from ..tuning import HeldOut, Task
 
 WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 _BUILD_WIDTH = 64

@@ -26,8 +26,7 @@ import corekernels as ck
 from ...errors import CoREError
 from ...report import Figure, Line, Panel, Table
 from .experiment import HASH_REVISION, Drawn, Experiment, Record, Records, Setting
-from .percentages import accuracy
-from .published import provenance, title_of
+from .published import accuracy, provenance, title_of
 
 N_TEST = 10_000
 N_LANDMARKS = 1000

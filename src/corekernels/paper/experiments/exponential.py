@@ -6,8 +6,7 @@ import numpy as np
 
 from ...report import Figure, Line, Panel, Table
 from .experiment import Drawn, Experiment, Record, Records, Setting
-from .percentages import difference
-from .published import provenance, title_of
+from .published import difference, provenance, title_of
 from .tables import EXACT, kernel_accuracies
 
 GAMMAS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)

@@ -9,8 +9,7 @@ import corekernels as ck
 
 from ...report import Figure, Line, Mark, Panel, Table
 from .experiment import HASH_REVISION, Drawn, Experiment, Record, Records, Setting
-from .percentages import one_decimal, percent
-from .published import provenance, title_of
+from .published import one_decimal, percent, provenance, title_of
 from .tables import EXACT, best
 
 HASHES = (64, 128, 256, 512, 1024, 2048, 4096)

@@ -15,8 +15,7 @@ from ..._core.types import Array
 from ...report import Table
 from .experiment import HASH_REVISION, Drawn, Experiment, Record, Records, Setting, seeds
 from .figure3 import KERNELS, variance
-from .percentages import percent
-from .published import provenance, title_of
+from .published import percent, provenance, title_of
 
 N_PAIRS = 40
 N_HASHES = 256

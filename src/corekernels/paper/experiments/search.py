@@ -9,8 +9,7 @@ import corekernels as ck
 
 from ...report import Figure, Line, Panel, Table
 from .experiment import HASH_REVISION, Drawn, Experiment, Record, Records, Setting
-from .percentages import percent
-from .published import provenance, title_of
+from .published import percent, provenance, title_of
 
 RECALLS = (0.8, 0.9, 0.95, 0.99)
 N_NEIGHBORS = 10

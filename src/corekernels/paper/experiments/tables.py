@@ -16,8 +16,16 @@ from ..._core.types import Array
 from ...kernel_table import HASHED_KERNELS
 from ...report import Figure, Line, Mark, Panel, Table
 from .experiment import Drawn, Experiment, Record, Records, Setting, binarised
-from .percentages import accuracy, difference, one_decimal, percent
-from .published import DATA_SETS, KERNELS, provenance, title_of
+from .published import (
+    DATA_SETS,
+    KERNELS,
+    accuracy,
+    difference,
+    one_decimal,
+    percent,
+    provenance,
+    title_of,
+)
 
 # by label, what a linear SVM sees of the rows
 LINEAR: dict[str, Callable[[Any], Any]] = dict(zip(KERNELS, (lambda X: X, binarised), strict=False))

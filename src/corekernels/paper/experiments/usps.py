@@ -15,8 +15,7 @@ from ..._core.types import Array
 from ...datasets.dataset import unit_rows
 from ...report import Table
 from .experiment import Drawn, Experiment, Record, Records, Setting
-from .percentages import one_decimal
-from .published import DATA_SETS, KERNELS, provenance
+from .published import DATA_SETS, KERNELS, one_decimal, provenance
 from .tables import EXACT, LINEAR, kernel_accuracies, linear_accuracies
 
 SIDE = 16

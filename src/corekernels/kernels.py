@@ -129,14 +129,9 @@ def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
 
 
 def gram_chunks(
-    X: Any,
-    Y: Any = None,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    gamma: float | None = None,
-    working_memory: float | None = None,
-    n_jobs: int | None = None,
-) -> Iterator[tuple[slice, Array]]:
+    X: Any, Y: Any = None, kernel: str = DEFAULT_KERNEL, *, gamma: float | None = None,
+    working_memory: float | None = None, n_jobs: int | None = None,
+) -> Iterator[tuple[slice, Array]]:  # fmt: skip
     """Horizontal blocks of a Gram matrix that need not exist whole.
 
     Parameters
@@ -168,16 +163,10 @@ def gram_chunks(
 
 
 def gram_to_file(
-    path: PathLike,
-    X: Any,
-    Y: Any = None,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    gamma: float | None = None,
-    working_memory: float | None = None,
-    progress: bool | None = None,
+    path: PathLike, X: Any, Y: Any = None, kernel: str = DEFAULT_KERNEL, *,
+    gamma: float | None = None, working_memory: float | None = None, progress: bool | None = None,
     n_jobs: int | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """A Gram matrix in an `.npy` file, computed and written block by block.
 
     The file takes its name only once it is complete and on the disk: a run that is

@@ -38,20 +38,11 @@ class Plan:
 
 
 def plan(
-    error: float | None = None,
-    *,
-    n_hashes: int | None = None,
-    kernel: str = Recipe.kernel,
-    n_bits: int | None = Recipe.n_bits,
-    confidence: float = 0.95,
-    R: float | None = None,
-    rho: float | None = None,
-    length: int | None = None,
-    heaviness: float = 1.0,
-    n_columns: int | None = None,
-    n_rows: int | None = None,
-    threads: int = 1,
-) -> Plan:
+    error: float | None = None, *, n_hashes: int | None = None, kernel: str = Recipe.kernel,
+    n_bits: int | None = Recipe.n_bits, confidence: float = 0.95, R: float | None = None,
+    rho: float | None = None, length: int | None = None, heaviness: float = 1.0,
+    n_columns: int | None = None, n_rows: int | None = None, threads: int = 1,
+) -> Plan:  # fmt: skip
     """How many hashes an error takes, or the error that many hashes give.
 
     The error is the half-width of the confidence interval of an estimated kernel value,

@@ -26,13 +26,9 @@ NAMES = tuple(_LOADERS)
 
 
 def load(
-    name: str,
-    *,
-    folder: PathLike | None = None,
-    download: bool = True,
-    seed: int = 0,
+    name: str, *, folder: PathLike | None = None, download: bool = True, seed: int = 0,
     progress: bool | None = None,
-) -> Dataset:
+) -> Dataset:  # fmt: skip
     """A data set by its name, as unit-length rows to train and to test on.
 
     ==========  ===============  =======  ====================================================

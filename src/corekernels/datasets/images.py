@@ -63,13 +63,9 @@ def m_rotate_set(places: Places, seed: int) -> Dataset:
 
 
 def m_rotate(
-    n_train: int = 12_000,
-    n_test: int = 20_000,
-    *,
-    seed: int = 0,
-    folder: PathLike | None = None,
+    n_train: int = 12_000, n_test: int = 20_000, *, seed: int = 0, folder: PathLike | None = None,
     download: bool = True,
-) -> tuple[Array, ...]:
+) -> tuple[Array, ...]:  # fmt: skip
     """MNIST digits, each turned by an angle of its own: X_train, y_train, X_test, y_test.
 
     Rows are float32 of unit length, 784 columns, dense. The well-known data set of that

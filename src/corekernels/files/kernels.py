@@ -18,16 +18,10 @@ from ..recipe import DEFAULT_KERNEL
 
 
 def kernel_to_file(
-    reader: RowReader,
-    target: PathLike,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    against: RowReader | None = None,
-    gamma: float | None = None,
-    working_memory: float | None = None,
-    progress: bool | None = None,
-    n_jobs: int | None = None,
-) -> tuple[int, int]:
+    reader: RowReader, target: PathLike, kernel: str = DEFAULT_KERNEL, *,
+    against: RowReader | None = None, gamma: float | None = None,
+    working_memory: float | None = None, progress: bool | None = None, n_jobs: int | None = None,
+) -> tuple[int, int]:  # fmt: skip
     """Exact kernel values of all rows of a reader with all rows of another, in an `.npy` file.
 
     Beside it, `NAME.npy.json` says what it holds: an `.npy` file has no room for that.

@@ -91,14 +91,9 @@ def index_rows(
 
 
 def search(
-    index: CoRENeighbors,
-    reader: RowReader,
-    target: Target,
-    n_neighbors: int | None = None,
-    *,
-    n_checked: int = 0,
-    progress: bool | None = None,
-) -> SearchReport:
+    index: CoRENeighbors, reader: RowReader, target: Target, n_neighbors: int | None = None, *,
+    n_checked: int = 0, progress: bool | None = None,
+) -> SearchReport:  # fmt: skip
     """Write the nearest rows of each row of a reader, in batches.
 
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory

@@ -145,14 +145,9 @@ class Sample:
 
 
 def sample(
-    reader: RowReader,
-    n_rows: int,
-    *,
-    most_read: int | None = None,
-    seed: int = 0,
-    labelled: bool = False,
-    progress: bool | None = None,
-) -> tuple[Any, Array | None]:
+    reader: RowReader, n_rows: int, *, most_read: int | None = None, seed: int = 0,
+    labelled: bool = False, progress: bool | None = None,
+) -> tuple[Any, Array | None]:  # fmt: skip
     """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
 
     A reader without labels gives None for them, or is refused if they are to be there.

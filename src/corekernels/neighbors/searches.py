@@ -47,15 +47,9 @@ class IndexEstimator(RowsEstimator):
     """An estimator with the parameters of an index; `CoRENeighbors` says what they mean."""
 
     def __init__(
-        self,
-        kernel: str = DEFAULT_KERNEL,
-        n_neighbors: int = 10,
-        *,
-        method: str = AUTO,
-        recall: float = 0.95,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
+        self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: str = AUTO,
+        recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_neighbors = n_neighbors
         self.method = method
@@ -87,12 +81,9 @@ class Searches(IndexEstimator):
         return (1 - keys, ids) if return_distance else ids
 
     def radius_neighbors(
-        self,
-        X: Any = None,
-        radius: float = 0.5,
-        return_distance: bool = True,
+        self, X: Any = None, radius: float = 0.5, return_distance: bool = True,
         sort_results: bool = True,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Distances and ids of all rows within a distance, nearest first; always exact.
 
         Returns

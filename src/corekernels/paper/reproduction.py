@@ -55,16 +55,10 @@ class Reproduction:
 
 
 def reproduce(
-    what: Iterable[str] = (),
-    *,
-    out: PathLike,
-    scale: str = "quick",
-    folder: PathLike | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
-    experiments: Mapping[str, Experiment] = EXPERIMENTS,
-) -> Reproduction:
+    what: Iterable[str] = (), *, out: PathLike, scale: str = "quick",
+    folder: PathLike | None = None, seed: int = 0, n_jobs: int | None = None,
+    progress: bool | None = None, experiments: Mapping[str, Experiment] = EXPERIMENTS,
+) -> Reproduction:  # fmt: skip
     """Rerun the paper's experiments and write a page with the results beside the paper's.
 
     Parameters

@@ -49,18 +49,11 @@ _SIZES = Sizes()
 
 
 def near_duplicates(
-    reader: RowReader,
-    threshold: float = 0.8,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    all_pairs: bool = True,
-    most_pairs: int = 50_000_000,
-    working_memory: float = 1024.0,
-    seed: int = 0,
-    scratch: PathLike | None = None,
-    progress: bool | None = None,
+    reader: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
+    all_pairs: bool = True, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
+    seed: int = 0, scratch: PathLike | None = None, progress: bool | None = None,
     n_jobs: int | None = None,
-) -> FileDuplicates:
+) -> FileDuplicates:  # fmt: skip
     """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
     The file is read twice, or more often where the rows or pairs to compare exceed

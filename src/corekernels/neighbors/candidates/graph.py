@@ -1,5 +1,11 @@
 """Candidates from a navigable graph over bit sketches.
 
+A sketch is 512 bits per row, whose Hamming distance follows the kernel. Bits come from the
+signatures that the classifier uses: the lowest bit of a minwise location (two rows differ there
+the more often the smaller R is), or the sign of a random projection (the more often the smaller
+rho is). Supports alone say most where rows are sparse; where they are dense, R is near 1 and
+signs have to come in.
+
 A comparison reads 64 bytes, so the graph is built in seconds and searched in microseconds. Rows
 are inserted in random order, each linked to rows near it that are not near each other; a search
 keeps the `width` nearest sketches seen so far and follows their links until no nearer row
@@ -7,31 +13,35 @@ turns up.
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._core.progress import progress_bar
-from ..._core.threads import row_blocks
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.pairs import Queries
-from ...kernel_table import hashed_kernel
+from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...recipe import Recipe
+from ...signatures import sketch_rows
 from ..store import Store
 from .base import CandidateMethod, Tuned, require_fit
-from .bit_sketches import N_BITS, bit_sketches
 from .exact import Exact
 
 if TYPE_CHECKING:
     from ..tuning import HeldOut, Task
 
+N_BITS = 512  # of a sketch
 WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 4096  # rows linked between updates of the progress bar
+_SKETCHED_ROWS = 1 << 11  # rows sketched by a thread at a time
 _MANY_ROWS = 50_000  # from here on building shows its progress
 _VISITED_ROW = 750.0  # nanoseconds
 _FIXED_COST = 8  # rows' worth of time before the first step
@@ -175,3 +185,26 @@ def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
         if found > most + 0.01:
             best, most = n_signs, float(found)
     return best
+
+
+def bit_sketches(rows: Rows, n_signs: int, seed: int, n_jobs: int | None) -> Array:
+    """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs."""
+    out = np.zeros((len(rows), N_BITS // 64), np.uint64)
+    n_minima = N_BITS - n_signs
+
+    def work(block: tuple[int, int]) -> None:
+        mine, target = rows.block(*block), out[slice(*block)]
+        if n_minima:
+            S = sketch_rows(mine, _recipe(RESEMBLANCE.name, n_minima, seed, rows.n_columns))
+            loops.pack_bits(S.codes, 0, target)
+        if n_signs:
+            S = sketch_rows(mine, _recipe(CORE1.name, n_signs, seed, rows.n_columns))
+            loops.pack_signs(np.asarray(S.weights).view(np.uint16), n_minima, target)
+
+    run_blocks(work, row_blocks(0, len(rows), _SKETCHED_ROWS), n_jobs)
+    return out
+
+
+@lru_cache(maxsize=16)
+def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int) -> Recipe:
+    return Recipe(kernel=kernel, n_hashes=n_hashes, n_bits=1, seed=seed, n_columns=n_columns)

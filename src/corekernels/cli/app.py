@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -30,15 +30,13 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            with _one_line_warnings():
+            with warnings.catch_warnings():
+                warnings.showwarning = _print_warning
                 result = super().invoke(ctx)
             sys.stdout.flush()
             return result
-        except BrokenPipeError:
-            _close_standard_output()
-            raise typer.Exit(0) from None
-        except CoREError as error:
-            if isinstance(error.__cause__, BrokenPipeError):
+        except (BrokenPipeError, CoREError) as error:
+            if BrokenPipeError in (type(error), type(error.__cause__)):
                 _close_standard_output()
                 raise typer.Exit(0) from None
             print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
@@ -94,18 +92,9 @@ def _flattened(function: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-@contextlib.contextmanager
-def _one_line_warnings() -> Iterator[None]:
-    """Warnings without the line of code that raised them."""
-
-    def line(message: Any, *rest: Any, **more: Any) -> None:
-        print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
-
-    old, warnings.showwarning = warnings.showwarning, line
-    try:
-        yield
-    finally:
-        warnings.showwarning = old
+def _print_warning(message: Any, *rest: Any, **more: Any) -> None:
+    """Print a warning without the line of code that raised it."""
+    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _close_standard_output() -> None:

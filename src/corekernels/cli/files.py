@@ -110,8 +110,8 @@ def _about_model(path: str) -> dict[str, Any]:
 
 def _about_index(path: str) -> dict[str, Any]:
     index = CoRENeighbors.load(path)
-    about = {"format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_}
-    return about | {
+    return {
+        "format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_,
         "kernel": index.kernel, "method": index.method_, "because": index.reason_,
         "n_neighbors": index.n_neighbors, "recall": index.recall,
         "estimated_recall": index.estimated_recall_,

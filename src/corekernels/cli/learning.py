@@ -89,24 +89,16 @@ def evaluate(
     reader = matching.open(source, loaded.recipe_.n_columns, loaded.provenance_, format=format)
     found = files.evaluate(loaded, reader, progress=output.progress)
     output.show_notes(reader)
-    summary: dict[str, Any] = {
-        "rows": found.rows, "accuracy": found.accuracy, "standard_error": found.standard_error,
-    }  # fmt: skip
+    names = ["rows", "accuracy", "standard_error"]
     if output.as_json:
-        by_class = {
-            "classes": found.classes, "recall": found.recall, "precision": found.precision,
-            "confusion": found.confusion,
-        }  # fmt: skip
-        show(summary | by_class, True)
+        names += ["classes", "recall", "precision", "confusion"]
+    show({name: getattr(found, name) for name in names}, output.as_json)
+    if output.as_json:
         return
-    show(summary, False)
     print()
-    names = [files.label_text(label) for label in found.classes.tolist()]
-    columns = zip(names, found.confusion.sum(axis=1), found.recall, found.precision, strict=True)
-    table = [
-        [name, f"{n:,}", f"{recall:.4f}", f"{precision:.4f}"]
-        for name, n, recall, precision in columns
-    ]
+    labels = map(files.label_text, found.classes.tolist())
+    columns = zip(labels, found.confusion.sum(axis=1), found.recall, found.precision, strict=True)
+    table = [[label, f"{n:,}", f"{r:.4f}", f"{p:.4f}"] for label, n, r, p in columns]
     show_table(["class", "rows", "recall", "precision"], table)
 
 

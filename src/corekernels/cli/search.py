@@ -143,16 +143,12 @@ def _targets(source: str, target: str, groups: str | None, keep: str | None) -> 
 
 
 def _about_search(report: files.SearchReport) -> dict[str, Any]:
-    about: dict[str, Any] = {
-        "target": report.target, "queries": report.queries, "n_neighbors": report.n_neighbors,
-        "seconds": report.seconds, "queries_per_second": report.queries_per_second,
-    }  # fmt: skip
-    if report.check is None:
-        return about
-    return about | {
-        "checked": report.check.queries, "recall": report.check.recall,
-        "times_faster": report.check.times_faster,
-    }  # fmt: skip
+    about = {**asdict(report), "queries_per_second": report.queries_per_second}
+    del about["check"]
+    if report.check is not None:
+        about |= {"checked": report.check.queries, "recall": report.check.recall}
+        about |= {"times_faster": report.check.times_faster}
+    return about
 
 
 def _about_duplicates(found: files.FileDuplicates) -> dict[str, Any]:

@@ -216,6 +216,4 @@ def _first_rows(keys: KeyFile, n_tables: int, lengths: Array) -> tuple[Array, Co
     rows = np.flatnonzero(lengths)
     low, high = (keys.table(n_tables + half)[rows] for half in range(2))
     copies = find_copies(low, high, rows)
-    is_first = lengths > 0
-    is_first[copies.rows] = False
-    return np.flatnonzero(is_first), copies
+    return np.setdiff1d(rows, copies.rows, assume_unique=True), copies

@@ -85,56 +85,32 @@ class HashedKernel(Kernel):
 
 
 CORRELATION = Kernel(
-    name="correlation",
-    label="correlation",
-    formula="rho = <u, v> / (|u| |v|)",
-    number=loops.CORRELATION,
-    uses_values=True,
-    value=lambda pair: pair.rho,
-)
+    name="correlation", label="correlation", formula="rho = <u, v> / (|u| |v|)",
+    number=loops.CORRELATION, uses_values=True, value=lambda pair: pair.rho,
+)  # fmt: skip
 
 RESEMBLANCE = HashedKernel(
-    name="resemblance",
-    label="resemblance",
-    formula="R = a / (f1 + f2 - a)",
-    number=loops.RESEMBLANCE,
-    uses_values=False,
-    value=lambda pair: pair.R,
-    slot_weight=SlotWeight.NONE,
-    keeps_sums=False,
-    linear_form=resemblance_form,
-    variance=variance_resemblance,
-    least_resemblance=lambda value: value,
-)
+    name="resemblance", label="resemblance", formula="R = a / (f1 + f2 - a)",
+    number=loops.RESEMBLANCE, uses_values=False, value=lambda pair: pair.R,
+    slot_weight=SlotWeight.NONE, keeps_sums=False, linear_form=resemblance_form,
+    variance=variance_resemblance, least_resemblance=lambda value: value,
+)  # fmt: skip
 
 CORE1 = HashedKernel(
-    name="core1",
-    label="CoRE 1",
-    formula="K1 = rho R",
-    number=loops.CORE1,
-    uses_values=True,
-    value=lambda pair: pair.rho * pair.R,
-    slot_weight=SlotWeight.PROJECTION,
-    keeps_sums=False,
-    linear_form=core1_form,
-    variance=variance_core1,
-    least_resemblance=lambda value: value,
-)
+    name="core1", label="CoRE 1", formula="K1 = rho R",
+    number=loops.CORE1, uses_values=True, value=lambda pair: pair.rho * pair.R,
+    slot_weight=SlotWeight.PROJECTION, keeps_sums=False, linear_form=core1_form,
+    variance=variance_core1, least_resemblance=lambda value: value,
+)  # fmt: skip
 
 CORE2 = HashedKernel(
-    name="core2",
-    label="CoRE 2",
-    formula="K2 = rho sqrt(f1 f2) / (f1 + f2 - a)",
-    number=loops.CORE2,
-    uses_values=True,
+    name="core2", label="CoRE 2", formula="K2 = rho sqrt(f1 f2) / (f1 + f2 - a)",
+    number=loops.CORE2, uses_values=True,
     value=lambda pair: pair.rho * np.sqrt(np.multiply(pair.f1, pair.f2, dtype=float)) / pair.union,
-    slot_weight=SlotWeight.VALUE,
-    keeps_sums=True,
-    linear_form=core2_form,
-    variance=variance_core2,
+    slot_weight=SlotWeight.VALUE, keeps_sums=True, linear_form=core2_form,
     # its denominator is (f1 + f2) / (1 + R), its numerator at most (f1 + f2) / 2
-    least_resemblance=lambda value: 2 * value - 1,
-)
+    variance=variance_core2, least_resemblance=lambda value: 2 * value - 1,
+)  # fmt: skip
 
 KERNELS: dict[str, Kernel] = {
     kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2)

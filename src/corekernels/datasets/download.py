@@ -45,23 +45,19 @@ def fetch(remote: Remote, folder: Path, progress: bool | None = None) -> Path:
         atomic_write(target) as file,
         progress_bar(None, remote.file, "B", progress, unit_scale=True) as bar,
     ):
-        _receive(remote.url, file, bar)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                _continue(remote.url, file, bar)
+                break
+            except _Interrupted as error:
+                if attempt == _ATTEMPTS:
+                    raise FileError(f"{remote.url}: cannot be fetched ({error}).") from error
         if remote.md5 is not None:
             file.seek(0)
             digest = hashlib.file_digest(file, _md5)  # type: ignore[arg-type]  # it has `readinto`
             if (found := digest.hexdigest()) != remote.md5:
                 raise FileError(f"{remote.url}: has the MD5 sum {found}, not {remote.md5}.")
     return target
-
-
-def _receive(url: str, file: IO[bytes], bar: Any) -> None:
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            _continue(url, file, bar)
-            return
-        except _Interrupted as error:
-            if attempt == _ATTEMPTS:
-                raise FileError(f"{url}: cannot be fetched ({error}).") from error
 
 
 def _continue(url: str, file: IO[bytes], bar: Any) -> None:

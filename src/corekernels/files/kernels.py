@@ -1,5 +1,6 @@
 """Exact Gram matrices of files."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -77,13 +78,11 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
     The two files are replaced one after the other; the digest of the last row tells whether
     they belong together.
     """
-    try:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         about = json.loads(description_path(path).read_bytes())
         K = np.load(path, mmap_mode="r", allow_pickle=False)
         if about["format"] == "corekernels.gram" and about["last_row"] == _digest(K):
             return dict(about)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
     return None
 
 

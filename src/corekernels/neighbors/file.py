@@ -39,11 +39,11 @@ def write_index(
         "n_wanted": main.n_wanted,
         "sources": [origin.asdict() for origin in provenance],
     }
-    arrays = {"ids": snapshot.ids, "alive": snapshot.alive}
-    arrays |= {f"main.{name}": array for name, array in main.store.arrays().items()}
-    arrays |= {f"source.{name}": array for name, array in main.arrays().items()}
+    parts = {"main": main.store.arrays(), "source": main.arrays()}
     if snapshot.tail is not None:
-        arrays |= {f"tail.{name}": array for name, array in snapshot.tail.store.arrays().items()}
+        parts["tail"] = snapshot.tail.store.arrays()
+    arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
+    arrays |= {"ids": snapshot.ids, "alive": snapshot.alive}
     try:
         save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
     except TypeError as error:

@@ -26,7 +26,10 @@ _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bi
 
 
 class Exact(SearchMethod):
-    """Misses no row; the right choice for few rows, and what the others are compared with."""
+    """Misses no row; the right choice for few rows, and what the others are compared with.
+
+    It has no settings, and any number of neighbours is as good as another.
+    """
 
     name = "exact"
 

@@ -9,17 +9,9 @@ import numpy as np
 
 from .errors import ParameterError
 from .kernel_table import HashedKernel, SlotWeight, hashed_kernel
-from .recipe import (
-    DEFAULT_BITS,
-    DEFAULT_KERNEL,
-    MAX_BITS,
-    MAX_COLUMNS,
-    MAX_HASHES,
-    NARROW_COLUMNS,
-    Recipe,
-)
+from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
 from .theory.aliasing import NO_ALIASING, Aliasing
-from .theory.definitions import Pair
+from .theory.pairs import Pair
 
 # Slot updates (nonzeros x hashes) per second and thread, as `benchmarks/hashing.py` measured
 # them on a server core with 512-bit vectors; machines differ by a factor of three or so.
@@ -46,20 +38,11 @@ class Plan:
 
 
 def plan(
-    error: float | None = None,
-    *,
-    n_hashes: int | None = None,
-    kernel: str = DEFAULT_KERNEL,
-    n_bits: int | None = DEFAULT_BITS,
-    confidence: float = 0.95,
-    R: float | None = None,
-    rho: float | None = None,
-    length: int | None = None,
-    heaviness: float = 1.0,
-    n_columns: int | None = None,
-    n_rows: int | None = None,
-    threads: int = 1,
-) -> Plan:
+    error: float | None = None, *, n_hashes: int | None = None, kernel: str = Recipe.kernel,
+    n_bits: int | None = Recipe.n_bits, confidence: float = 0.95, R: float | None = None,
+    rho: float | None = None, length: int | None = None, heaviness: float = 1.0,
+    n_columns: int | None = None, n_rows: int | None = None, threads: int = 1,
+) -> Plan:  # fmt: skip
     """How many hashes an error takes, or the error that many hashes give.
 
     The error is the half-width of the confidence interval of an estimated kernel value,
@@ -132,16 +115,9 @@ def plan(
         n_hashes = max(1, math.ceil(needed))
     per_row = Recipe(kernel, n_hashes, n_bits, n_columns=n_columns).bytes_per_row
     seconds = n_hashes * _seconds_per_slot(entry, length, n_columns) / threads
-    return Plan(
-        kernel=kernel,
-        n_hashes=n_hashes,
-        n_bits=n_bits,
-        error=z * math.sqrt(slot / n_hashes),
-        confidence=confidence,
-        bytes_per_row=per_row,
-        n_bytes=None if n_rows is None else n_rows * per_row,
-        seconds=None if n_rows is None else n_rows * seconds,
-    )
+    total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
+    error = z * math.sqrt(slot / n_hashes)
+    return Plan(kernel, n_hashes, n_bits, error, confidence, per_row, *total)
 
 
 def _require_range(name: str, value: object, low: float, high: float, kind: type) -> None:
@@ -162,7 +138,7 @@ def _slot_variance(
     cosines = _GRID if rho is None else np.array([rho])
     shared = 2 * length * r / (1 + r)
     pairs = Pair(cosines, length, length, shared, heaviness * shared / length**2)
-    return max(0.0, float(np.max(kernel.slot_variance(pairs, chance or NO_ALIASING, None))))
+    return max(0.0, float(np.max(kernel.variance(pairs, 1, chance=chance or NO_ALIASING))))
 
 
 def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> float:

@@ -44,28 +44,14 @@ PAIRS = {
 }
 
 
-def describe(X):
-    """f1, f2, a, rho, R and the shared squares of two rows."""
-    kept, columns = np.unique(X.indices, return_inverse=True)
-    u, v = sparse.csr_array((X.data, columns, X.indptr), shape=(2, len(kept))).toarray()
-    u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
-    f1, f2, a = (u != 0).sum(), (v != 0).sum(), ((u != 0) & (v != 0)).sum()
-    return f1, f2, a, u @ v, theory.resemblance(f1, f2, a), (u**2 * v**2).sum()
-
-
 def variance(recipe, X):
     """The formula for the variance of one estimate by k independent hashes."""
-    f1, f2, a, rho, R, squares = describe(X)
-    chance = recipe.aliasing(f1, f2) or theory.NO_ALIASING
-    constants = {"C1": chance.C1, "C2": chance.C2}
-    k = recipe.n_hashes
-    if recipe.kernel == "resemblance":
-        return theory.variance_resemblance(R, k, **constants)
-    if recipe.kernel == "core2":
-        return theory.variance_core2(rho, f1, f2, a, squares, k, **constants)
-    return theory.variance_core1(
-        rho, R, k, projection=recipe.projection, shared_squares=squares, **constants
-    )
+    kept, columns = np.unique(X.indices, return_inverse=True)
+    u, v = sparse.csr_array((X.data, columns, X.indptr), shape=(2, len(kept))).toarray()
+    pair = theory.Pair.of(u, v)
+    chance = recipe.aliasing(pair.f1, pair.f2) or theory.NO_ALIASING
+    formula = getattr(theory, f"variance_{recipe.kernel}")
+    return formula(pair, recipe.n_hashes, chance=chance, projection=recipe.projection)
 
 
 def sketches(X, kernel, scheme, projection, repeats):

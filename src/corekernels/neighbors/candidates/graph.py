@@ -59,6 +59,7 @@ class Graph(CandidateMethod):
     width: int
     n_signs: int
     seed: int
+    version: int  # of the hash contract
     order: Array  # the rows, in the order in which they were linked
     sketches: Array
     links: Array
@@ -70,10 +71,11 @@ class Graph(CandidateMethod):
         n_jobs: int | None,
     ) -> "Graph":  # fmt: skip
         """A graph of the rows in `order`, which may leave some out for `finished`."""
-        sketches = read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs))
+        version = Recipe(n_columns=store.n_columns).version
+        sketches = read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs, version))
         links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
         start = read_only(order[:0], np.int32)
-        parts = WIDTHS[0], n_signs, seed, start, sketches, links, degrees
+        parts = WIDTHS[0], n_signs, seed, version, start, sketches, links, degrees
         return cls(store, *parts, n_wanted=n_wanted)._with_rows(order)
 
     def _with_rows(self, added: Array) -> "Graph":
@@ -100,7 +102,7 @@ class Graph(CandidateMethod):
         """The graph of more rows; this one stays as it is for those who search it."""
         n = len(self.store)
         fresh = store.take(np.arange(n, len(store)))
-        sketches = bit_sketches(fresh.rows(), self.n_signs, self.seed, n_jobs)
+        sketches = bit_sketches(fresh.rows(), self.n_signs, self.seed, n_jobs, self.version)
         room = np.zeros((len(fresh), _LINKS), np.int32)
         graph = replace(
             self, store=store, exact_search=None,
@@ -119,7 +121,7 @@ class Graph(CandidateMethod):
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows of each query's beam."""
         out = self.room(rows, self.width, factor)
-        sketches = read_only(bit_sketches(rows, self.n_signs, self.seed, 1))
+        sketches = read_only(bit_sketches(rows, self.n_signs, self.seed, 1, self.version))
         visited = np.empty((len(self.store) >> 6) + 1, np.uint64)
         links, degrees = read_only(self.links), read_only(self.degrees)
         loops.walk_all(sketches, self.order, self.sketches, links, degrees, visited, out)
@@ -187,18 +189,23 @@ def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     return best
 
 
-def bit_sketches(rows: Rows, n_signs: int, seed: int, n_jobs: int | None) -> Array:
-    """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs."""
+def bit_sketches(
+    rows: Rows, n_signs: int, seed: int, n_jobs: int | None, version: int = 0
+) -> Array:
+    """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs.
+
+    Hashed by this version of the hash contract, the latest by default.
+    """
     out = np.zeros((len(rows), N_BITS // 64), np.uint64)
-    n_minima = N_BITS - n_signs
+    n_minima, n_columns = N_BITS - n_signs, rows.n_columns
 
     def work(block: tuple[int, int]) -> None:
         mine, target = rows.block(*block), out[slice(*block)]
         if n_minima:
-            S = sketch_rows(mine, _recipe(RESEMBLANCE.name, n_minima, seed, rows.n_columns))
+            S = sketch_rows(mine, _recipe(RESEMBLANCE.name, n_minima, seed, n_columns, version))
             loops.pack_bits(S.codes, 0, target)
         if n_signs:
-            S = sketch_rows(mine, _recipe(CORE1.name, n_signs, seed, rows.n_columns))
+            S = sketch_rows(mine, _recipe(CORE1.name, n_signs, seed, n_columns, version))
             loops.pack_signs(np.asarray(S.weights).view(np.uint16), n_minima, target)
 
     run_blocks(work, row_blocks(0, len(rows), _SKETCHED_ROWS), n_jobs)
@@ -206,5 +213,5 @@ def bit_sketches(rows: Rows, n_signs: int, seed: int, n_jobs: int | None) -> Arr
 
 
 @lru_cache(maxsize=16)
-def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int) -> Recipe:
-    return Recipe(kernel=kernel, n_hashes=n_hashes, n_bits=1, seed=seed, n_columns=n_columns)
+def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int, version: int) -> Recipe:
+    return Recipe(kernel, n_hashes, 1, seed=seed, n_columns=n_columns, version=version)

@@ -44,20 +44,23 @@ class Tables(CandidateMethod):
     signed: bool  # whether keys hold the signs of projections too
     n_kept: int  # rows ranked again
     seed: int
+    version: int  # of the hash contract
     heads: Array
     rows: Array
 
     @classmethod
     def build(
         cls, store: Store, n_wanted: int, n_jobs: int | None, n_slots: int, n_tables: int,
-        signed: bool, n_kept: int, seed: int,
+        signed: bool, n_kept: int, seed: int, version: int = 0,
     ) -> "Tables":  # fmt: skip
-        """Tables of all rows of a store."""
+        """Tables of all rows of a store, by the latest version of the hash contract by default."""
+        version = version or Recipe(n_columns=store.n_columns).version
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
         numbers = np.empty((len(store), n_tables), np.uint32)
-        write_keys(store.rows(), n_slots, signed, seed, 64 - n_bits, n_jobs, numbers)
+        write_keys(store.rows(), n_slots, signed, seed, 64 - n_bits, n_jobs, numbers, version)
         tables = fill_tables(numbers, 2**n_bits)
-        return cls(store, n_slots, n_tables, signed, n_kept, seed, *tables, n_wanted=n_wanted)
+        settings = n_slots, n_tables, signed, n_kept, seed, version
+        return cls(store, *settings, *tables, n_wanted=n_wanted)
 
     @property
     def tables(self) -> buckets.Tables:
@@ -81,7 +84,7 @@ class Tables(CandidateMethod):
         """Number of the bucket of each row in each table."""
         out = np.empty((len(rows), self.n_tables), np.uint32)
         shift = 64 - (self.tables.heads.shape[1] - 1).bit_length() + 1
-        write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out)
+        write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out, self.version)
         return out
 
     @property
@@ -140,12 +143,16 @@ def fill_tables(numbers: Array, n_buckets: int) -> buckets.Tables:
 
 
 def write_keys(
-    rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array
-) -> None:
-    """The key of each row in each table, one column of `out` per table, without its lowest bits."""
+    rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array,
+    version: int = 0,
+) -> None:  # fmt: skip
+    """The key of each row in each table, one column of `out` per table, without its lowest bits.
+
+    Hashed by this version of the hash contract, the latest by default.
+    """
     recipe = Recipe(
         CORE1.name if signed else RESEMBLANCE.name, n_slots * out.shape[1], n_bits=None,
-        seed=seed, n_columns=rows.n_columns,
+        seed=seed, n_columns=rows.n_columns, version=version,
     )  # fmt: skip
 
     def work(block: tuple[int, int]) -> None:

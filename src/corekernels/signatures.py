@@ -190,9 +190,9 @@ class Signatures:
 
         Returns
         -------
-        estimates, and standard errors if asked for : ndarrays. A standard error comes from
-        the scatter of the slots, plus one slot's worth of resolution, so that it is not 0
-        where no slot happened to collide. With the scheme "one-permutation" and fewer
+        estimates, and standard errors if asked for : ndarrays. A standard error is that of
+        theory for the pair as its slots show it, with a few slots counted in addition, so that it
+        is not 0 where no slot happened to collide. With the scheme "one-permutation" and fewer
         nonzeros than hashes it is too small, by up to a third: slots repeat each other.
         """
         T = self.require_same_recipe(T)

@@ -9,9 +9,11 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.estimates import count_matches, sum_matches
 from ..errors import DataError
-from ..kernel_table import hashed_kernel
+from ..kernel_table import SlotWeight, hashed_kernel
 from ..recipe import Recipe
+from ..theory.aliasing import NO_ALIASING
 from ..theory.estimators import LinearForm, RowNumbers
+from ..theory.observed import ROUNDING, Slots
 
 Arrays = dict[str, Array]
 
@@ -48,19 +50,30 @@ def estimate_pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> 
     """Estimates and standard errors of row i[p] of S with row j[p] of T."""
     i, j = np.broadcast_arrays(i, j)
     estimates, errors = np.empty(len(i)), np.empty(len(i))
-    k = recipe.n_hashes
-    for start, stop in row_blocks(0, len(i), max(1, _BLOCK_SLOTS // k)):
+    for start, stop in row_blocks(0, len(i), max(1, _BLOCK_SLOTS // recipe.n_hashes)):
         mine = {name: array[i[start:stop]] for name, array in S.items()}
         theirs = {name: array[j[start:stop]] for name, array in T.items()}
-        form = _linear_form(recipe, _row_numbers(mine), _row_numbers(theirs))
-        slots = _slots(form, mine, theirs)
-        mean = slots.mean(axis=1)
-        scatter = np.maximum(np.square(slots).mean(axis=1) - mean**2, 0) / k
+        u, v = _row_numbers(mine), _row_numbers(theirs)
+        slots = _slot_averages(_linear_form(recipe, u, v), mine, theirs)
         present = (mine["lengths"] > 0) & (theirs["lengths"] > 0)
-        estimates[start:stop] = np.where(present, mean, 0)
-        errors[start:stop] = np.where(present, np.sqrt(scatter + np.square(form.unit / k)), 0)
+        estimates[start:stop] = np.where(present, slots.mean, 0)
+        errors[start:stop] = np.where(present, np.sqrt(_variance(recipe, u, v, slots)), 0)
     _require_finite(estimates)
     return estimates, errors
+
+
+def _variance(recipe: Recipe, u: RowNumbers, v: RowNumbers, slots: Slots) -> Array:
+    """Variance of the estimate of a pair that the slots show, weights rounded to halves."""
+    kernel = hashed_kernel(recipe.kernel)
+    chance = recipe.aliasing(u.length, v.length) or NO_ALIASING
+    n_columns, projection = recipe.n_columns, recipe.projection
+    pair = kernel.observed_pair(slots, u.length, v.length, n_columns, chance, projection)
+    variance: Array = kernel.variance(
+        pair, slots.k, chance=chance, projection=projection,
+        dependence=recipe.dependence(pair.union),
+    )  # fmt: skip
+    rounding = 0.0 if kernel.slot_weight is SlotWeight.NONE else ROUNDING * slots.square
+    return np.maximum(variance, 0) + rounding
 
 
 def _require_finite(estimates: Array) -> None:
@@ -106,19 +119,24 @@ def _sum_over_slots(form: LinearForm, mine: Arrays, others: Arrays) -> Any:
     return total
 
 
-def _slots(form: LinearForm, mine: Arrays, theirs: Arrays) -> Any:
-    """Z of each pair (row) and slot (column)."""
+def _slot_averages(form: LinearForm, mine: Arrays, theirs: Arrays) -> Slots:
+    """What the slots of each pair show: of Z, of the codes and of the weights."""
     equal = mine["codes"] == theirs["codes"]
+    k, matches = equal.shape[1], equal.sum(axis=1)
     inside: Any = 0.0 if form.flat is None else _column(form.flat)
     outside: Any = 0.0 if form.constant is None else _column(form.constant)
+    product: Any = np.zeros((1, 1))
     if form.both is not None:
-        u, v = mine["weights"].astype(np.float64), theirs["weights"].astype(np.float64)
-        inside = inside + _column(form.both) * u * v
+        w1, w2 = mine["weights"].astype(np.float64), theirs["weights"].astype(np.float64)
+        product = w1 * w2
+        inside = inside + _column(form.both) * product
         if form.first is not None:
-            inside = inside + _column(form.first) * u + _column(form.second) * v
+            inside = inside + _column(form.first) * w1 + _column(form.second) * w2
         if form.every is not None:
-            outside = outside + _column(form.every) * u * v
-    return equal * inside + outside
+            outside = outside + _column(form.every) * product
+    Z = equal * inside + outside
+    means = (x.mean(axis=1) for x in (Z, np.square(Z), product, np.square(product)))
+    return Slots(k, matches, *means)
 
 
 def _column(coefficient: Any) -> Any:

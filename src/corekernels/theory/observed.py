@@ -1,0 +1,83 @@
+"""A pair of rows as the slots of their signatures show it, for the error of an estimate.
+
+The standard error of an estimate is the theoretical one (`theory.pairs`) of the observed pair. Of
+resemblance and CoRE 1 it depends on numbers that all slots show, not on how the few slots that
+collide happen to scatter.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .aliasing import Aliasing
+from .pairs import Pair
+
+# Slots that are counted in addition as colliding, and as many as not colliding: without them
+# the error would be 0 where no slot collides, or all do (Agresti & Coull 1998)
+_ADDED = 2.0
+# variance of the relative rounding error of a product of two halves: 2 (2^-11)^2 / 3
+ROUNDING = 2 * 2.0**-22 / 3
+
+
+class Slots(NamedTuple):
+    """What the slots of two rows show.
+
+    Attributes
+    ----------
+    k : number of slots
+    matches : number of slots with equal codes
+    mean, square : means of Z (`theory.estimators`) and of its square
+    product, product_square : means over all slots of the product of the weights, and of its
+        square; 0 for kernels without weights
+    """
+
+    k: int
+    matches: Any
+    mean: Any
+    square: Any
+    product: Any = 0.0
+    product_square: Any = 0.0
+
+
+def _supports(slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing) -> Pair:
+    """The pair's numbers of nonzeros; rho is not known yet."""
+    p = (slots.matches + _ADDED) / (slots.k + 2 * _ADDED)
+    R = np.clip((p - chance.C1) / (1 - chance.C2), 0, 1)
+    most = np.minimum(np.add(f1, f2, dtype=float), n_columns)
+    union = np.clip(np.add(f1, f2) / (1 + R), np.maximum(f1, f2), most)
+    return Pair(0.0, f1, f2, np.add(f1, f2) - union)
+
+
+def observed_resemblance(
+    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None
+) -> Pair:
+    """The pair as the share of equal codes shows it."""
+    return _supports(slots, f1, f2, n_columns, chance)
+
+
+def observed_core1(
+    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None
+) -> Pair:
+    """The pair as equal codes and the products of all slots show it; the latter have mean rho.
+
+    The mean of their squares is 1 + 2 rho^2, less 2 shared_squares for projections of +-1.
+    """
+    pair = _supports(slots, f1, f2, n_columns, chance)
+    rho = np.clip(slots.product, -1, 1)
+    shared_squares: Any = 0.0
+    if projection == "rademacher":
+        shared_squares = np.clip((1 + 2 * rho**2 - slots.product_square) / 2, 0, 1)
+    return Pair(rho, f1, f2, pair.a, shared_squares)
+
+
+def observed_core2(
+    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None
+) -> Pair:
+    """The pair whose theoretical variance is that of the slots."""
+    pair = _supports(slots, f1, f2, n_columns, chance)
+    scale = np.multiply(f1, f2, dtype=float) / pair.union
+    added = _ADDED / slots.k / np.square(1 - chance.C2)
+    slot = np.maximum(slots.square - np.square(slots.mean), 0) + added
+    whole = np.maximum(slot - (chance.C1 - chance.C2 * pair.R), 0)
+    rho = slots.mean * np.sqrt(pair.union / scale)
+    return Pair(rho, f1, f2, pair.a, whole / scale + np.square(rho) / pair.union)

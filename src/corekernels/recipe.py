@@ -14,7 +14,13 @@ from ._core.arguments import require_choice
 from .errors import ParameterError
 from .kernel_table import CORE1, SlotWeight, hashed_kernel
 from .theory.aliasing import Aliasing, aliasing
-from .theory.dependence import INDEPENDENT, Dependence, circulant_change, offset_change
+from .theory.dependence import (
+    INDEPENDENT,
+    Dependence,
+    circulant_change,
+    offset_change,
+    one_permutation_change,
+)
 from .theory.ties import aliasing_with_ties
 
 CONTRACT_VERSION = 4
@@ -157,6 +163,8 @@ class Recipe:
         if self.scheme == "circulant" and self.n_columns <= NARROW_COLUMNS:
             per_bank = self._slots_per_bank(self.n_columns)
             return Dependence(circulant_change(union, self.n_columns, per_bank))
+        if self.scheme == "one-permutation":
+            return Dependence(one_permutation_change(union, self.n_hashes))
         return INDEPENDENT
 
     def _slots_per_bank(self, most: int) -> float:

@@ -192,8 +192,7 @@ class Signatures:
         -------
         estimates, and standard errors if asked for : ndarrays. A standard error is that of
         theory for the pair as its slots show it, with a few slots counted in addition, so that it
-        is not 0 where no slot happened to collide. With the scheme "one-permutation" and fewer
-        nonzeros than hashes it is too small, by up to a third: slots repeat each other.
+        is not 0 where no slot happened to collide.
         """
         T = self.require_same_recipe(T)
         i, j = np.atleast_1d(i), np.atleast_1d(j)

@@ -8,7 +8,7 @@ import pytest
 
 import corekernels as ck
 from corekernels.theory import Pair, variance_resemblance
-from corekernels.theory.dependence import circulant_change
+from corekernels.theory.dependence import circulant_change, one_permutation_change
 
 DRAWS = 4000
 SLACK = 5 * np.sqrt(2 / DRAWS)
@@ -31,6 +31,23 @@ def test_variance_of_circulant_hashing(n, f1, f2, a):
         share += shared_first(values, f1, f2, a) / k
     pair = Pair(0.0, f1, f2, a)
     change = circulant_change(pair.union, n, k)
+    assert share.var() == pytest.approx((1 + change) * variance_resemblance(pair, k), rel=SLACK)
+
+
+@pytest.mark.parametrize(("k", "f1", "f2", "a"), [(64, 8, 9, 4), (20, 20, 22, 15), (8, 60, 60, 40)])
+def test_variance_of_one_permutation_hashing(k, f1, f2, a):
+    rng = np.random.default_rng(k)
+    union = f1 + f2 - a
+    draws = np.arange(DRAWS)[:, None]
+    values = np.full((DRAWS, k, union), np.inf)
+    values[draws, rng.integers(0, k, (DRAWS, union)), np.arange(union)] = rng.random((DRAWS, union))
+    filled = np.isfinite(values).any(axis=2)
+    chosen = (rng.random((DRAWS, k)) * filled.sum(axis=1)[:, None]).astype(int)
+    copied = np.take_along_axis(np.argsort(~filled, axis=1, kind="stable"), chosen, axis=1)
+    source = np.where(filled, np.arange(k), copied)
+    share = np.take_along_axis(shared_first(values, f1, f2, a), source, axis=1).mean(axis=1)
+    pair = Pair(0.0, f1, f2, a)
+    change = one_permutation_change(union, k)
     assert share.var() == pytest.approx((1 + change) * variance_resemblance(pair, k), rel=SLACK)
 
 

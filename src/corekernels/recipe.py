@@ -158,14 +158,19 @@ class Recipe:
 
     def dependence(self, union: Any) -> Dependence:
         """How slots depend on each other, for rows that together have `union` columns."""
-        if self.scheme == "circulant" and self.has_offsets:
-            return Dependence(offset_change(union, self._slots_per_bank(OFFSET_WIDTH)))
-        if self.scheme == "circulant" and self.n_columns <= NARROW_COLUMNS:
-            per_bank = self._slots_per_bank(self.n_columns)
-            return Dependence(circulant_change(union, self.n_columns, per_bank))
+        if self.scheme == "independent":
+            return INDEPENDENT
+        wide, change = self.n_columns > NARROW_COLUMNS, 0.0
         if self.scheme == "one-permutation":
-            return Dependence(one_permutation_change(union, self.n_hashes))
-        return INDEPENDENT
+            change = one_permutation_change(union, self.n_hashes)
+        elif self.has_offsets:
+            change = offset_change(union, self._slots_per_bank(OFFSET_WIDTH))
+        elif not wide:
+            per_bank = self._slots_per_bank(self.n_columns)
+            change = circulant_change(union, self.n_columns, per_bank)
+        # banks have directions of their own
+        share = self._slots_per_bank(DIRECTIONS) / self.n_hashes
+        return Dependence(change, share / DIRECTIONS if wide else 0.0)
 
     def _slots_per_bank(self, most: int) -> float:
         """Slots in the bank of a slot, itself included, on average over the slots."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
-from corekernels.theory import Pair, variance_resemblance
+from corekernels.theory import Dependence, Pair, variance_core1, variance_resemblance
 from corekernels.theory.dependence import circulant_change, one_permutation_change
 
 DRAWS = 4000
@@ -69,3 +69,26 @@ def test_a_plan_for_dense_rows_asks_for_fewer_hashes():
     # rows that together fill all columns, and as many hashes: nothing is left to chance
     sure = ck.plan(1e-9, kernel="resemblance", n_bits=None, n_columns=64, length=48, R=0.5)
     assert sure.n_hashes == 64
+
+
+def test_columns_that_share_directions_add_an_error_that_stays():
+    """The limit of very many slots: weights of one direction are summed, each with its sign."""
+    rng = np.random.default_rng(0)
+    n_directions, n_columns = 64, 20
+    u, v = rng.lognormal(size=(2, n_columns))
+    pair = Pair.of(u, v)  # R is 1
+    u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
+    same = rng.integers(0, n_directions, (DRAWS, n_columns))
+    signs = rng.choice([-1, 1], (DRAWS, n_columns))
+    sums = np.zeros((2, DRAWS, n_directions))
+    for column in range(n_columns):
+        chosen = np.arange(DRAWS), same[:, column]
+        for side, row in zip(sums, (u, v), strict=True):
+            side[chosen] += signs[:, column] * row[column]
+    limit = np.sum(sums[0] * sums[1], axis=1)
+    expected = variance_core1(pair, 2**60, dependence=Dependence(0.0, 1 / n_directions))
+    kurtosis = np.mean((limit - limit.mean()) ** 4) / limit.var() ** 2
+    assert limit.var() == pytest.approx(expected, rel=5 * np.sqrt((kurtosis - 1) / DRAWS))
+    wide, narrow = (ck.Recipe("core1", 4096, n_columns=n) for n in (10**6, 10**4))
+    assert wide.dependence(300).shared_directions == 2**-16
+    assert narrow.dependence(300).shared_directions == 0

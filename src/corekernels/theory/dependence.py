@@ -19,9 +19,12 @@ class Dependence(NamedTuple):
     ----------
     change : relative change of the variance of a mean over the slots, of what depends on the
         first column alone
+    shared_directions : probability that two columns have the same random directions in all
+        slots, which adds to CoRE 1 an error that does not fall with k
     """
 
     change: Any = 0.0
+    shared_directions: float = 0.0
 
 
 INDEPENDENT = Dependence()

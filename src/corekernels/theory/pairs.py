@@ -79,7 +79,9 @@ def variance_core1(
     m = E[P(u)^2 P(v)^2] is 1 + 2 rho^2 for Gaussian projections and smaller by
     2 shared_squares for +-1; p = C1 + (1 - C2) R. With whole locations this is the
     paper's [(1 + 2 rho^2) R - rho^2 R^2] / k. Projections of different slots are independent:
-    dependent slots add a share `change` of rho^2 R (1 - R) / k.
+    dependent slots add a share `change` of rho^2 R (1 - R) / k. Columns i and j of the same
+    directions add (u_i v_j + u_j v_i)^2 R^2, whatever k: (1 + rho^2 - 2 shared_squares) R^2 times
+    the probability of that, over all columns.
 
     >>> round(float(variance_core1(Pair(rho=0.5, f1=3, f2=3, a=2), 100)), 6)
     0.006875
@@ -90,7 +92,9 @@ def variance_core1(
     C1, p = chance.C1, chance.collision_probability(pair.R)
     second = moment * (p * (1 - 2 * C1) + np.square(C1)) / np.square(1 - chance.C2)
     locations = dependence.change * pair.R * (1 - pair.R) - np.square(pair.R)
-    return (second + np.square(pair.rho) * locations) / k
+    mixed = 1 + np.square(pair.rho) - 2 * pair.shared_squares
+    lasting = dependence.shared_directions * np.square(pair.R) * np.maximum(mixed, 0)
+    return (second + np.square(pair.rho) * locations) / k + lasting
 
 
 def variance_core2(

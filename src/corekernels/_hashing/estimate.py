@@ -13,7 +13,7 @@ from ..kernel_table import SlotWeight, hashed_kernel
 from ..recipe import Recipe
 from ..theory.aliasing import NO_ALIASING
 from ..theory.estimators import LinearForm, RowNumbers
-from ..theory.observed import ROUNDING, Slots
+from ..theory.observed import ROUNDING, RowValues, Slots
 
 Arrays = dict[str, Array]
 
@@ -54,7 +54,7 @@ def estimate_pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> 
         mine = {name: array[i[start:stop]] for name, array in S.items()}
         theirs = {name: array[j[start:stop]] for name, array in T.items()}
         u, v = _row_numbers(mine), _row_numbers(theirs)
-        slots = _slot_averages(_linear_form(recipe, u, v), mine, theirs)
+        slots = _slot_averages(_linear_form(recipe, u, v), mine, theirs, _keeps_values(recipe))
         present = (mine["lengths"] > 0) & (theirs["lengths"] > 0)
         estimates[start:stop] = np.where(present, slots.mean, 0)
         errors[start:stop] = np.where(present, np.sqrt(_variance(recipe, u, v, slots)), 0)
@@ -119,7 +119,13 @@ def _sum_over_slots(form: LinearForm, mine: Arrays, others: Arrays) -> Any:
     return total
 
 
-def _slot_averages(form: LinearForm, mine: Arrays, theirs: Arrays) -> Slots:
+def _keeps_values(recipe: Recipe) -> bool:
+    return hashed_kernel(recipe.kernel).slot_weight is SlotWeight.VALUE
+
+
+def _slot_averages(
+    form: LinearForm, mine: Arrays, theirs: Arrays, weights_are_values: bool
+) -> Slots:
     """What the slots of each pair show: of Z, of the codes and of the weights."""
     equal = mine["codes"] == theirs["codes"]
     k, matches = equal.shape[1], equal.sum(axis=1)
@@ -136,7 +142,17 @@ def _slot_averages(form: LinearForm, mine: Arrays, theirs: Arrays) -> Slots:
             outside = outside + _column(form.every) * product
     Z = equal * inside + outside
     means = (x.mean(axis=1) for x in (Z, np.square(Z), product, np.square(product)))
-    return Slots(k, matches, *means)
+    slots = Slots(k, matches, *means)
+    if weights_are_values:
+        slots = slots._replace(u=_row_values(w1, equal), v=_row_values(w2, equal))
+    return slots
+
+
+def _row_values(weights: Array, equal: Array) -> RowValues:
+    squares = np.square(weights)
+    error = squares.std(axis=1) / np.sqrt(weights.shape[1])
+    shared, apart = (np.where(some, squares, 0).max(axis=1) for some in (equal, ~equal))
+    return RowValues(squares.mean(axis=1), error, shared, apart)
 
 
 def _column(coefficient: Any) -> Any:

@@ -21,6 +21,7 @@ from .theory.dependence import (
     offset_change,
     one_permutation_change,
 )
+from .theory.few_columns import aliasing_at_share
 from .theory.ties import aliasing_with_ties
 
 CONTRACT_VERSION = 4
@@ -46,6 +47,9 @@ WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
 OFFSET_WIDTH = 512  # slots per bank with offsets
 DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
+
+# beyond, the line that `theory.aliasing` takes for a curve is off by less than 0.001
+FEW_COLUMNS = 128
 
 
 def share_slots(n_hashes: int, most: int) -> tuple[int, int]:
@@ -150,11 +154,24 @@ class Recipe:
             return WIDE_LOCATIONS
         return self.n_columns
 
-    def aliasing(self, f1: Any, f2: Any) -> Aliasing | None:
-        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never."""
+    @property
+    def has_few_columns(self) -> bool:
+        """Whether columns are so few that chance collisions have to be summed for each overlap."""
+        bits = self.n_bits
+        return bits is not None and 2**bits < self.n_locations <= FEW_COLUMNS
+
+    def aliasing(self, f1: Any, f2: Any, share: Any = None) -> Aliasing | None:
+        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never.
+
+        The share of equal codes, where it is known, matters for few columns.
+        """
         if self.has_offsets:
             return aliasing_with_ties(f1, f2, self.n_bits)
-        return None if self.n_bits is None else aliasing(f1, f2, self.n_locations, self.n_bits)
+        if self.n_bits is None:
+            return None
+        if share is not None and self.has_few_columns:
+            return aliasing_at_share(f1, f2, self.n_locations, self.n_bits, share)
+        return aliasing(f1, f2, self.n_locations, self.n_bits)
 
     def dependence(self, union: Any) -> Dependence:
         """How slots depend on each other, for rows that together have `union` columns."""

@@ -11,7 +11,7 @@ from .._loops.hashing.estimates import count_matches, sum_matches
 from ..errors import DataError
 from ..kernel_table import SlotWeight, hashed_kernel
 from ..recipe import Recipe
-from ..theory.aliasing import NO_ALIASING
+from ..theory.aliasing import NO_ALIASING, Aliasing
 from ..theory.estimators import LinearForm, RowNumbers
 from ..theory.observed import ROUNDING, RowValues, Slots
 
@@ -33,7 +33,9 @@ def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) ->
     @np.errstate(invalid="ignore")
     def work(block: tuple[int, int]) -> None:
         mine = {name: read_only(array[slice(*block)]) for name, array in S.items()}
-        form = _linear_form(recipe, _row_numbers(mine, 1), _row_numbers(others, 0))
+        u, v = _row_numbers(mine, 1), _row_numbers(others, 0)
+        share = _match_counts(mine, others) / k if recipe.has_few_columns else None
+        form = _linear_form(recipe, u, v, recipe.aliasing(u.length, v.length, share))
         value = _sum_over_slots(form, mine, others) / k
         if form.constant is not None:
             value += form.constant
@@ -54,18 +56,23 @@ def estimate_pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> 
         mine = {name: array[i[start:stop]] for name, array in S.items()}
         theirs = {name: array[j[start:stop]] for name, array in T.items()}
         u, v = _row_numbers(mine), _row_numbers(theirs)
-        slots = _slot_averages(_linear_form(recipe, u, v), mine, theirs, _keeps_values(recipe))
+        share = (mine["codes"] == theirs["codes"]).mean(axis=1)
+        chance = recipe.aliasing(u.length, v.length, share)
+        form = _linear_form(recipe, u, v, chance)
+        slots = _slot_averages(form, mine, theirs, _keeps_values(recipe))
+        variance = _variance(recipe, u, v, chance or NO_ALIASING, slots)
         present = (mine["lengths"] > 0) & (theirs["lengths"] > 0)
         estimates[start:stop] = np.where(present, slots.mean, 0)
-        errors[start:stop] = np.where(present, np.sqrt(_variance(recipe, u, v, slots)), 0)
+        errors[start:stop] = np.where(present, np.sqrt(variance), 0)
     _require_finite(estimates)
     return estimates, errors
 
 
-def _variance(recipe: Recipe, u: RowNumbers, v: RowNumbers, slots: Slots) -> Array:
+def _variance(
+    recipe: Recipe, u: RowNumbers, v: RowNumbers, chance: Aliasing, slots: Slots
+) -> Array:
     """Variance of the estimate of a pair that the slots show, weights rounded to halves."""
     kernel = hashed_kernel(recipe.kernel)
-    chance = recipe.aliasing(u.length, v.length) or NO_ALIASING
     n_columns, projection = recipe.n_columns, recipe.projection
     pair = kernel.observed_pair(slots, u.length, v.length, n_columns, chance, projection)
     variance: Array = kernel.variance(
@@ -92,8 +99,9 @@ def _row_numbers(arrays: Arrays, new_axis: int | None = None) -> RowNumbers:
     )
 
 
-def _linear_form(recipe: Recipe, u: RowNumbers, v: RowNumbers) -> LinearForm:
-    chance = recipe.aliasing(u.length, v.length)
+def _linear_form(
+    recipe: Recipe, u: RowNumbers, v: RowNumbers, chance: Aliasing | None
+) -> LinearForm:
     return hashed_kernel(recipe.kernel).linear_form(u, v, chance)
 
 
@@ -113,10 +121,15 @@ def _sum_over_slots(form: LinearForm, mine: Arrays, others: Arrays) -> Any:
             if coefficient is not None:
                 total = total + coefficient * summed
     if form.flat is not None:
-        matches = np.empty(shape, np.int64)
-        count_matches(mine["codes"], others["codes"], matches)
-        total = total + form.flat * matches
+        total = total + form.flat * _match_counts(mine, others)
     return total
+
+
+def _match_counts(mine: Arrays, others: Arrays) -> Array:
+    """Number of equal codes, for all rows against all others."""
+    matches = np.empty((len(mine["codes"]), len(others["codes"])), np.int64)
+    count_matches(mine["codes"], others["codes"], matches)
+    return matches
 
 
 def _keeps_values(recipe: Recipe) -> bool:

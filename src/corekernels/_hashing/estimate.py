@@ -157,7 +157,9 @@ def _slot_averages(
     means = (x.mean(axis=1) for x in (Z, np.square(Z), product, np.square(product)))
     slots = Slots(k, matches, *means)
     if weights_are_values:
-        slots = slots._replace(u=_row_values(w1, equal), v=_row_values(w2, equal))
+        largest = np.where(equal, np.square(product), 0).max(axis=1)
+        u, v = _row_values(w1, equal), _row_values(w2, equal)
+        slots = slots._replace(largest_square=largest, u=u, v=v)
     return slots
 
 

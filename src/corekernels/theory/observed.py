@@ -33,15 +33,15 @@ class RowValues(NamedTuple):
     shared: Any
     apart: Any
 
-    def unseen(self, f: Any, true: Any) -> Any:
-        """Share of the squared norm that a shared column may have of which no slot says so.
+    def largest_and_apart(self, f: Any) -> tuple[Any, Any]:
+        """Shares of the squared norm: of the largest column, and of one not seen in equal codes.
 
-        Either no slot has it, and the mean of w^2 is short of 1 (by more than half its error,
-        or light-tailed rows would pay as well); or only slots with different codes do. Of equal
-        codes a share `true` is not by chance.
+        Either no slot has such a column, and the mean of w^2 is short of 1 (by more than half its
+        error, or light-tailed rows would pay as well); or only slots with different codes do.
         """
-        short = 1 - self.square - self.square_error / 2
-        return np.maximum(np.maximum(short, (self.apart - true * self.shared) / f), 0)
+        short = np.maximum(1 - self.square - self.square_error / 2, 0)
+        largest = np.maximum(self.shared, self.apart) / f
+        return np.maximum(short, largest), np.maximum(short, (self.apart - self.shared) / f)
 
 
 class Slots(NamedTuple):
@@ -54,6 +54,7 @@ class Slots(NamedTuple):
     mean, square : means of Z (`theory.estimators`) and of its square
     product, product_square : means over all slots of the product of the weights, and of its
         square; 0 for kernels without weights
+    largest_square : largest squared product of the weights among equal codes
     u, v : values of the two rows, for kernels that keep them
     """
 
@@ -63,6 +64,7 @@ class Slots(NamedTuple):
     square: Any
     product: Any = 0.0
     product_square: Any = 0.0
+    largest_square: Any = 0.0
     u: RowValues | None = None
     v: RowValues | None = None
 
@@ -108,7 +110,7 @@ def observed_core2(
     shares q1 and q2 of the squared norms. One column that has both adds f1 f2 / U q1 q2 to the
     variance of a slot. That is taken times R, the share of columns that are common, and times
     2 k / U where that is below 1, since the estimate is off by no more than that column's share.
-    Both factors were chosen by simulation (`benchmarks/coverage.py`).
+    Both factors were chosen by simulation (`benchmarks/intervals.py`).
     """
     pair = _supports(slots, f1, f2, n_columns, chance)
     scale = np.multiply(f1, f2, dtype=float) / pair.union
@@ -117,8 +119,22 @@ def observed_core2(
     slot = np.maximum(slots.square - np.square(slots.mean), 0) + added
     whole = np.maximum(slot - (chance.C1 - chance.C2 * pair.R), 0)
     if slots.u is not None and slots.v is not None:
-        true = pair.R / chance.collision_probability(pair.R)
-        unseen = slots.u.unseen(f1, true) * slots.v.unseen(f2, true)
-        whole = whole + scale * unseen * pair.R * np.minimum(2 * slots.k / pair.union, 1)
+        unseen = scale * _unseen(slots, slots.u, slots.v, f1, f2, pair.R, chance)
+        whole = whole + unseen * pair.R * np.minimum(2 * slots.k / pair.union, 1)
     rho = slots.mean * np.sqrt(pair.union / scale)
     return Pair(rho, f1, f2, pair.a, whole / scale + np.square(rho) / pair.union)
+
+
+def _unseen(
+    slots: Slots, u: RowValues, v: RowValues, f1: Any, f2: Any, R: Any, chance: Aliasing
+) -> Any:
+    """q1 q2: the product of the rows' shares in a column of both that no slot shows as such.
+
+    Equal codes say that a column is one of both, unless they are equal by chance: then only the
+    product of the weights says so.
+    """
+    (largest1, apart1), (largest2, apart2) = u.largest_and_apart(f1), v.largest_and_apart(f2)
+    product = slots.largest_square / np.multiply(f1, f2, dtype=float)
+    not_seen = np.maximum(largest1 * largest2 - product, 0)
+    true = R / chance.collision_probability(R)
+    return true * apart1 * apart2 + (1 - true) * not_seen

@@ -155,8 +155,15 @@ def _slot_averages(
             outside = outside + _column(form.every) * product
     Z = equal * inside + outside
     squares = np.square(product)
-    means = (x.mean(axis=1) for x in (Z, np.square(Z), product, squares))
-    slots = Slots(k, matches, *means, squares.std(axis=1) / np.sqrt(k))
+    slots = Slots(
+        k,
+        matches,
+        mean=Z.mean(axis=1),
+        square=np.square(Z).mean(axis=1),
+        product=product.mean(axis=1),
+        product_square=squares.mean(axis=1),
+        square_error=squares.std(axis=1) / np.sqrt(k),
+    )
     if weights_are_values:
         largest = np.where(equal, squares, 0).max(axis=1)
         u, v = _row_values(w1, equal), _row_values(w2, equal)

@@ -15,15 +15,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-import data
-import measure
 import numpy as np
-import parts
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
 from threadpoolctl import threadpool_limits
 
 import corekernels as ck
+import data
+import measure
+import parts
 from corekernels._exact import gram as _gram
 
 KERNELS = ("correlation", "resemblance", "core1", "core2")

@@ -14,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import measure
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+import measure
 from corekernels import files, io
 
 RESULTS = Path(__file__).parent / "results" / "files.json"

@@ -15,7 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import measure
 import numpy as np
 import rensa
 from datasketch import MinHash
@@ -23,6 +22,7 @@ from scipy import sparse
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 import corekernels as ck
+import measure
 from corekernels._core.validation import clean_rows, read_only
 from corekernels._hashing import sketch as _sketch
 from corekernels._hashing import tables as _tables

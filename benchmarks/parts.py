@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
-import measure
 import numpy as np
 from numba import njit
 
 import corekernels as ck
+import measure
 from corekernels._core.validation import check_rows
 from corekernels._exact import gram as _gram
 from corekernels._loops.gram.blocks import add_thin, count_shared

@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 
 import hnswlib
-import measure
 import numpy as np
 from scipy import ndimage, sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 import corekernels as ck
+import measure
 from corekernels import datasets
 from corekernels._core.validation import check_rows
 from corekernels._loops.search.heaps import Heaps

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import corekernels as ck
+from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels.neighbors.store import join, make_queries, make_store
 from support import oracles
@@ -134,6 +135,7 @@ def test_stores():
     both = join(store, make_store(check_rows(X[2:] / 3), "core1"))
     assert both.values.dtype == np.float64
     assert (both.lengths == [2, 0, 2]).all()
-    queries = make_queries(check_rows(X), store)
+    with Team(1) as team:
+        queries = make_queries(check_rows(X), store, team)
     assert (queries.lengths == [2, 0, 2]).all()
     assert (both.take(np.array([2, 0])).lengths == [2, 2]).all()

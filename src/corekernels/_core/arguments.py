@@ -1,4 +1,4 @@
-"""Numbers, names and seeds among the arguments; `_validation` is the door for arrays."""
+"""Numbers, names and seeds among the arguments; arrays come in through `validation`."""
 
 import operator
 from numbers import Integral, Real

@@ -199,7 +199,7 @@ def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, st
     if binary:
         return RESEMBLANCE.name, "all values are equal: they say nothing that the columns do not"
     if heaviness > _HEAVY:
-        return CORE1.name, "values are heavy-tailed, which CoRE 1 bears better than CoRE 2"
+        return CORE1.name, "values are heavy-tailed, which CoRE 1 handles better than CoRE 2"
     return CORE1.name, "values and columns both count, and values are not heavy-tailed"
 
 

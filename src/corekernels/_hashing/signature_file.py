@@ -11,8 +11,10 @@ import numpy as np
 
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError
-from ..io.containers import load_arrays, save_arrays
+from ..io.containers import read_container, save_arrays
 from ..io.provenance import Origin, read_provenance
+from ..io.sources import Identity
+from ..io.stored import Span
 from ..recipe import Recipe
 
 _KIND = "signatures"
@@ -25,7 +27,8 @@ class SignatureFile:
     """What a signature file holds; arrays are those of `Recipe.arrays`, checked to fit.
 
     Labels are the numbers that stand in the file: of `classes` if there are some, else the
-    labels themselves.
+    labels themselves. `spans` say where the arrays lie in it, and `identity` tells whether it is
+    still the same file when it is opened again.
     """
 
     path: PathLike
@@ -34,6 +37,8 @@ class SignatureFile:
     label_numbers: Array | None
     classes: list[Any] | None
     provenance: list[Origin]
+    spans: dict[str, Span]
+    identity: Identity
 
     def __len__(self) -> int:
         return len(self.arrays["lengths"])
@@ -66,9 +71,15 @@ def write_signatures(
     save_arrays(path, _KIND, _VERSION, arrays, about, durable=durable)
 
 
-def read_signatures(path: PathLike, *, mmap: bool = True) -> SignatureFile:
-    """What a file holds, after checks that its parts fit together."""
-    arrays, about = load_arrays(path, _KIND, _VERSION, mmap=mmap)
+def read_signatures(
+    path: PathLike, *, mmap: bool = True, identity: Identity | None = None
+) -> SignatureFile:
+    """What a file holds, after checks that its parts fit together.
+
+    With an `identity`, the file must be the one that was read before.
+    """
+    container = read_container(path, (_KIND,), _VERSION, mmap=mmap, identity=identity)
+    arrays, about = container.arrays, container.about
     try:
         recipe = Recipe.fromdict(about["recipe"])
     except (ParameterError, KeyError, TypeError) as error:
@@ -89,6 +100,8 @@ def read_signatures(path: PathLike, *, mmap: bool = True) -> SignatureFile:
         labels,
         None if labels is None else classes,
         read_provenance(about.get("sources")),
+        container.spans,
+        container.identity,
     )
 
 

@@ -23,7 +23,7 @@ from ..errors import DataError, FileError
 from .format import Format, ReadOptions
 from .npy import Header, read_header, write_header
 from .readers import Batch, RowReader, checked_labels, checked_rows, require_columns
-from .streams import open_file, reading
+from .sources import SourceFile, open_file, reading
 
 LABEL_NAMES = ("y", "labels")
 
@@ -60,9 +60,8 @@ class NpzReader(RowReader):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
-        self._path = path
+        self._source = SourceFile(path)
         with self._open() as archive:
-            self.n_bytes = os.path.getsize(path)
             keys = {key.removesuffix(".npy") for key in archive.namelist()}
             self._require_csr(archive, keys)
             members = {key: self._member(archive, key) for key in ("indptr", "indices", "data")}
@@ -89,7 +88,8 @@ class NpzReader(RowReader):
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[zipfile.ZipFile]:
-        with open_file(self._path) as file:
+        with self._source.open() as file:
+            self.n_bytes = os.fstat(file.fileno()).st_size
             with reading(self.name, "npz"):
                 archive = zipfile.ZipFile(file)
             with archive:

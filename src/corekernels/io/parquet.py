@@ -19,7 +19,7 @@ from .._core.validation import Rows
 from ..errors import DataError, FileError
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader, checked_labels, checked_rows
-from .streams import open_file, reading
+from .sources import SourceFile, reading
 
 _COLUMNS_KEY = b"corekernels.n_columns"
 
@@ -39,12 +39,12 @@ class ParquetReader(RowReader):
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
         n_columns = options.n_columns
-        self._path = path
+        self._source = SourceFile(path)
         self._arrow = pyarrow()
-        with open_file(path) as file:
+        with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
             with reading(self.name, "Parquet"):
-                source = self._source(file)
+                source = self._parquet_file(file)
                 schema = source.schema_arrow
                 self.n_rows = int(source.metadata.num_rows)
                 self._require_columns(schema)
@@ -61,7 +61,7 @@ class ParquetReader(RowReader):
         has_labels = options.labels and "label" in schema.names
         self._names = ["indices", "values", "label"] if has_labels else ["indices", "values"]
 
-    def _source(self, file: IO[bytes]) -> Any:
+    def _parquet_file(self, file: IO[bytes]) -> Any:
         return self._arrow.parquet.ParquetFile(
             file, pre_buffer=False, page_checksum_verification=True
         )
@@ -121,9 +121,9 @@ class ParquetReader(RowReader):
 
     def _batches(self) -> Iterator[Batch]:
         row = 0
-        with open_file(self._path) as file:
+        with self._source.open() as file:
             with reading(self.name, "Parquet"):
-                source = self._source(file)
+                source = self._parquet_file(file)
                 batches = source.iter_batches(self._rows_per_batch(source), columns=self._names)
             while True:
                 with reading(self.name, "Parquet"):

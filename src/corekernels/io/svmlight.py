@@ -20,6 +20,7 @@ from ..errors import DataError, FileError
 from . import svmlight_lines as lines
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader
+from .sources import SourceFile
 from .streams import HEAD_BYTES, ByteStream, display_name, is_stream
 from .svmlight_parser import BadLine, ParsedBlock, parse_block, scan_block
 from .svmlight_writer import SvmlightWriter
@@ -33,7 +34,7 @@ class SvmlightReader(RowReader):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
-        self._path, self._labels = path, options.labels
+        self._source, self._labels = SourceFile(path), options.labels
         self._n_threads = thread_count(options.n_jobs)
         self.is_stream = is_stream(path)
         self._is_used = False
@@ -50,14 +51,14 @@ class SvmlightReader(RowReader):
         elif n_columns is None or one_based is None:
             n_columns, one_based = self._scan(n_columns, one_based)
         else:
-            with ByteStream(path) as stream:
+            with ByteStream(self._source) as stream:
                 self.n_bytes = stream.n_bytes
         self.n_columns, self.one_based = n_columns, one_based
 
     @contextlib.contextmanager
     def _blocks(self) -> Iterator[tuple[ByteStream, Iterator[Array]]]:
         with (
-            ByteStream(self._path) as stream,
+            ByteStream(self._source) as stream,
             contextlib.closing(line_blocks(stream, self._batch_bytes)) as blocks,
         ):
             yield stream, blocks

@@ -107,7 +107,11 @@ class CoREModel(HashingEstimator):
         >>> str(again.predict([[0, 2.0]])[0])
         'right'
         """
-        saved = read_model(path, cls._file_kind)
+        return cls._restored(path, read_model(path, cls._file_kind))
+
+    @classmethod
+    def _restored(cls, path: str | os.PathLike[str], saved: SavedModel) -> Self:
+        """The model that the file at `path` holds."""
         try:
             model = cls(**saved.parameters)
         except TypeError as error:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FileError, ParameterError
-from ..io.containers import load_arrays, save_arrays
+from ..io.containers import read_container, save_arrays
 from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
 from .planes import Planes
@@ -73,16 +73,17 @@ def write_model(path: str | os.PathLike[str], model: SavedModel) -> None:
     save_arrays(path, kind, _FILE_VERSION, arrays, about)
 
 
-def read_model(path: str | os.PathLike[str], kind: str) -> SavedModel:
-    """A model of this kind from a file, after checks that its parts fit together."""
-    arrays, about = load_arrays(path, kind, _FILE_VERSION)
+def read_model(path: str | os.PathLike[str], *kinds: str) -> SavedModel:
+    """A model of one of these kinds from a file, after checks that its parts fit together."""
+    container = read_container(path, kinds, _FILE_VERSION)
+    arrays, about = container.arrays, container.about
     try:
         recipe = Recipe.fromdict(about["recipe"])
         parameters = dict(about["parameters"])
         if isinstance(parameters.get("class_weight"), list):
             parameters["class_weight"] = dict(map(tuple, parameters["class_weight"]))
         classes, n_planes = None, 1
-        if kind == CLASSIFIER:
+        if container.kind == CLASSIFIER:
             classes = np.array(about["classes"], dtype=np.dtype(about["class_type"]))
             n_planes = 1 if len(classes) == 2 else len(classes)
         planes, intercepts = arrays["planes"], np.array(arrays["intercepts"])

@@ -17,7 +17,6 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataError, FileError, MissingExtra, ParameterError
-from corekernels.io.atomic import part_path
 from support.strategies import messy_csr, messy_pair
 
 NAMES = ("rows.svm", "rows.svm.gz", "rows.svm.bz2", "rows.npz", "rows.npy", "rows.parquet")
@@ -303,29 +302,6 @@ def test_targets_that_cannot_be(tmp_path):
         io.RowWriter("-", "npz")
     with pytest.raises(ParameterError, match="`with` block"):
         io.RowWriter(tmp_path / "rows.svm").write([[1.0]])
-
-
-def test_a_pipe_is_not_renamed_away(tmp_path):
-    os.mkfifo(tmp_path / "rows.svm")
-    with pytest.raises(FileError, match="is a device or a pipe"):
-        io.write_rows(tmp_path / "rows.svm", [[1.0]])
-    assert (tmp_path / "rows.svm").is_fifo()
-
-
-def test_a_writer_that_comes_too_late_spoils_nothing(tmp_path, monkeypatch):
-    """Another writer ends between our opening the part file and our locking it."""
-    fcntl = pytest.importorskip("fcntl")
-    target = tmp_path / "rows.svm"
-
-    def lock(file, flags):
-        with open(part_path(target), "w") as other:
-            other.write("theirs")
-        os.replace(part_path(target), target)
-
-    monkeypatch.setattr(fcntl, "flock", lock)
-    with pytest.raises(FileError, match="another process is writing it"):
-        io.write_rows(target, [[1.0]])
-    assert target.read_text() == "theirs"
 
 
 def test_wide_dense_rows_are_written_in_blocks(tmp_path):

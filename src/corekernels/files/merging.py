@@ -1,6 +1,5 @@
 """Several signature files, one below the other, as one file, without reading them into memory."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from .._core.types import Array
 from .._hashing.signature_file import SignatureFile, read_signatures, write_signatures
 from ..errors import DataError, RecipeMismatch
+from ..io.atomic import move_file
 from ..io.provenance import Origin, join_runs
 from ..io.sources import Identity
 from ..io.stored import Computed, Span, Spans
@@ -32,7 +32,7 @@ def merge_parts(paths: Sequence[Path], target: Path) -> None:
     assert recipe is not None
     if len(paths) == 1:
         if paths[0] != target:
-            _move(paths[0], target)
+            move_file(paths[0], target)
         return
     n_rows = sum(part.n_rows for part in parts)
     stacked = {
@@ -41,13 +41,6 @@ def merge_parts(paths: Sequence[Path], target: Path) -> None:
     }
     numbers, classes = _stack_labels(paths, parts, target)
     write_signatures(target, recipe, stacked, numbers, classes, join_runs(provenance))
-
-
-def _move(path: Path, target: Path) -> None:
-    """Give a part its final name, once its bytes are on the disk."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(path, target)
 
 
 @dataclass(frozen=True)

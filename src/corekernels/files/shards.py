@@ -16,7 +16,7 @@ from typing import Any
 from .._core.types import PathLike
 from .._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ..errors import FileError, RecipeMismatch
-from ..io.atomic import atomic_write, part_path
+from ..io.atomic import atomic_write
 from ..io.provenance import Origin
 from ..io.stored import Pieces
 from ..recipe import Recipe
@@ -24,7 +24,8 @@ from ..signatures import Signatures
 from .unfinished import MARKER, first_unfinished, locked, read_marker, require_same_job
 
 _ours = re.compile(
-    r"part-\d+\.safetensors|\.part-\d+\.safetensors\.part|\.+unfinished\.json(\.part)?"
+    r"part-\d+\.safetensors|\.part-\d+\.safetensors\.[0-9a-f]{16}\.part"
+    r"|\.unfinished\.json|\.\.unfinished\.json\.[0-9a-f]{16}\.part"
 )
 
 
@@ -115,7 +116,8 @@ class ShardWriter:
         """
         self._require_room()
         try:
-            self.folder.mkdir(parents=False, exist_ok=True)
+            hidden = self.target != self.folder  # it may belong to a file that others may not read
+            self.folder.mkdir(0o700 if hidden else 0o777, parents=False, exist_ok=True)
             with locked(self.folder):
                 try:
                     self._begin()
@@ -155,6 +157,8 @@ class ShardWriter:
 
     def _require_room(self) -> None:
         """Refuse a folder of finished parts, or one that holds something else."""
+        if self.target != self.folder and self.folder.is_symlink():
+            raise FileError(f"{self.folder}: is a symbolic link; remove it, parts gather there.")
         if self.folder.exists() and not self.folder.is_dir():
             raise FileError(f"{self.folder}: is a file; name a new folder for the shards.")
         if not self.folder.is_dir():
@@ -188,7 +192,7 @@ class ShardWriter:
         self._marked = True
         for path in set(left) - set(self.parts):
             path.unlink()
-        for path in self.folder.glob(part_path(Path("part-*.safetensors")).name):
+        for path in self.folder.glob(".part-*.safetensors.*.part"):
             path.unlink()
 
     def _whole(self, files: list[Path]) -> list[Path]:

@@ -9,7 +9,7 @@ whole part or clears the rest away.
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +181,7 @@ class ShardWriter:
         job = {
             "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
         }  # fmt: skip
-        left = sorted(set(self.folder.glob("part-*.safetensors")) - set(files))
+        left = _in_order(set(self.folder.glob("part-*.safetensors")) - set(files))
         if self.resume and old is not None:
             require_same_job(self.folder, old, job)
             self.parts = self._whole(left)
@@ -216,8 +216,13 @@ def recipe_of(path: Path, wanted: Recipe) -> Recipe:
 
 def _numbered(folder: Path, count: int | None) -> list[Path]:
     """Parts 0, 1, 2 and so on, as many as count; a gap among them is an error."""
-    found = sorted(folder.glob("part-*.safetensors"))[:count]
+    found = _in_order(folder.glob("part-*.safetensors"))[:count]
     for number in range(len(found) if count is None else count):
         if number >= len(found) or found[number].name != part_name(number):
             raise FileError(f"{folder}: {part_name(number)} is missing; copy the folder again.")
     return found
+
+
+def _in_order(parts: Iterable[Path]) -> list[Path]:
+    """Parts by their numbers, which have more than five digits where parts are many."""
+    return sorted(parts, key=lambda path: (len(path.name), path.name))

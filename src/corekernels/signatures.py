@@ -78,8 +78,15 @@ class Signatures:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and hashes per row."""
+        return len(self), self.recipe.n_hashes
+
     def __getitem__(self, rows: Any) -> "Signatures":
         """Some of the rows: a slice (a view), an integer, or an array of either kind."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # as scikit-learn's splitting asks for rows of arrays
         if isinstance(rows, int | np.integer):
             rows = [range(len(self))[rows]]
         arrays = {name: array[rows] for name, array in self.arrays().items()}

@@ -22,7 +22,7 @@ def ensure_cache() -> None:
     try:
         folder = tempfile.mkdtemp(prefix="corekernels-")
     except OSError:
-        Dispatcher.enable_caching = lambda self: None
+        Dispatcher.enable_caching = _keep_nothing  # type: ignore[assignment, method-assign]
         kept = "not at all"
     else:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -35,6 +35,10 @@ def ensure_cache() -> None:
         RuntimeWarning,
         stacklevel=2,
     )
+
+
+def _keep_nothing(dispatcher: Dispatcher) -> None:
+    """In the place of what finds a cache for a loop, and fails where there is none."""
 
 
 def _can_be_kept() -> bool:

@@ -75,7 +75,8 @@ class SvmlightReader(RowReader):
         with self._blocks() as (stream, blocks):
             self.n_bytes = stream.n_bytes
             for block in blocks:
-                for facts in scan_block(read_only(block), self._n_threads):
+                text = read_only(block)
+                for facts in scan_block(text, self._n_threads):
                     _add_facts(total, facts)
                 if n_columns is not None:
                     break
@@ -102,12 +103,15 @@ class SvmlightReader(RowReader):
                 f"{self.name}: no row has a column:value; pass n_columns if that is right, or "
                 "give svmlight text."
             )
-        if n_columns is not None and found > n_columns:
+        if found > lines.MAX_COLUMN:
             raise DataError(
                 f"{self.name}: line {total[loops.LARGEST_LINE]} has the column "
-                f"{total[loops.LARGEST]}, but there are to be {n_columns} columns counted from "
-                f"{int(found_base)}; pass a larger n_columns."
+                f"{total[loops.LARGEST]}, which is too large where columns count from 0; number "
+                "the columns anew."
             )
+        if n_columns is not None and found > n_columns:
+            self.n_columns, self.one_based = n_columns, bool(found_base)
+            self._parse(text, 1)  # names the first line with such a column
         return (found if n_columns is None else n_columns), bool(found_base)
 
     def _batches(self) -> Iterator[Batch]:
@@ -177,7 +181,8 @@ class SvmlightReader(RowReader):
         before = text[:place].tobytes()
         start = before.rfind(b"\n") + 1
         line = text[start:].tobytes().partition(b"\n")[0]
-        kind = ("words" if self._words else "numbers") if self._labels else "ignored"
+        words = _begins_with_a_word(text) if self._words is None else self._words
+        kind = ("words" if words else "numbers") if self._labels else "ignored"
         fault = lines.complaint(line, bool(self.one_based), self.n_columns, kind)
         return DataError(f"{self.name}: line {first_line + before.count(10)} {fault}.")
 
@@ -187,6 +192,14 @@ class SvmlightReader(RowReader):
 
     def _note_queries(self) -> None:
         self._note("query ids (qid) were ignored")
+
+
+def _begins_with_a_word(text: Array) -> bool:
+    """Whether the label of the first row is no number."""
+    for line in text.tobytes().split(b"\n"):
+        if tokens := lines.content(line).split():
+            return not lines.is_number(tokens[0])
+    return False
 
 
 def _add_facts(total: Array, facts: Array) -> None:
@@ -212,6 +225,12 @@ def require_svmlight(path: PathLike, head: bytes) -> None:
         tokens = lines.content(line).split()
         if not tokens:
             continue
+        if b":" not in line and re.search(rb"[,;\t]", line.strip()) and complete:
+            raise FileError(
+                f"{path}: line {number} holds values with commas, semicolons or tabs between "
+                "(CSV); read it with pandas and write it by corekernels.io.write_rows, or give "
+                "rows as svmlight text, .npz, .npy or Parquet."
+            )
         strange = next((token for token in tokens[1:] if b":" not in token), None)
         if strange is not None and complete:
             raise FileError(

@@ -135,6 +135,7 @@ class Signatures:
                 f"n_bits: {n_features} expanded columns are too many; choose n_bits from 1 to "
                 f"{MAX_BITS}."
             )
+        self.require_codes()
         present = np.flatnonzero(self.lengths)
         index_type = np.int64 if max(n_features, len(present) * k) >= 2**31 else np.int32
         width = n_features // k
@@ -243,6 +244,15 @@ class Signatures:
     def arrays(self) -> dict[str, Array]:
         """The arrays by name, without those that this kernel does not have."""
         return {name: getattr(self, name) for name in self.recipe.arrays}
+
+    def require_codes(self) -> None:
+        """Refuse codes that no hasher makes, as a damaged file may hold: they become positions."""
+        most = min(self.recipe.code_mask, self.recipe.n_locations - 1)
+        if most < np.iinfo(self.codes.dtype).max and self.codes.size and self.codes.max() > most:
+            raise DataError(
+                f"codes: one is {self.codes.max()}, and {most} is the highest that this recipe "
+                "makes; hash the rows again."
+            )
 
     def require_same_recipe(self, T: "Signatures | None") -> "Signatures":
         """T, or these signatures if it is None; an error unless it was hashed alike."""

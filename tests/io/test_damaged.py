@@ -4,6 +4,7 @@ import bz2
 import gzip
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -113,12 +114,28 @@ def test_damaged_packing(tmp_path, pack):
         ({"y": np.full(30, np.nan)}, "label of row 0 is nan"),
         ({"labels": np.zeros(30, "M8[s]")}, r"\(labels\): has shape .* type datetime64"),
         ({"labels": np.full(30, b"\xff")}, "not a whole npz file"),
+        ({"labels": np.zeros(30, "<U2000")}, r"\(labels\): labels of type <U2000 take 8,000 bytes"),
+        ({"format": np.array("csr", "<U2000")}, r"\(format\): is not what SciPy writes"),
     ],
 )
 def test_npz_that_is_no_csr_matrix(tmp_path, changes, message):
     np.savez(tmp_path / "rows.npz", **arrays(**changes))
     with pytest.raises((FileError, DataError), match=f"rows.npz.*{message}"):
         io.read_rows(tmp_path / "rows.npz")
+
+
+def test_a_row_that_asks_for_gigabytes_is_refused_before_it_is_read(tmp_path):
+    """Entries of one column over and over take no room in a zip."""
+    n = 300_000
+    changes = {"shape": np.array([1, 10]), "indptr": np.array([0, n])}
+    changes |= {"data": np.ones(n), "indices": np.zeros(n, np.int32)}
+    np.savez_compressed(tmp_path / "rows.npz", **arrays(**changes))
+    assert (tmp_path / "rows.npz").stat().st_size < 10_000
+    tracemalloc.start()
+    with pytest.raises(DataError, match="row 0 has 300,000 entries for 10 columns; add up"):
+        io.read_rows(tmp_path / "rows.npz", batch_bytes=1000)
+    assert tracemalloc.get_traced_memory()[1] < n
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("key", ["data", "indices", "indptr", "shape", "format", "y"])

@@ -29,6 +29,9 @@ LABEL_NAMES = ("y", "labels")
 
 _POINTERS = 1 << 16  # row pointers read at a time
 _LABEL_KINDS = "biufUS"
+_SHORT_BYTES = 64  # of what SciPy says in a word or a number
+_LABEL_BYTES = 4096  # of one label: 1024 characters
+_ENTRIES_PER_COLUMN = 4  # of one row, which should have one and is unpacked at once
 
 
 class _Member:
@@ -100,7 +103,8 @@ class NpzReader(RowReader):
 
     def _short(self, archive: zipfile.ZipFile, key: str, kinds: str, size: int) -> Array:
         member = self._member(archive, key)
-        if member.header.dtype.kind not in kinds or member.header.size != size:
+        dtype = member.header.dtype
+        if dtype.kind not in kinds or dtype.itemsize > _SHORT_BYTES or member.header.size != size:
             raise FileError(f"{self.name} ({key}): is not what SciPy writes there; make it again.")
         return member.take(size)
 
@@ -123,6 +127,11 @@ class NpzReader(RowReader):
                 f"{self.name} ({self._label_key}): has shape {header.shape} and type "
                 f"{header.dtype} for {self.n_rows} rows; give one number or string per row."
             )
+        if header.dtype.itemsize > _LABEL_BYTES:
+            raise DataError(
+                f"{self.name} ({self._label_key}): labels of type {header.dtype} take "
+                f"{header.dtype.itemsize:,} bytes each; use {_LABEL_BYTES:,} or fewer."
+            )
 
     def _batches(self) -> Iterator[Batch]:
         assert self.n_rows is not None
@@ -138,6 +147,11 @@ class NpzReader(RowReader):
                 indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
                 for start, stop in row_blocks(indptr, capacity):
                     count = int(indptr[stop] - indptr[start])
+                    if count > max(capacity, _ENTRIES_PER_COLUMN * self.n_columns):
+                        raise DataError(
+                            f"{self.name}: row {row + start} has {count:,} entries for "
+                            f"{self.n_columns:,} columns; add up its duplicates first."
+                        )
                     X = checked_rows(
                         self.name, indptr[start : stop + 1] - indptr[start], indices.take(count),
                         data.take(count).astype(self._value_type), self.n_columns, row + start,

@@ -12,6 +12,7 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
 from corekernels.files.hashing import PART_BYTES
+from corekernels.files.shards import part_files, part_name
 from support import peaks
 from support.readers import Rows
 
@@ -324,3 +325,9 @@ def test_the_memory_of_the_process_is_flat(tmp_path):
 @pytest.mark.slow
 def test_five_million_rows_in_less_than_a_gigabyte(tmp_path):
     assert peak_memory(tmp_path, 5_000_000, PART_BYTES) < 1e9
+
+
+def test_more_than_a_hundred_thousand_shards_are_in_order(tmp_path):
+    for number in range(100_002):
+        os.close(os.open(tmp_path / part_name(number), os.O_CREAT))
+    assert [path.name for path in part_files(tmp_path)] == [part_name(n) for n in range(100_002)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from .._core.arguments import require_choice, require_seed
+from .._core.arguments import require_choice, seed_of
 from .._core.types import PathLike
 from .dataset import Dataset
 from .images import digits, m_basic, m_rotate_set, mnist10k
@@ -82,4 +82,4 @@ def load(
     1.0
     """
     loader = _LOADERS[require_choice("name", name, NAMES)]
-    return loader(Places(folder, download, progress), require_seed(seed))
+    return loader(Places(folder, download, progress), seed_of(seed, "seed"))

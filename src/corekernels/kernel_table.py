@@ -2,7 +2,8 @@
 
 Other modules look a kernel up by its name and ask its entry; none of them compares names. A
 new kernel of this family is a new entry here, its number and formula for the loops in
-`_loops/kernels.py`, and its function in `kernels.py`.
+`_loops/kernels.py`, its function in `kernels.py` and, if it can be hashed, its variance in
+`theory/pairs.py`. A kernel with a parameter has an entry for each value of it.
 
 Symbols are those of `corekernels.theory`.
 """
@@ -14,11 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from ._core.arguments import require_choice
+from ._core.arguments import require_choice, require_gamma
 from ._loops import kernels as loops
+from ._loops.kernels import LoopKernel
+from .errors import ParameterError
 from .theory.aliasing import Aliasing
-from .theory.estimators import LinearForm, RowNumbers, core1_form, core2_form, resemblance_form
-from .theory.pairs import Pair, variance_core1, variance_core2, variance_resemblance
+from .theory.estimators import LinearForm, RowNumbers, core2_form, projection_form, resemblance_form
+from .theory.pairs import (
+    Pair,
+    variance_core1,
+    variance_core2,
+    variance_resemblance,
+)
+
+PROJECTIONS = ("gaussian", "rademacher")
 
 
 class SlotWeight(Enum):
@@ -26,10 +36,11 @@ class SlotWeight(Enum):
 
     NONE = "none"  # nothing: every weight counts as 1
     PROJECTION = "projection"  # a random projection of the unit row
+    COSINE = "cosine"  # the cosine of a scaled random projection and a random phase
     VALUE = "value"  # the unit row's value behind the minimum, times the root of its length
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Kernel:
     """A kernel that can be computed exactly.
 
@@ -46,6 +57,13 @@ class Kernel:
         Whether the values count, not only where they are.
     value : callable
         The kernel value of a `theory.Pair`.
+    least_resemblance : callable
+        The resemblance that rows of at least this kernel value must have: search and
+        near-duplicates look no further.
+    gamma : float or None
+        The parameter of the kernel; None for those that have none.
+    with_gamma : callable or None
+        The entry of the same kernel with another gamma.
     """
 
     name: str
@@ -54,9 +72,21 @@ class Kernel:
     number: int
     uses_values: bool
     value: Callable[[Pair], Any]
+    least_resemblance: Callable[[float], float]
+    gamma: float | None = None
+    with_gamma: Callable[[float], Any] | None = None
+
+    def __reduce__(self) -> Any:
+        """Pickled by name: formulas are functions, which have none."""
+        return exact_kernel, (self.name, self.gamma)
+
+    @property
+    def for_loops(self) -> LoopKernel:
+        """The kernel as the loops take it."""
+        return LoopKernel(self.number, 0.0 if self.gamma is None else self.gamma)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class HashedKernel(Kernel):
     """A kernel that can also be hashed.
 
@@ -64,6 +94,10 @@ class HashedKernel(Kernel):
     ----------
     slot_weight : SlotWeight
         What stands beside the code of each slot.
+    projections : tuple of str
+        Kinds of random projections that weights can be made of; none if they are not.
+    version : int
+        Version of the hash contract in which the weights were last changed.
     keeps_sums : bool
         Whether signatures keep the sum of each unit row's values.
     linear_form : callable
@@ -72,21 +106,20 @@ class HashedKernel(Kernel):
     variance : callable
         Variance of the estimator, from a `theory.Pair` and the number of independent hashes;
         options `chance` (the chance collisions) and `projection` (the kind of projection).
-    least_resemblance : callable
-        The resemblance that rows of at least this kernel value must have: search and
-        near-duplicates look no further.
     """
 
     slot_weight: SlotWeight
     keeps_sums: bool
     linear_form: Callable[[RowNumbers, RowNumbers, Aliasing | None], LinearForm]
     variance: Callable[..., Any]
-    least_resemblance: Callable[[float], float]
+    projections: tuple[str, ...] = ()
+    version: int = 3
 
 
 CORRELATION = Kernel(
     name="correlation", label="correlation", formula="rho = <u, v> / (|u| |v|)",
     number=loops.CORRELATION, uses_values=True, value=lambda pair: pair.rho,
+    least_resemblance=lambda value: 0.0,
 )  # fmt: skip
 
 RESEMBLANCE = HashedKernel(
@@ -99,8 +132,8 @@ RESEMBLANCE = HashedKernel(
 CORE1 = HashedKernel(
     name="core1", label="CoRE 1", formula="K1 = rho R",
     number=loops.CORE1, uses_values=True, value=lambda pair: pair.rho * pair.R,
-    slot_weight=SlotWeight.PROJECTION, keeps_sums=False, linear_form=core1_form,
-    variance=variance_core1, least_resemblance=lambda value: value,
+    slot_weight=SlotWeight.PROJECTION, projections=PROJECTIONS, keeps_sums=False,
+    linear_form=projection_form, variance=variance_core1, least_resemblance=lambda value: value,
 )  # fmt: skip
 
 CORE2 = HashedKernel(
@@ -120,19 +153,29 @@ HASHED_KERNELS: dict[str, HashedKernel] = {
 }
 
 
-def exact_kernel(name: Any) -> Kernel:
+def exact_kernel(name: Any, gamma: Any = None) -> Kernel:
     """The entry of a kernel that can be computed exactly: any of the table.
+
+    `gamma` is None for the kernel's own default, and for kernels without it.
 
     >>> exact_kernel("core1").formula
     'K1 = rho R'
     """
-    return KERNELS[require_choice("kernel", name, tuple(KERNELS))]
+    entry = KERNELS[require_choice("kernel", name, tuple(KERNELS))]
+    if gamma is None:
+        return entry
+    if entry.with_gamma is None:
+        raise ParameterError(f"gamma: got {gamma!r}, but {name} has no gamma; leave it out.")
+    found: Kernel = entry.with_gamma(require_gamma(gamma))
+    return found
 
 
-def hashed_kernel(name: Any) -> HashedKernel:
-    """The entry of a kernel that can be hashed.
+def hashed_kernel(name: Any, gamma: Any = None) -> HashedKernel:
+    """The entry of a kernel that can be hashed; `gamma` as for `exact_kernel`.
 
     >>> hashed_kernel("core2").slot_weight
     <SlotWeight.VALUE: 'value'>
     """
-    return HASHED_KERNELS[require_choice("kernel", name, tuple(HASHED_KERNELS))]
+    found = exact_kernel(require_choice("kernel", name, tuple(HASHED_KERNELS)), gamma)
+    assert isinstance(found, HashedKernel)
+    return found

@@ -50,8 +50,8 @@ def variance(recipe, X):
     u, v = sparse.csr_array((X.data, columns, X.indptr), shape=(2, len(kept))).toarray()
     pair = theory.Pair.of(u, v)
     chance = recipe.aliasing(pair.f1, pair.f2) or theory.NO_ALIASING
-    formula = getattr(theory, f"variance_{recipe.kernel}")
-    return formula(pair, recipe.n_hashes, chance=chance, projection=recipe.projection)
+    k = recipe.n_hashes
+    return recipe.entry.variance(pair, k, chance=chance, projection=recipe.projection)
 
 
 def sketches(X, kernel, scheme, projection, repeats):
@@ -78,7 +78,12 @@ def estimates(X, kernel, scheme, projection, repeats):
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
 @pytest.mark.parametrize(
     ("kernel", "projection"),
-    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+    [
+        ("resemblance", None),
+        ("core2", None),
+        ("core1", "gaussian"),
+        ("core1", "rademacher"),
+    ],
 )
 def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
     repeats = 40
@@ -92,7 +97,12 @@ def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
 @pytest.mark.parametrize("pair", ["dense-ish", "sparse", "more columns than tables"])
 @pytest.mark.parametrize(
     ("kernel", "projection"),
-    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+    [
+        ("resemblance", None),
+        ("core2", None),
+        ("core1", "gaussian"),
+        ("core1", "rademacher"),
+    ],
 )
 def test_variance_is_the_formula_s(pair, kernel, projection):
     """Independent hashes meet it, circulant ones do not exceed it."""

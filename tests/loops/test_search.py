@@ -7,7 +7,7 @@ from scipy import sparse
 from corekernels._core.validation import check_rows
 from corekernels._loops.search import buckets, heaps, pairs, postings
 from corekernels._loops.search import graph as beam
-from corekernels.kernel_table import HASHED_KERNELS
+from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
 from corekernels.neighbors.store import make_queries, make_store
 from support import oracles
@@ -43,7 +43,7 @@ def test_heaps():
 
 
 def test_lists_and_candidates(X):
-    store = make_store(check_rows(X), "core1")
+    store = make_store(check_rows(X), CORE1)
     heads, rows, values = inverted_lists(store, store.values)
     back = sparse.csc_array((values.astype(float), rows, heads), shape=X.shape)
     np.testing.assert_array_equal(back.toarray(), X)
@@ -53,7 +53,7 @@ def test_lists_and_candidates(X):
         lists = inverted_lists(store, units[X != 0])
         out = np.empty((3, 5), np.int32)
         postings.best_by_lists(
-            entry.number, 10**6, queries, store.lengths.astype(np.int32), lists,
+            entry.for_loops, 10**6, queries, store.lengths.astype(np.int32), lists,
             np.zeros((30, 2), np.float32), np.empty(31, np.int32), out,
         )  # fmt: skip
         K = oracles.kernel(kernel, X[:3], X)
@@ -129,11 +129,11 @@ def test_digests_tell_rows_apart(X):
 
 
 def test_pairs(X):
-    store = make_store(check_rows(X), "core1")
+    store = make_store(check_rows(X), CORE1)
     queries = make_queries(check_rows(X[:2]), store)
     out = np.empty(4)
     pairs.pairs_at_least(
-        0.3, store.kernel_number, queries, store.stored_rows, np.array([0, 2, 4]),
+        0.3, store.kernel.for_loops, queries, store.stored_rows, np.array([0, 2, 4]),
         np.array([0, 5, 1, 7]), np.zeros(24), out,
     )  # fmt: skip
     K = oracles.core1(X, X)

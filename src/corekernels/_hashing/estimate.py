@@ -9,7 +9,6 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.estimates import count_matches, sum_matches
 from ..errors import DataError
-from ..kernel_table import hashed_kernel
 from ..recipe import Recipe
 from ..theory.estimators import LinearForm, RowNumbers
 
@@ -81,7 +80,7 @@ def _row_numbers(arrays: Arrays, new_axis: int | None = None) -> RowNumbers:
 
 def _linear_form(recipe: Recipe, u: RowNumbers, v: RowNumbers) -> LinearForm:
     chance = recipe.aliasing(u.length, v.length)
-    return hashed_kernel(recipe.kernel).linear_form(u, v, chance)
+    return recipe.entry.linear_form(u, v, chance)
 
 
 def _sum_over_slots(form: LinearForm, mine: Arrays, others: Arrays) -> Any:

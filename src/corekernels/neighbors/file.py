@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._core.arguments import require_count
+from .._core.estimator import parameters_for_file
 from .._core.types import Array, PathLike
 from .._core.validation import read_only
 from ..errors import FileError, ParameterError
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin, read_provenance
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
 from .arguments import require_recall
 from .candidates import METHODS, Exact
 from .candidates.base import require_fit
@@ -32,7 +33,7 @@ def write_index(
     names = getattr(model, "feature_names_in_", None)
     main = snapshot.main
     about: dict[str, Any] = {
-        "parameters": model.get_params(deep=False) | {"random_state": model.seed_},
+        "parameters": parameters_for_file(model, model.seed_, main.store.kernel.gamma),
         "facts": {name: getattr(model, name) for name in _FACTS},
         "feature_names": None if names is None else [str(name) for name in names],
         "source": main.settings(),
@@ -55,7 +56,6 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
     try:
         parameters = dict(about["parameters"])
-        hashed_kernel(parameters["kernel"])
         require_count("n_neighbors", parameters["n_neighbors"])
         require_recall(parameters["recall"])
         model: Any = cls(**parameters)
@@ -71,7 +71,9 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
 
 
 def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
-    kernel, n_columns = model.kernel, int(model.n_features_in_)
+    kernel = exact_kernel(model.kernel, model.gamma)
+    require_fit(model.gamma == kernel.gamma, "the kernel's gamma is missing")
+    n_columns = int(model.n_features_in_)
 
     def part(prefix: str) -> dict[str, Array]:
         start = f"{prefix}."

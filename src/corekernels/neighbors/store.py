@@ -13,7 +13,7 @@ from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search import pairs as loops
 from .._loops.search.pairs import Queries, StoredRows
-from ..kernel_table import hashed_kernel
+from ..kernel_table import Kernel
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
@@ -24,7 +24,7 @@ ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
 class Store:
     """Rows of one kernel's index; arrays may be memory-mapped."""
 
-    kernel: str
+    kernel: Kernel
     n_columns: int
     vocabulary: Array  # the columns in use, ascending; empty where columns keep their numbers
     indptr: Array
@@ -35,11 +35,6 @@ class Store:
 
     def __len__(self) -> int:
         return len(self.squares)
-
-    @property
-    def kernel_number(self) -> int:
-        """The kernel as the loops know it."""
-        return hashed_kernel(self.kernel).number
 
     @property
     def stored_rows(self) -> StoredRows:
@@ -90,13 +85,13 @@ class Store:
         """
         out = np.empty(len(candidates))
         loops.pairs_at_least(
-            threshold, self.kernel_number, queries, self.stored_rows, ends, candidates,
+            threshold, self.kernel.for_loops, queries, self.stored_rows, ends, candidates,
             np.zeros(self.width), out,
         )  # fmt: skip
         return out
 
 
-def make_store(rows: Rows, kernel: str) -> Store:
+def make_store(rows: Rows, kernel: Kernel) -> Store:
     """A store of clean rows."""
     rows = rows.compact()
     vocabulary, columns, values = np.empty(0), rows.indices, _narrow(rows.indptr, rows.data)
@@ -119,7 +114,7 @@ def join(first: Store, second: Store) -> Store:
     )
 
 
-def restore(kernel: str, n_columns: int, arrays: dict[str, Array]) -> Store:
+def restore(kernel: Kernel, n_columns: int, arrays: dict[str, Array]) -> Store:
     """A store from the arrays of a file."""
     return Store(kernel, n_columns, **{name: read_only(arrays[name]) for name in ARRAYS})
 
@@ -148,7 +143,7 @@ def make_queries(rows: Rows, store: Store) -> Queries:
 
 
 def _finish(
-    kernel: str, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array
+    kernel: Kernel, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array
 ) -> Store:
     width = max(1, len(vocabulary)) if n_columns > NARROW else n_columns
     indptr = read_only(indptr, np.int64)

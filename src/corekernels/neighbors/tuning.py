@@ -14,7 +14,7 @@ import numpy as np
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
-from ..kernel_table import RESEMBLANCE
+from ..kernel_table import Kernel
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all
 from .store import Store, make_queries
@@ -61,13 +61,13 @@ class HeldOut:
         error = widened.std() / np.sqrt(len(widened))
         return float(shares.mean()), float(shares.mean() - _Z * error)
 
-    def resemblances(self, store: Store) -> tuple[Array, Array]:
-        """R and kernel value of each query and true neighbour."""
-        supports = replace(store, kernel=RESEMBLANCE.name)
-        queries, rows = make_queries(self.rows, supports), self.truth.rows
+    def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
+        """The value of another kernel for each query and true neighbour."""
+        other = replace(store, kernel=kernel)
+        queries, rows = make_queries(self.rows, other), self.truth.rows
         ends = np.arange(len(self.rows) + 1) * rows.shape[1]
-        R = supports.kernel_values(queries, ends, rows.ravel().astype(np.int32), -1.0)
-        return R.reshape(rows.shape), self.truth.keys
+        values = other.kernel_values(queries, ends, rows.ravel().astype(np.int32), -1.0)
+        return values.reshape(rows.shape)
 
 
 def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:

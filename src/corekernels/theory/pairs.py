@@ -79,9 +79,14 @@ def variance_core1(
     moment = 1 + 2 * np.square(pair.rho)
     if projection == "rademacher":
         moment = moment - 2 * pair.shared_squares
+    return _variance_of_products(pair, k, pair.rho, moment, chance)
+
+
+def _variance_of_products(pair: Pair, k: int, mean: Any, moment: Any, chance: Aliasing) -> Any:
+    """Variance of `projection_form`, from the mean and second moment of a product of weights."""
     C1, p = chance.C1, chance.collision_probability(pair.R)
     second = moment * (p * (1 - 2 * C1) + np.square(C1)) / np.square(1 - chance.C2)
-    return (second - np.square(pair.rho) * np.square(pair.R)) / k
+    return (second - np.square(mean) * np.square(pair.R)) / k
 
 
 def variance_core2(

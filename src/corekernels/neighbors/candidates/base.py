@@ -166,7 +166,7 @@ class CandidateMethod(SearchMethod):
         before = heaps.sizes.copy()
         candidates = self.candidates(rows, queries, factor)
         rerank(
-            store.kernel_number, queries, store.stored_rows, alive, first_row, candidates,
+            store.kernel.for_loops, queries, store.stored_rows, alive, first_row, candidates,
             np.zeros(store.width), heaps,
         )  # fmt: skip
         living = int(np.count_nonzero(alive[first_row : first_row + len(store)]))

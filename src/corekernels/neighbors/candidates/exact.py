@@ -45,11 +45,13 @@ class Exact(SearchMethod):
         queries, dense = make_queries(rows, store), np.zeros(store.width)
         target = (alive, first_row, dense)
         if self.scans:
-            scan(store.kernel_number, queries, store.stored_rows, self._by_length, *target, heaps)
+            scan(
+                store.kernel.for_loops, queries, store.stored_rows, self._by_length, *target, heaps
+            )
         else:
             sums = Sums(np.zeros(n), np.zeros(n, np.int32), np.empty(n + 1, np.int32))
             push_all(
-                store.kernel_number, queries, store.stored_rows, self.lists, *target, sums, heaps
+                store.kernel.for_loops, queries, store.stored_rows, self.lists, *target, sums, heaps
             )
 
     @property

@@ -25,7 +25,7 @@ from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.pairs import Queries
-from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
@@ -170,7 +170,7 @@ class Graph(CandidateMethod):
 
 def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     """How many of the bits should be signs: the share that finds most on a small sample."""
-    if not hashed_kernel(store.kernel).uses_values:
+    if not store.kernel.uses_values:
         return 0
     small = store.take(np.sort(held_out.rest[:_SAMPLE_ROWS]))
     n_kept = min(10, len(small))

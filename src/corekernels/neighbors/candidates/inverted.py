@@ -60,7 +60,7 @@ class Inverted(CandidateMethod):
         n = len(self.store)
         out = self.room(rows, self.n_kept, factor)
         best_by_lists(
-            self.store.kernel_number, int(self.share * factor * n), queries, self._lengths,
+            self.store.kernel.for_loops, int(self.share * factor * n), queries, self._lengths,
             self.lists, np.zeros((n, 2), np.float32), np.empty(n + 1, np.int32), out,
         )  # fmt: skip
         return out

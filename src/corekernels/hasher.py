@@ -66,7 +66,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     Slot j of a row keeps the location L_j of its first nonzero under the j-th random
     permutation, cut to `n_bits` bits, and a weight: the j-th random projection P_j of the
-    unit row (core1), the value V_j
+    unit row (core1), sqrt(2) cos(sqrt(gamma) P_j + a random phase) (core_rbf), the value V_j
     found at L_j times the root of the row's number of nonzeros (core2), or 1 (resemblance). Two
     rows' slots count where their locations are equal:
 
@@ -80,7 +80,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     Parameters
     ----------
-    kernel : {"core1", "core2", "resemblance"}
+    kernel : {"core1", "core2", "core_rbf", "resemblance"}
         Which kernel the hashes estimate.
     n_hashes : int
         Slots per row, k. The estimator's error falls as 1 / sqrt(k); `corekernels.plan`
@@ -93,9 +93,10 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         by itself (the paper's own), or one permutation cut into bins. With fewer nonzeros
         than hashes, bins are copies of each other: use one of the first two.
     projection : {"gaussian", "rademacher"}
-        Distribution of core1's random directions: normal, or +-1.
+        Distribution of core1's random directions: normal, or +-1. Those of core_rbf are
+        normal.
     gamma : float from 0 to 10,000, optional
-        Parameter of the kernel, if it has one; its default if None.
+        Parameter of core_rbf; 2 if None.
     normalize : bool
         Whether `transform` gives rows of length one (as the paper trains on). If not, the
         inner product of two rows is the kernel estimate.

@@ -11,6 +11,7 @@ Symbols are those of `corekernels.theory`.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,12 @@ from .theory.pairs import (
     Pair,
     variance_core1,
     variance_core2,
+    variance_core_rbf,
     variance_resemblance,
 )
 
 PROJECTIONS = ("gaussian", "rademacher")
+DEFAULT_GAMMA = 2.0
 
 
 class SlotWeight(Enum):
@@ -145,8 +148,24 @@ CORE2 = HashedKernel(
     variance=variance_core2, least_resemblance=lambda value: 2 * value - 1,
 )  # fmt: skip
 
+
+def core_rbf(gamma: float) -> HashedKernel:
+    """The entry of CoRE RBF with this gamma."""
+    return HashedKernel(
+        name="core_rbf", label="CoRE RBF", formula="K = R exp(-gamma (1 - rho))",
+        number=loops.CORE_RBF, uses_values=True, gamma=gamma, with_gamma=core_rbf,
+        value=lambda pair: pair.R * np.exp(-gamma * (1 - np.asarray(pair.rho, float))),
+        # the exponential is that of normal projections alone
+        slot_weight=SlotWeight.COSINE, projections=("gaussian",), keeps_sums=False, version=5,
+        linear_form=projection_form, variance=partial(variance_core_rbf, gamma=gamma),
+        least_resemblance=lambda value: value,
+    )  # fmt: skip
+
+
+CORE_RBF = core_rbf(DEFAULT_GAMMA)
+
 KERNELS: dict[str, Kernel] = {
-    kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2)
+    kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF)
 }
 HASHED_KERNELS: dict[str, HashedKernel] = {
     name: kernel for name, kernel in KERNELS.items() if isinstance(kernel, HashedKernel)
@@ -160,6 +179,8 @@ def exact_kernel(name: Any, gamma: Any = None) -> Kernel:
 
     >>> exact_kernel("core1").formula
     'K1 = rho R'
+    >>> exact_kernel("core_rbf", 4).gamma
+    4.0
     """
     entry = KERNELS[require_choice("kernel", name, tuple(KERNELS))]
     if gamma is None:

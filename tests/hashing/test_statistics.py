@@ -83,6 +83,7 @@ def estimates(X, kernel, scheme, projection, repeats):
         ("core2", None),
         ("core1", "gaussian"),
         ("core1", "rademacher"),
+        ("core_rbf", "gaussian"),
     ],
 )
 def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
@@ -102,6 +103,7 @@ def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
         ("core2", None),
         ("core1", "gaussian"),
         ("core1", "rademacher"),
+        ("core_rbf", "gaussian"),
     ],
 )
 def test_variance_is_the_formula_s(pair, kernel, projection):
@@ -157,7 +159,7 @@ def test_locations_and_projections_are_independent(scheme):
     assert abs(np.mean(gaps)) <= 5 * np.std(gaps, ddof=1) / np.sqrt(80)
 
 
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
 @pytest.mark.parametrize("n_bits", [1, 8, None])
 def test_standard_errors_cover(kernel, n_bits):
     """Among many pairs, about 95 % lie within two standard errors, and none far off."""
@@ -173,7 +175,7 @@ def test_standard_errors_cover(kernel, n_bits):
 
 def test_empty_rows_are_known_exactly():
     X = sparse.csr_array(np.array([[0.0, 0], [1, 2]]))
-    for kernel in ("resemblance", "core1", "core2"):
+    for kernel in ("resemblance", "core1", "core2", "core_rbf"):
         S = ck.CoREHasher(kernel, 16, n_bits=1, random_state=0).fit(X).sketch(X)
         np.testing.assert_array_equal(S.estimate()[0], 0)
         estimate, error = S.estimate_pairs([0, 0], [0, 1])

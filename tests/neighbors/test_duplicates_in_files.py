@@ -37,6 +37,7 @@ CASES = [
     ("resemblance", 0.8),
     ("core2", 0.85),
     ("core1", 1.0),
+    ("core_rbf", 0.7),
 ]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-CORRELATION, RESEMBLANCE, CORE1, CORE2 = range(4)
+CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF = range(5)
 
 
 class LoopKernel(NamedTuple):
@@ -32,7 +32,7 @@ def uses_values(kernel):
 @njit(nogil=True, cache=True, inline="always")
 def is_exponential(kernel):
     """Whether the shape is an exponential of the cosine rather than the cosine itself."""
-    return False  # no kernel is yet
+    return kernel.number == CORE_RBF
 
 
 @njit(nogil=True, cache=True, inline="always")

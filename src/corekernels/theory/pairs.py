@@ -82,6 +82,22 @@ def variance_core1(
     return _variance_of_products(pair, k, pair.rho, moment, chance)
 
 
+def variance_core_rbf(
+    pair: Pair, k: int, *, gamma: float, chance: Aliasing = NO_ALIASING,
+    projection: str | None = None,
+) -> Any:  # fmt: skip
+    """Var of the estimated R exp(-gamma (1 - rho)): as of K1, for other products of weights.
+
+    Their mean is G = exp(-gamma (1 - rho)) and their second moment 1 + G^4 / 2; with whole
+    locations the variance is [(1 + G^4 / 2) R - G^2 R^2] / k. `docs/core-rbf.md` derives it.
+
+    >>> float(variance_core_rbf(Pair(1.0, 3, 3, 3), 100, gamma=2.0))  # one row with itself
+    0.005
+    """
+    mean = np.exp(-gamma * (1 - np.asarray(pair.rho, float)))
+    return _variance_of_products(pair, k, mean, 1 + mean**4 / 2, chance)
+
+
 def _variance_of_products(pair: Pair, k: int, mean: Any, moment: Any, chance: Aliasing) -> Any:
     """Variance of `projection_form`, from the mean and second moment of a product of weights."""
     C1, p = chance.C1, chance.collision_probability(pair.R)

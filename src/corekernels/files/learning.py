@@ -124,6 +124,7 @@ def _classifier(recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> 
     hashing = {name: getattr(recipe, name) for name in ("kernel", "n_hashes", "n_bits", "scheme")}
     if recipe.projection is not None:
         hashing["projection"] = recipe.projection
+    hashing["gamma"] = recipe.gamma
     return CoREClassifier(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
 
 

@@ -7,8 +7,10 @@ from .io.containers import container_kind
 from .linear.model_file import REGRESSOR
 from .regressor import CoRERegressor
 
+Model = CoREClassifier | CoRERegressor
 
-def load_model(path: str | os.PathLike[str]) -> CoREClassifier | CoRERegressor:
+
+def load_model(path: str | os.PathLike[str]) -> Model:
     """The classifier or regressor that a file holds, as `save` wrote it.
 
     Examples

@@ -12,7 +12,7 @@ from .. import files
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
-from ..kernel_table import HASHED_KERNELS
+from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..recipe import MAX_BITS, PROJECTIONS, SCHEMES, Recipe
 from .printing import STANDARD_OUTPUT, show
 
@@ -29,6 +29,7 @@ RowsOrSignatures = Annotated[
 ]
 Jobs = Annotated[int | None, Option(help="Threads; all cores unless given.")]
 KernelName = Annotated[str, Option(help=f"{one_of(HASHED_KERNELS)}.")]
+ExactKernelName = Annotated[str, Option(help=f"{one_of(KERNELS)}.")]
 Figure = Annotated[Path | None, Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")]
 Format = Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if the content does not tell.")]
 OneBased = Annotated[

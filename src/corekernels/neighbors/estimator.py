@@ -13,7 +13,7 @@ from .._core.types import Array, PathLike
 from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
 from .arguments import check_ids, require_number, require_recall
 from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
@@ -42,8 +42,8 @@ class CoRENeighbors(Searches):
 
     Parameters
     ----------
-    kernel : {"core1", "core2", "resemblance"}
-        What similar means.
+    kernel : {"core1", "core2", "resemblance", "correlation"}
+        What similar means; the last one is the cosine.
     n_neighbors : int
         Neighbours per query unless it says otherwise; the method is tuned to it.
     method : {"auto", "exact", "graph", "inverted", "lsh"}
@@ -91,7 +91,7 @@ class CoRENeighbors(Searches):
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers given."""
-        hashed_kernel(self.kernel)
+        exact_kernel(self.kernel)
         require_choice("method", self.method, METHOD_NAMES)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
         recall = require_recall(self.recall)

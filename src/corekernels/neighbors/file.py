@@ -11,7 +11,7 @@ from .._core.validation import read_only
 from ..errors import FileError, ParameterError
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin, read_provenance
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
 from .arguments import require_recall
 from .candidates import METHODS, Exact
 from .candidates.base import require_fit
@@ -55,7 +55,7 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
     try:
         parameters = dict(about["parameters"])
-        hashed_kernel(parameters["kernel"])
+        exact_kernel(parameters["kernel"])
         require_count("n_neighbors", parameters["n_neighbors"])
         require_recall(parameters["recall"])
         model: Any = cls(**parameters)

@@ -14,7 +14,7 @@ from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
 from .._loops.search.preparation import prepare_queries, summarise_rows
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
@@ -42,7 +42,7 @@ class Store:
     @property
     def kernel_number(self) -> int:
         """The kernel as the loops know it."""
-        return hashed_kernel(self.kernel).number
+        return exact_kernel(self.kernel).number
 
     @property
     def stored_rows(self) -> StoredRows:

@@ -18,7 +18,7 @@ from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
 from ..._loops.search.pairs import Queries
-from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...kernel_table import CORE1, RESEMBLANCE, exact_kernel
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
@@ -102,7 +102,7 @@ class Tables(CandidateMethod):
         """The fewest tables, of the longest keys, that reach the recall."""
         store, held_out = task.store, task.held_out
         R, K = held_out.resemblances(store)
-        signed = hashed_kernel(store.kernel).uses_values and bool(np.median(R) > _DENSE)
+        signed = exact_kernel(store.kernel).uses_values and bool(np.median(R) > _DENSE)
         rho = np.clip(K / np.maximum(R, 1e-12), -1, 1)
         p = np.maximum(theory.slot_collision(R, rho if signed else None), 0)
         for n_tables in _TABLES:

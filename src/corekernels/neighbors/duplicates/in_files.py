@@ -19,7 +19,7 @@ from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError
 from ...io.readers import RowReader, require_rows, watched
 from ...io.streams import require_file
-from ...kernel_table import hashed_kernel
+from ...kernel_table import exact_kernel
 from ...recipe import DEFAULT_KERNEL
 from ..arguments import require_number
 from ..candidates import Exact
@@ -69,7 +69,8 @@ def near_duplicates(
     reader : RowReader
         From `files.open_reader`; not a pipe.
     threshold : float in (0, 1]
-    kernel : {"core1", "core2", "resemblance"}
+    kernel : {"core1", "core2", "resemblance", "correlation"}
+        Of the last one, the cosine, files are searched exactly, in `working_memory`.
     all_pairs : bool
         If false, a row that equals earlier ones (a copy) is paired with the first of them
         and with no other row. Groups stay the same; many copies no longer make many pairs.
@@ -95,7 +96,7 @@ def near_duplicates(
     ([[0, 2]], [2], 3)
     """
     require_rows(reader)
-    hashed_kernel(kernel)
+    exact_kernel(kernel)
     least = require_number("threshold", require_positive("threshold", threshold), most=1.0)
     limit = require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
@@ -169,9 +170,9 @@ def _whole_or_none(
             return None
         if size > n_bytes:
             raise DataError(
-                f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and at so low a "
-                f"threshold hash tables would find too few pairs of {kernel}; raise the "
-                "threshold, or the working memory to search exactly."
+                f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and hash tables "
+                f"would find too few pairs of {kernel} at this threshold; raise it, or the "
+                "working memory to search exactly."
             )
         batches.append(batch.X)
     if not batches:

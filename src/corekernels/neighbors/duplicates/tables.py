@@ -15,7 +15,7 @@ from ..._core.team import Team
 from ..._core.threads import run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows
-from ...kernel_table import hashed_kernel
+from ...kernel_table import HashedKernel, exact_kernel
 from ..candidates.lsh import write_keys
 
 N_TABLES = 64
@@ -41,7 +41,10 @@ class TablePlan:
 
 def plan_tables(kernel: str, threshold: float) -> TablePlan | None:
     """Tables for pairs of K >= threshold; None where they would be of no use."""
-    least = hashed_kernel(kernel).least_resemblance(threshold)
+    entry = exact_kernel(kernel)
+    if not isinstance(entry, HashedKernel):
+        return None
+    least = entry.least_resemblance(threshold)
     if not 0 < least <= 1:
         return None
     n_slots = theory.slots_allowed(least, N_TABLES, _RECALL)

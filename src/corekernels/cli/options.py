@@ -29,6 +29,7 @@ RowsOrSignatures = Annotated[
 ]
 Jobs = Annotated[int | None, Option(help="Threads; all cores unless given.")]
 KernelName = Annotated[str, Option(help=f"{one_of(HASHED_KERNELS)}.")]
+ExactKernelName = Annotated[str, Option(help=f"{one_of(KERNELS)}.")]
 _WITH_GAMMA = ", ".join(name for name, kernel in KERNELS.items() if kernel.gamma is not None)
 Gamma = Annotated[
     float | None, Option(help=f"Parameter of {_WITH_GAMMA}; its default unless given.")
@@ -117,7 +118,7 @@ def _unless_given(what: str, default: object) -> Any:
 class Similarity:
     """What makes rows similar, where kernel values are computed exactly."""
 
-    kernel: Annotated[str, Option(help=f"{one_of(KERNELS)}.")] = DEFAULT_KERNEL
+    kernel: ExactKernelName = DEFAULT_KERNEL
     gamma: Gamma = None
 
 

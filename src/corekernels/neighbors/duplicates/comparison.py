@@ -8,6 +8,7 @@ from ..._core.types import Array
 from ..._core.validation import Rows, as_matrix, clean_rows
 from ...errors import DataError
 from ...io.readers import RowReader, watched
+from ...kernel_table import Kernel
 from ..store import make_store
 from .in_memory import kernel_of_pairs
 
@@ -16,7 +17,7 @@ from .in_memory import kernel_of_pairs
 class Comparison:
     """What is asked of the pairs, and the memory there is for rows."""
 
-    kernel: str
+    kernel: Kernel
     threshold: float
     lengths: Array  # nonzeros of each row of the file
     n_bytes: float
@@ -75,7 +76,7 @@ class Comparison:
         earlier, later = earlier[order], later[order]
         asked, left = np.unique(earlier, return_inverse=True)
         stored, right = np.unique(later, return_inverse=True)
-        store = make_store(rows.take(stored - first_row), self.kernel)
+        store = make_store(rows.take(stored - first_row), self.kernel, self.n_jobs)
         values = kernel_of_pairs(held.rows(asked), store, left, right, self.threshold, self.n_jobs)
         similar = values >= self.threshold
         return earlier[similar], later[similar], values[similar]

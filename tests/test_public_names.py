@@ -26,6 +26,7 @@ def test_public_names_are_the_intended_ones():
         "load_model",
         "plan",
         "resemblance",
+        "text",
         "theory",
     ]
     assert all(hasattr(ck, name) for name in ck.__all__)

@@ -1,6 +1,6 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, files, io, linear, theory
+from . import datasets, files, io, linear, text, theory
 from .advice.verdict import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
@@ -39,5 +39,6 @@ __all__ = [
     "load_model",
     "plan",
     "resemblance",
+    "text",
     "theory",
 ]

@@ -17,8 +17,9 @@ from .._core.extras import require_extra
 from .._core.types import Array, PathLike
 from .._core.validation import Rows
 from ..errors import DataError, FileError
+from .arrow_labels import labels_of_arrow
 from .format import Format, ReadOptions
-from .readers import Batch, RowReader, checked_labels, checked_rows
+from .readers import Batch, RowReader, checked_rows
 from .streams import open_file, reading
 
 _COLUMNS_KEY = b"corekernels.n_columns"
@@ -151,8 +152,9 @@ class ParquetReader(RowReader):
         single = values.dtype in (np.float16, np.float32)
         data = values.astype(np.float32 if single else np.float64, copy=False)
         X = checked_rows(self.name, indptr, indices, data, self.n_columns, first_row)
-        y = self._labels(table.column("label"), first_row) if "label" in self._names else None
-        return X, y
+        if "label" not in self._names:
+            return X, None
+        return X, labels_of_arrow(table.column("label"), self.name, first_row)
 
     def _flat(self, lists: Any, what: str, first_row: int) -> tuple[Array, Array]:
         """The items of lists end to end, and where each list starts."""
@@ -170,18 +172,6 @@ class ParquetReader(RowReader):
         if column.null_count:
             place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
             raise DataError(f"{self.name}: row {first_row + place} has no {what}; fill or drop it.")
-
-    def _labels(self, column: Any, first_row: int) -> Array:
-        types = self._arrow.types
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        self._require_no_nulls(column, "label", first_row)
-        kind = column.type
-        if types.is_string(kind) or types.is_large_string(kind):
-            return np.array(column.to_pylist(), dtype=np.str_)
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise DataError(f"{self.name}: labels of type {kind}; use numbers or strings.")
-        return checked_labels(self.name, column.to_numpy(zero_copy_only=False), first_row)
 
 
 class ParquetWriter:

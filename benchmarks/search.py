@@ -26,9 +26,9 @@ from sklearn.preprocessing import normalize
 import corekernels as ck
 from corekernels import datasets
 from corekernels._core.validation import check_rows
+from corekernels._loops.search.heaps import Heaps
 from corekernels._loops.search.pairs import rerank
 from corekernels.neighbors.candidates.graph import Graph
-from corekernels.neighbors.heaps import Heaps
 from corekernels.neighbors.snapshot import Snapshot
 from corekernels.neighbors.store import make_queries
 
@@ -131,7 +131,7 @@ def widths(index: ck.CoRENeighbors, Q: object, truth: np.ndarray, repeats: int) 
     """Recall and time of the graph at each width."""
     graph, points = index._snapshot.main, []
     for width in WIDTHS:
-        index._snapshot = Snapshot.begin(graph.with_width(width), index.ids_)
+        index._snapshot = Snapshot.begin(graph.with_settings(width=width), index.ids_)
         recall = float((index.kneighbors(Q)[0] <= truth).mean())
         times = per_query({"graph": ask(index, Q)}, Q.shape[0], repeats)
         points.append({"width": width, "recall": round(recall, 4), "microseconds": times["graph"]})

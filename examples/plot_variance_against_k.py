@@ -31,11 +31,8 @@ def word_pair(rng: np.random.Generator, n_documents: int, frequency: float, shar
 
 def formula(kernel: str, X: sparse.csr_array, k: int) -> float:
     """The variance the theorems give."""
-    u, v = X.toarray() / np.sqrt(X.multiply(X).sum(axis=1))[:, None]
-    f1, f2, a = (u != 0).sum(), (v != 0).sum(), ((u != 0) & (v != 0)).sum()
-    if kernel == "core1":
-        return theory.variance_core1(u @ v, theory.resemblance(f1, f2, a), k)
-    return theory.variance_core2(u @ v, f1, f2, a, (u**2 * v**2).sum(), k)
+    variance = {"core1": theory.variance_core1, "core2": theory.variance_core2}[kernel]
+    return variance(theory.Pair.of(*X.toarray()), k)
 
 
 def mean_square_error(kernel: str, X: sparse.csr_array, k: int) -> float:

@@ -180,7 +180,7 @@ def test_newer_and_edited_files(saved):
         ck.Signatures.load(saved)
     recipe = hashed("core2").recipe.asdict()
     for change in (
-        {"version": CONTRACT_VERSION - 1},
+        {"version": 2},
         {"version": CONTRACT_VERSION + 1},
         {"n_hashes": 0},
         {"kernel": "rbf"},

@@ -12,15 +12,7 @@ from ._core.arguments import seed_of
 from ._core.estimator import RowsEstimator
 from ._hashing.sketch import require_finite
 from .errors import ParameterError
-from .recipe import (
-    DEFAULT_BITS,
-    DEFAULT_HASHES,
-    DEFAULT_KERNEL,
-    DEFAULT_PROJECTION,
-    DEFAULT_SCHEME,
-    MAX_BITS,
-    Recipe,
-)
+from .recipe import DEFAULT_PROJECTION, MAX_BITS, Recipe
 from .signatures import Signatures, sketch
 
 
@@ -129,11 +121,11 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     def __init__(
         self,
-        kernel: str = DEFAULT_KERNEL,
-        n_hashes: int = DEFAULT_HASHES,
+        kernel: str = Recipe.kernel,
+        n_hashes: int = Recipe.n_hashes,
         *,
-        n_bits: int | None = DEFAULT_BITS,
-        scheme: str = DEFAULT_SCHEME,
+        n_bits: int | None = Recipe.n_bits,
+        scheme: str = Recipe.scheme,
         projection: str = DEFAULT_PROJECTION,
         normalize: bool = True,
         random_state: Any = None,

@@ -12,18 +12,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from ._core.arguments import require_choice
 from ._loops import kernels as loops
-from .theory.aliasing import NO_ALIASING, Aliasing
-from .theory.definitions import Pair, core1, core2
-from .theory.estimators import (
-    LinearForm,
-    RowNumbers,
-    core1_form,
-    core2_form,
-    resemblance_form,
-)
-from .theory.variances import variance_core1, variance_core2, variance_resemblance
+from .theory.aliasing import Aliasing
+from .theory.estimators import LinearForm, RowNumbers, core1_form, core2_form, resemblance_form
+from .theory.pairs import Pair, variance_core1, variance_core2, variance_resemblance
 
 
 class SlotWeight(Enum):
@@ -74,9 +69,9 @@ class HashedKernel(Kernel):
     linear_form : callable
         The estimator of two rows (`theory.RowNumbers`) and their chance collisions (None for
         whole locations) as a `theory.LinearForm` in the slots.
-    slot_variance : callable
-        Variance of one slot of the estimator, from a `theory.Pair`, the chance collisions and
-        the kind of projection; the estimator's is that over the number of hashes.
+    variance : callable
+        Variance of the estimator, from a `theory.Pair` and the number of independent hashes;
+        options `chance` (the chance collisions) and `projection` (the kind of projection).
     least_resemblance : callable
         The resemblance that rows of at least this kernel value must have: search and
         near-duplicates look no further.
@@ -85,84 +80,37 @@ class HashedKernel(Kernel):
     slot_weight: SlotWeight
     keeps_sums: bool
     linear_form: Callable[[RowNumbers, RowNumbers, Aliasing | None], LinearForm]
-    slot_variance: Callable[[Pair, Aliasing, str | None], Any]
+    variance: Callable[..., Any]
     least_resemblance: Callable[[float], float]
-
-    def variance(
-        self, pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, projection: str | None = None
-    ) -> Any:
-        """Variance of the estimator with k independent hashes.
-
-        >>> from corekernels.theory import Pair
-        >>> float(CORE2.variance(Pair(1.0, 4, 4, 4, 0.25), 100))  # one binary row with itself
-        0.0
-        """
-        return self.slot_variance(pair, chance, projection) / k
 
 
 CORRELATION = Kernel(
-    name="correlation",
-    label="correlation",
-    formula="rho = <u, v> / (|u| |v|)",
-    number=loops.CORRELATION,
-    uses_values=True,
-    value=lambda pair: pair.rho,
-)
+    name="correlation", label="correlation", formula="rho = <u, v> / (|u| |v|)",
+    number=loops.CORRELATION, uses_values=True, value=lambda pair: pair.rho,
+)  # fmt: skip
 
 RESEMBLANCE = HashedKernel(
-    name="resemblance",
-    label="resemblance",
-    formula="R = a / (f1 + f2 - a)",
-    number=loops.RESEMBLANCE,
-    uses_values=False,
-    value=lambda pair: pair.R,
-    slot_weight=SlotWeight.NONE,
-    keeps_sums=False,
-    linear_form=resemblance_form,
-    slot_variance=lambda pair, chance, projection: variance_resemblance(
-        pair.R, 1, C1=chance.C1, C2=chance.C2
-    ),
-    least_resemblance=lambda value: value,
-)
+    name="resemblance", label="resemblance", formula="R = a / (f1 + f2 - a)",
+    number=loops.RESEMBLANCE, uses_values=False, value=lambda pair: pair.R,
+    slot_weight=SlotWeight.NONE, keeps_sums=False, linear_form=resemblance_form,
+    variance=variance_resemblance, least_resemblance=lambda value: value,
+)  # fmt: skip
 
 CORE1 = HashedKernel(
-    name="core1",
-    label="CoRE 1",
-    formula="K1 = rho R",
-    number=loops.CORE1,
-    uses_values=True,
-    value=lambda pair: core1(pair.rho, pair.R),
-    slot_weight=SlotWeight.PROJECTION,
-    keeps_sums=False,
-    linear_form=core1_form,
-    slot_variance=lambda pair, chance, projection: variance_core1(
-        pair.rho,
-        pair.R,
-        1,
-        projection=projection or "gaussian",
-        shared_squares=pair.shared_squares,
-        C1=chance.C1,
-        C2=chance.C2,
-    ),
-    least_resemblance=lambda value: value,
-)
+    name="core1", label="CoRE 1", formula="K1 = rho R",
+    number=loops.CORE1, uses_values=True, value=lambda pair: pair.rho * pair.R,
+    slot_weight=SlotWeight.PROJECTION, keeps_sums=False, linear_form=core1_form,
+    variance=variance_core1, least_resemblance=lambda value: value,
+)  # fmt: skip
 
 CORE2 = HashedKernel(
-    name="core2",
-    label="CoRE 2",
-    formula="K2 = rho sqrt(f1 f2) / (f1 + f2 - a)",
-    number=loops.CORE2,
-    uses_values=True,
-    value=lambda pair: core2(pair.rho, pair.f1, pair.f2, pair.a),
-    slot_weight=SlotWeight.VALUE,
-    keeps_sums=True,
-    linear_form=core2_form,
-    slot_variance=lambda pair, chance, projection: variance_core2(
-        pair.rho, pair.f1, pair.f2, pair.a, pair.shared_squares, 1, C1=chance.C1, C2=chance.C2
-    ),
+    name="core2", label="CoRE 2", formula="K2 = rho sqrt(f1 f2) / (f1 + f2 - a)",
+    number=loops.CORE2, uses_values=True,
+    value=lambda pair: pair.rho * np.sqrt(np.multiply(pair.f1, pair.f2, dtype=float)) / pair.union,
+    slot_weight=SlotWeight.VALUE, keeps_sums=True, linear_form=core2_form,
     # its denominator is (f1 + f2) / (1 + R), its numerator at most (f1 + f2) / 2
-    least_resemblance=lambda value: 2 * value - 1,
-)
+    variance=variance_core2, least_resemblance=lambda value: 2 * value - 1,
+)  # fmt: skip
 
 KERNELS: dict[str, Kernel] = {
     kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2)

@@ -10,7 +10,7 @@ For two rows u and v with f1 and f2 nonzeros, a of them in shared columns:
 and for each kernel K its exponential variant exp(-gamma (1 - K)). A row without
 nonzeros has no direction and an empty support: every kernel with it is 0.
 
-Time is that of the inner products alone (`_gram` says how), memory that of the
+Time is that of the inner products alone (`_exact` says how), memory that of the
 result plus a few tens of megabytes, plus a copy of the nonzeros in CSR (8 bytes each
 in float32, 12 in float64) if they do not come that way. All functions take dense
 arrays and SciPy sparse matrices and arrays of any format, keep float32, and run on
@@ -34,6 +34,7 @@ from ._core.types import Array, PathLike
 from ._exact.gram import Formula, Gram, value_of_vectors
 from .errors import ParameterError
 from .io.atomic import atomic_write
+from .io.npy import Header, write_header
 from .kernel_table import CORE1, CORE2, CORRELATION, RESEMBLANCE, Kernel, exact_kernel
 from .recipe import DEFAULT_KERNEL
 
@@ -128,14 +129,9 @@ def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
 
 
 def gram_chunks(
-    X: Any,
-    Y: Any = None,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    gamma: float | None = None,
-    working_memory: float | None = None,
-    n_jobs: int | None = None,
-) -> Iterator[tuple[slice, Array]]:
+    X: Any, Y: Any = None, kernel: str = DEFAULT_KERNEL, *, gamma: float | None = None,
+    working_memory: float | None = None, n_jobs: int | None = None,
+) -> Iterator[tuple[slice, Array]]:  # fmt: skip
     """Horizontal blocks of a Gram matrix that need not exist whole.
 
     Parameters
@@ -167,16 +163,10 @@ def gram_chunks(
 
 
 def gram_to_file(
-    path: PathLike,
-    X: Any,
-    Y: Any = None,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    gamma: float | None = None,
-    working_memory: float | None = None,
-    progress: bool | None = None,
+    path: PathLike, X: Any, Y: Any = None, kernel: str = DEFAULT_KERNEL, *,
+    gamma: float | None = None, working_memory: float | None = None, progress: bool | None = None,
     n_jobs: int | None = None,
-) -> Array:
+) -> Array:  # fmt: skip
     """A Gram matrix in an `.npy` file, computed and written block by block.
 
     The file takes its name only once it is complete and on the disk: a run that is
@@ -209,17 +199,12 @@ def gram_to_file(
     """
     gram = Gram(X, Y, Formula(exact_kernel(kernel), _checked_gamma(gamma)), n_jobs)
     chunks = gram.chunks(_chunk_rows(gram, working_memory))
-    header = {
-        "descr": np.lib.format.dtype_to_descr(gram.dtype),
-        "fortran_order": False,
-        "shape": gram.shape,
-    }
     n_bytes = math.prod(gram.shape) * gram.dtype.itemsize
     with (
         atomic_write(path, n_bytes) as file,
         progress_bar(gram.shape[0], kernel, "rows", progress) as bar,
     ):
-        np.lib.format.write_array_header_2_0(file, header)
+        write_header(file, Header(gram.shape, False, gram.dtype, 0))
         for rows, block in chunks:
             file.write(block.data)
             bar.update(rows.stop - rows.start)

@@ -9,17 +9,9 @@ import numpy as np
 
 from .errors import ParameterError
 from .kernel_table import HashedKernel, SlotWeight, hashed_kernel
-from .recipe import (
-    DEFAULT_BITS,
-    DEFAULT_KERNEL,
-    MAX_BITS,
-    MAX_COLUMNS,
-    MAX_HASHES,
-    NARROW_COLUMNS,
-    Recipe,
-)
-from .theory.aliasing import aliasing
-from .theory.definitions import Pair
+from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
+from .theory.aliasing import NO_ALIASING, Aliasing
+from .theory.pairs import Pair
 
 # Slot updates (nonzeros x hashes) per second and thread, as `benchmarks/hashing.py` measured
 # them on a server core with 512-bit vectors; machines differ by a factor of three or so.
@@ -46,20 +38,11 @@ class Plan:
 
 
 def plan(
-    error: float | None = None,
-    *,
-    n_hashes: int | None = None,
-    kernel: str = DEFAULT_KERNEL,
-    n_bits: int | None = DEFAULT_BITS,
-    confidence: float = 0.95,
-    R: float | None = None,
-    rho: float | None = None,
-    length: int | None = None,
-    heaviness: float = 1.0,
-    n_columns: int | None = None,
-    n_rows: int | None = None,
-    threads: int = 1,
-) -> Plan:
+    error: float | None = None, *, n_hashes: int | None = None, kernel: str = Recipe.kernel,
+    n_bits: int | None = Recipe.n_bits, confidence: float = 0.95, R: float | None = None,
+    rho: float | None = None, length: int | None = None, heaviness: float = 1.0,
+    n_columns: int | None = None, n_rows: int | None = None, threads: int = 1,
+) -> Plan:  # fmt: skip
     """How many hashes an error takes, or the error that many hashes give.
 
     The error is the half-width of the confidence interval of an estimated kernel value,
@@ -122,8 +105,8 @@ def plan(
     if error is not None and not error > 0:
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
     length = min(_TYPICAL_LENGTH, n_columns) if length is None else length
-    n_locations = Recipe(kernel, 1, n_bits, n_columns=n_columns).n_locations
-    slot = _slot_variance(entry, n_bits, R, rho, length, heaviness, n_locations)
+    one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns)
+    slot = _slot_variance(entry, one_slot.aliasing(length, length), R, rho, length, heaviness)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     if n_hashes is None:
         needed = slot * (z / error) * (z / error)  # type: ignore[operator]
@@ -132,16 +115,9 @@ def plan(
         n_hashes = max(1, math.ceil(needed))
     per_row = Recipe(kernel, n_hashes, n_bits, n_columns=n_columns).bytes_per_row
     seconds = n_hashes * _seconds_per_slot(entry, length, n_columns) / threads
-    return Plan(
-        kernel=kernel,
-        n_hashes=n_hashes,
-        n_bits=n_bits,
-        error=z * math.sqrt(slot / n_hashes),
-        confidence=confidence,
-        bytes_per_row=per_row,
-        n_bytes=None if n_rows is None else n_rows * per_row,
-        seconds=None if n_rows is None else n_rows * seconds,
-    )
+    total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
+    error = z * math.sqrt(slot / n_hashes)
+    return Plan(kernel, n_hashes, n_bits, error, confidence, per_row, *total)
 
 
 def _require_range(name: str, value: object, low: float, high: float, kind: type) -> None:
@@ -154,16 +130,15 @@ def _require_range(name: str, value: object, low: float, high: float, kind: type
 
 
 def _slot_variance(
-    kernel: HashedKernel, n_bits: int | None, R: float | None, rho: float | None,
-    length: int, heaviness: float, n_locations: int,
+    kernel: HashedKernel, chance: Aliasing | None, R: float | None, rho: float | None,
+    length: int, heaviness: float,
 ) -> float:  # fmt: skip
     """Variance of one slot; where R or rho is unknown, the largest over a fine grid."""
-    chance = aliasing(length, length, n_locations, n_bits)
     r = (_GRID if R is None else np.array([R]))[:, None]
     cosines = _GRID if rho is None else np.array([rho])
     shared = 2 * length * r / (1 + r)
     pairs = Pair(cosines, length, length, shared, heaviness * shared / length**2)
-    return max(0.0, float(np.max(kernel.slot_variance(pairs, chance, None))))
+    return max(0.0, float(np.max(kernel.variance(pairs, 1, chance=chance or NO_ALIASING))))
 
 
 def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> float:

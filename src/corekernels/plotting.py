@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._core.extras import require_extra
+from ._core.types import PathLike
 from .errors import ParameterError
 from .io import atomic_write
 
@@ -16,7 +17,7 @@ _BAR_WIDTH = 20
 _FORMATS = (".png", ".svg", ".pdf")
 
 
-def require_figure(path: str | os.PathLike[str]) -> None:
+def require_figure(path: PathLike) -> None:
     """Raise unless a figure can be drawn and written there: for use before long work."""
     if Path(path).suffix.lower() not in _FORMATS:
         raise ParameterError(f"plot: got {os.fspath(path)!r}; end it in {', '.join(_FORMATS)}.")
@@ -48,7 +49,7 @@ def draw_advice(advice: Any) -> Any:
     return figure
 
 
-def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+def save_figure(figure: Any, path: PathLike) -> None:
     """Write a figure, whole or not at all; the name's ending says how, and no date is in it."""
     require_figure(path)
     ending = Path(path).suffix.lower()

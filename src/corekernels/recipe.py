@@ -13,8 +13,10 @@ import numpy as np
 from ._core.arguments import require_choice
 from .errors import ParameterError
 from .kernel_table import CORE1, SlotWeight, hashed_kernel
+from .theory.aliasing import Aliasing, aliasing
+from .theory.ties import aliasing_with_ties
 
-CONTRACT_VERSION = 3
+CONTRACT_VERSION = 4
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 PROJECTIONS = ("gaussian", "rademacher")
@@ -32,7 +34,8 @@ MAX_SEED = 2**64 - 1
 
 # parts of the hash contract
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
-WIDE_LOCATIONS = 1 << 32  # size of the space of locations beyond
+OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4)
+WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
 
 
@@ -51,8 +54,10 @@ class Recipe:
         Kind of random projections of core1; None for the other kernels, always.
     seed : int from 0 to 2**64 - 1
     n_columns : int >= 1
-    version : int
-        Version of the hash contract.
+    version : int, optional
+        Version of the hash contract: that in which this hash was last changed, 4 for the scheme
+        "circulant" and more than 65,536 columns, else 3. In the first case 3 is known as well,
+        for files written before.
 
     Examples
     --------
@@ -69,7 +74,7 @@ class Recipe:
     projection: str | None = DEFAULT_PROJECTION
     seed: int = 0
     n_columns: int = 1
-    version: int = CONTRACT_VERSION
+    version: int = 0
 
     def __post_init__(self) -> None:
         require_choice("scheme", self.scheme, SCHEMES)
@@ -82,10 +87,14 @@ class Recipe:
         self._require_integer("seed", 0, MAX_SEED)
         if self.n_bits is not None:
             self._require_integer("n_bits", 1, MAX_BITS)
-        if self.version != CONTRACT_VERSION:
+        wide = self.scheme == "circulant" and self.n_columns > NARROW_COLUMNS
+        known = (4, 3) if wide else (3,)
+        if self.version == 0:
+            object.__setattr__(self, "version", known[0])
+        if self.version not in known:
             raise ParameterError(
-                f"version: got {self.version!r}; this corekernels knows hash contract "
-                f"{CONTRACT_VERSION}: hash the rows again."
+                f"version: got {self.version!r}; such rows are hashed by version "
+                f"{' or '.join(map(str, known))} of the hash contract: hash them again."
             )
 
     def _require_integer(self, name: str, low: int, high: int) -> None:
@@ -107,13 +116,26 @@ class Recipe:
         )
 
     @property
+    def has_offsets(self) -> bool:
+        """Whether locations are 16-bit numbers that columns may share, in tables with offsets."""
+        return self.version >= 4
+
+    @property
     def n_locations(self) -> int:
         """Size of the space that locations come from."""
+        if self.has_offsets:
+            return OFFSET_LOCATIONS
         if self.scheme == "one-permutation" or self.n_columns > NARROW_COLUMNS:
             return WIDE_LOCATIONS
         if self.scheme == "independent" and not self.has_own_tables:
             return WIDE_LOCATIONS
         return self.n_columns
+
+    def aliasing(self, f1: Any, f2: Any) -> Aliasing | None:
+        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never."""
+        if self.has_offsets:
+            return aliasing_with_ties(f1, f2, self.n_bits)
+        return None if self.n_bits is None else aliasing(f1, f2, self.n_locations, self.n_bits)
 
     @property
     def code_mask(self) -> int:
@@ -150,6 +172,11 @@ class Recipe:
     def bytes_per_row(self) -> int:
         """Bytes that the signature of one row takes."""
         return sum(dtype.itemsize * math.prod(shape) for dtype, shape in self.arrays.values())
+
+    def in_version_of(self, other: "Recipe") -> "Recipe":
+        """The other recipe if only the version of the contract differs, else this one."""
+        mine, theirs = self.asdict(), other.asdict()
+        return other if mine == {**theirs, "version": self.version} else self
 
     def asdict(self) -> dict[str, Any]:
         """The fields, for a file."""

@@ -72,13 +72,8 @@ class Signatures:
     @classmethod
     def from_arrays(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
         """Signatures over arrays named as in `Recipe.arrays`."""
-        return cls(
-            recipe,
-            arrays["codes"],
-            arrays.get("weights"),
-            arrays["lengths"],
-            arrays.get("sums"),
-        )
+        weights, sums = arrays.get("weights"), arrays.get("sums")
+        return cls(recipe, arrays["codes"], weights, arrays["lengths"], sums)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -206,11 +201,7 @@ class Signatures:
         return (estimates, errors) if return_std else estimates
 
     def save(
-        self,
-        path: PathLike,
-        *,
-        labels: Any = None,
-        provenance: Iterable[Origin] | None = None,
+        self, path: PathLike, *, labels: Any = None, provenance: Iterable[Origin] | None = None
     ) -> None:
         """Write a safetensors file, whole or not at all.
 
@@ -244,13 +235,7 @@ class Signatures:
 
     def arrays(self) -> dict[str, Array]:
         """The arrays by name, without those that this kernel does not have."""
-        arrays = {
-            "codes": self.codes,
-            "weights": self.weights,
-            "lengths": self.lengths,
-            "sums": self.sums,
-        }
-        return {name: array for name, array in arrays.items() if array is not None}
+        return {name: getattr(self, name) for name in self.recipe.arrays}
 
     def require_same_recipe(self, T: "Signatures | None") -> "Signatures":
         """T, or these signatures if it is None; an error unless it was hashed alike."""

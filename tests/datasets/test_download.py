@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from corekernels import datasets
-from corekernels.datasets import download, mnist_files, news, places, rcv1, usps, youtube
+from corekernels.datasets import download, libsvm, mnist_files, news, places, youtube
 from corekernels.errors import FileError
 
 
@@ -108,7 +108,7 @@ def test_broken_connections_without_ranges(server, tmp_path):
 
 def test_reading_may_fail_and_be_tried_again():
     with pytest.raises(download._Interrupted, match="no network"):
-        next(download._chunks(SimpleNamespace(read=fail)))
+        download._read(SimpleNamespace(read=fail))
 
 
 def test_wrong_sum(server, tmp_path):
@@ -126,6 +126,14 @@ def test_no_such_file_and_no_server(server, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def remotes(server, originals, sums=(None, None)):
+    """The same files on our own server."""
+    return tuple(
+        download.Remote(original.file, server.url + original.file, md5)
+        for original, md5 in zip(originals, sums, strict=True)
+    )
+
+
 def packed_rows(server, file, text):
     server.files[file] = bz2.compress(text.encode()), 1 << 30
 
@@ -133,11 +141,8 @@ def packed_rows(server, file, text):
 def test_usps(server, cache, monkeypatch):
     packed_rows(server, "usps.bz2", "10 1:-1 2:1 256:-1\n1 1:0.5 2:-1\n")
     packed_rows(server, "usps.t.bz2", "3 1:1 2:-1\n")
-    remotes = tuple(
-        download.Remote(file, server.url + file, hashlib.md5(server.files[file][0]).hexdigest())
-        for file in ("usps.bz2", "usps.t.bz2")
-    )
-    monkeypatch.setattr(usps, "_REMOTES", remotes)
+    sums = [hashlib.md5(content).hexdigest() for content, _ in server.files.values()]
+    monkeypatch.setattr(libsvm, "_USPS", remotes(server, libsvm._USPS, sums))
     found = datasets.load("usps")
     assert found.y_train.tolist() == [9, 0]
     assert found.y_test.tolist() == [2]
@@ -155,8 +160,8 @@ def test_usps(server, cache, monkeypatch):
 
 
 def test_nothing_to_be_had(server, cache, monkeypatch, tmp_path):
-    monkeypatch.setattr(usps, "_REMOTES", (download.Remote("usps.bz2", server.url + "usps.bz2"),))
-    monkeypatch.setattr(rcv1, "_URL", server.url)
+    monkeypatch.setattr(libsvm, "_USPS", remotes(server, libsvm._USPS))
+    monkeypatch.setattr(libsvm, "_RCV1", remotes(server, libsvm._RCV1))
     archive = download.Remote("dir_data.tar", server.url + "dir_data.tar")
     monkeypatch.setattr(youtube, "_ARCHIVE", archive)
     for name, file, reason in [
@@ -180,8 +185,9 @@ def test_nothing_to_be_had(server, cache, monkeypatch, tmp_path):
 def test_rcv1(server, cache, monkeypatch):
     packed_rows(server, "rcv1_train.binary.bz2", "-1 1:0.6 47236:0.8\n1 2:1\n1 3:1\n")
     packed_rows(server, "rcv1_test.binary.bz2", "1 1:1\n-1 2:1\n1 3:1\n")
-    for key, value in (("_URL", server.url), ("_N_TRAIN", 3), ("_N_TEST", 2)):
-        monkeypatch.setattr(rcv1, key, value)
+    there = remotes(server, libsvm._RCV1)
+    for key, value in (("_RCV1", there), ("_N_TRAIN", 3), ("_N_TEST", 2)):
+        monkeypatch.setattr(libsvm, key, value)
     found = datasets.load("rcv1")
     assert found.X_train.shape == (3, 47_236)
     assert found.X_test.shape == (2, 47_236)

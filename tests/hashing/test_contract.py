@@ -1,5 +1,6 @@
-"""Hashing depends on the recipe alone, and version 3 of the contract stands still."""
+"""Hashing depends on the recipe alone, and the versions of the contract stand still."""
 
+import math
 import zlib
 from dataclasses import replace
 
@@ -11,7 +12,15 @@ import corekernels as ck
 from corekernels._core.validation import as_matrix
 from corekernels._hashing.directions import DIRECTIONS, random_numbers
 from corekernels._hashing.sketch import _cuts, hash_matrix
-from corekernels._hashing.streams import with_random_signs
+from corekernels._hashing.streams import (
+    Key,
+    Purpose,
+    mix_key,
+    mixed,
+    permutation,
+    stream,
+    with_random_signs,
+)
 from corekernels._hashing.tables import HashTables, hash_tables
 from corekernels._loops.hashing.banks import find_starts
 from corekernels.errors import DataError
@@ -185,6 +194,44 @@ def test_minima_are_the_table_s():
         np.testing.assert_array_equal(S.codes, expected)
 
 
+def locations_with_offsets(recipe, columns):
+    """Locations of a row and the places of the columns behind them, from the contract's text."""
+    n_banks = math.ceil(recipe.n_hashes / 512)
+    width = min(512, 64 * math.ceil(recipe.n_hashes / n_banks / 64))
+    table = 4 * np.argsort(permutation(recipe.seed, Purpose.LOCATION, 0, 2**14))
+    table += (stream(recipe.seed, Purpose.LOCATION, 1, 2**14) >> np.uint64(62)).astype(int)
+    slots, everyone = np.arange(recipe.n_hashes), np.arange(len(columns))[:, None]
+    values, ranks = np.empty((2, len(columns), recipe.n_hashes), int)
+    for bank in range(n_banks):
+        mixes = mixed(columns, mix_key(recipe.seed, Key.POSITION, bank))[:, None]
+        starts, offsets = mixes >> np.uint64(54), mixes >> np.uint64(40) & np.uint64(2**14 - 1)
+        mine = slots // width == bank
+        positions = 16 * starts.astype(int) + slots[mine] % width
+        values[:, mine] = (table[positions % 2**14] + 4 * offsets.astype(int)) % 2**16
+        ranks[:, mine] = (mixes & np.uint64(2**32 - 1)).astype(int)
+    last_of_lowest = np.lexsort((-everyone + 0 * values, values), axis=0)[0]
+    first_in_rank = np.where(values < 4, ranks, 2**32).argmin(axis=0)
+    ranked = values.min(axis=0) < 4
+    behind = np.where(ranked, first_in_rank, last_of_lowest)
+    return np.where(ranked, ranks[behind, slots] % 2**16, values[behind, slots]), behind
+
+
+@pytest.mark.parametrize(("n_columns", "length"), [(2**16 + 1, 1), (10**6, 300), (2**40, 20_000)])
+@pytest.mark.parametrize("n_hashes", [3, 70, 600])
+def test_many_columns_are_hashed_as_the_contract_says(n_columns, length, n_hashes):
+    rng = np.random.default_rng(length)
+    columns = np.unique(rng.integers(0, n_columns, length))
+    values = rng.normal(size=len(columns))
+    X = sparse.csr_array((values, columns, np.array([0, len(columns)])), shape=(1, n_columns))
+    recipe = ck.Recipe("core2", n_hashes, 16, n_columns=n_columns, seed=11)
+    assert recipe.version == 4
+    locations, behind = locations_with_offsets(recipe, columns)
+    found = signatures(X, recipe)
+    np.testing.assert_array_equal(found.codes[0], locations)
+    units = values / np.linalg.norm(values) * np.sqrt(len(values))
+    np.testing.assert_allclose(found.weights[0], units[behind], rtol=1e-3)
+
+
 @pytest.mark.parametrize("n_columns", [64, 65, 100, 513, 784, 5000, 2**16])
 @pytest.mark.parametrize("n_hashes", [1, 63, 513, 1300])
 def test_slices_and_sieve_give_the_same(n_columns, n_hashes):
@@ -230,6 +277,9 @@ GOLDEN_VALUES = [
     ([8, 18, 28, 16], 1912333454, 175.046),
     ([582812936, 460898556, 127197257, 1436958670], 1812023706, None),
     ([15752, 11973, 25722, 4533], 2915756064, None),
+    ([169, 6, 179, 3], 952220761, 186.807),
+    ([169, 6, 179, 3], 952220761, 170.714),
+    ([12969, 2310, 13491, 2307], 1076872007, None),
 ]
 
 
@@ -248,6 +298,9 @@ def golden_cases():
     yield replace(base, projection="rademacher")
     yield replace(base, kernel="resemblance", n_bits=None, n_columns=2**40)
     yield replace(base, kernel="resemblance", n_bits=16, n_columns=50_000, seed=2**63)
+    for kernel in ("core1", "core2"):
+        yield replace(base, kernel=kernel, n_columns=2**40, version=4)
+    yield replace(base, kernel="resemblance", n_bits=None, n_columns=2**40, version=4)
 
 
 def fingerprint(recipe):

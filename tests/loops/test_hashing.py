@@ -9,7 +9,7 @@ from corekernels._hashing.sketch import hash_matrix
 from corekernels._hashing.tables import hash_tables, make_tables
 from corekernels._loops.hashing import minwise, sieve
 from corekernels.kernel_table import hashed_kernel
-from corekernels.theory import Pair, aliasing
+from corekernels.theory import Pair
 from support import oracles
 
 
@@ -40,7 +40,7 @@ def test_hashing_gives_the_kernel(X, kernel, scheme, n_columns, k):
         f1, f2 = np.maximum(f1, 1), np.maximum(f2, 1)
         squares = oracles.unit(X) ** 2 @ (oracles.unit(X) ** 2).T
         pairs = Pair(oracles.correlation(X, X), f1, f2, a, squares)
-        chance = aliasing(f1, f2, recipe.n_locations, 6)
+        chance = recipe.aliasing(f1, f2)
         variance = hashed_kernel(kernel).variance(pairs, k, chance=chance)
         error = np.maximum(error, np.sqrt(variance.ravel()))
     assert (np.abs(estimate - exact[i, j]) <= 5 * error).all()
@@ -60,7 +60,7 @@ def test_minima_of_slices_and_what_is_held_for_them(dtype, code_type):
         last = length - 1 - slices[::-1].argmin(axis=0)
         for weights in (None, held):
             out, values = np.zeros((3, 512), code_type), np.zeros((3, 512), np.uint16)
-            minwise.slice_minima(starts, weights, table, 64, 512, mask, 512, out, values)
+            minwise.slice_minima(starts, None, weights, table, 64, 512, mask, 512, out, values)
             np.testing.assert_array_equal(out[1], slices.min(axis=0) & 31)
             np.testing.assert_array_equal(values[1], 0 if weights is None else held[last])
             assert not out[::2].any()

@@ -13,8 +13,7 @@ from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.neighbors.duplicates.collisions import Collisions
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
-from corekernels.neighbors.duplicates.in_files import find_in_file
-from corekernels.neighbors.duplicates.sizes import Sizes
+from corekernels.neighbors.duplicates.in_files import Sizes, find_in_file
 from corekernels.neighbors.duplicates.tables import plan_tables
 from support import oracles, peaks
 from support.clusters import clustered

@@ -47,27 +47,20 @@ def test_rows_collide_as_often_as_expected(m, T, signed):
     numbers = tables.numbers(rows, None)
     collide = (numbers[::2] == numbers[1::2]).any(axis=1)
     p = theory.slot_collision(0.8, rho if signed else None)
-    expected = theory.table_recall(p, m, T)
+    expected = 1 - theory.miss_rate(p, m, T)
     by_chance = T / (tables.tables.heads.shape[1] - 1)
     assert (
         abs(collide.mean() - expected)
         <= 5 * np.sqrt(expected * (1 - expected) / N_PAIRS) + by_chance
     )
-    assert theory.miss_rate(p, m, T) == pytest.approx(1 - expected)
 
 
-def test_tables_and_slots_follow_from_recall():
+def test_slots_follow_from_recall():
     for p in (0.3, 0.6, 0.9):
-        for m in (1, 4):
-            T = theory.tables_needed(p, m, 0.95)
-            assert theory.table_recall(p, m, T) >= 0.95
-            assert T == 1 or theory.table_recall(p, m, T - 1) < 0.95
         m = theory.slots_allowed(p, 64, 0.95)
-        assert theory.table_recall(p, m, 64) >= 0.95 > theory.table_recall(p, m + 1, 64)
+        assert 1 - theory.miss_rate(p, m, 64) >= 0.95 > 1 - theory.miss_rate(p, m + 1, 64)
+    assert theory.miss_rate([0.5, 1.0], 2, 3) == pytest.approx((1 - 0.5**2) ** 3 / 2)
     assert theory.slots_allowed(0.01, 4, 0.95) == 0
-    assert theory.tables_needed(1.0, 3, 0.5) == 1
-    with pytest.raises(ParameterError, match="never found"):
-        theory.tables_needed(0.0, 3, 0.5)
     with pytest.raises(ParameterError, match="recall: got 1"):
         theory.slots_allowed(0.5, 3, 1)
     assert theory.sign_collision(-1.0) == pytest.approx(0)

@@ -15,7 +15,7 @@ from corekernels.kernel_table import HASHED_KERNELS
 from corekernels.paper.content import EXPERIMENTS, make_report
 from corekernels.paper.experiments import baselines, experiment, figure3, published, tables, usps
 from corekernels.paper.records import read_records
-from corekernels.report import Section, markdown_page, write_report
+from corekernels.report import markdown_page, write_report
 from support.browser import find_browser, require_readable
 
 pytest.importorskip("matplotlib", reason="pages need the extra report")
@@ -44,8 +44,8 @@ def counted():
 
         measure.fails = {}
         return experiment.Experiment(
-            name, lambda setting: ["one", "three"], measure,
-            lambda records: Section(name, name, notes=records.notes(name)),
+            name, name, {scale: ["one", "three"] for scale in paper.SCALES}, measure,
+            lambda records: experiment.Drawn("Text."),
         )  # fmt: skip
 
     return {name: small(name) for name in ("first", "second")}, calls
@@ -277,7 +277,7 @@ def test_a_record_does_not_say_where_things_are_on_this_machine(counted, tmp_pat
 
 
 def test_clear_errors(tmp_path):
-    with pytest.raises(FileError, match=r"nowhere: is not a folder; name the one"):
+    with pytest.raises(FileError, match=r"folder: .*nowhere is not a folder; name the one"):
         run(tmp_path, folder=tmp_path / "nowhere")
     with pytest.raises(ParameterError, match=r"what: got 'table9'; choose from table1"):
         run(tmp_path, what=["table9"])

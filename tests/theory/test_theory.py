@@ -5,28 +5,27 @@ import pytest
 
 import corekernels as ck
 from corekernels import theory
+from corekernels.kernel_table import KERNELS
 
 
-def test_formulas_agree_with_the_kernels():
+def test_a_pair_is_described_by_the_kernels_own_numbers():
     rng = np.random.default_rng(0)
     X = rng.poisson(0.5, (2, 60)) * rng.normal(size=(2, 60))
-    f1, f2 = (X != 0).sum(axis=1)
-    a = (X != 0).all(axis=0).sum()
-    rho = ck.correlation(*X)
-    R = theory.resemblance(f1, f2, a)
-    assert pytest.approx(ck.resemblance(*X)) == R
-    assert theory.core1(rho, R) == pytest.approx(ck.core1(*X))
-    assert theory.core2(rho, f1, f2, a) == pytest.approx(ck.core2(*X))
+    pair = theory.Pair.of(*X)
+    assert pair.rho == pytest.approx(ck.correlation(*X))
+    assert pytest.approx(ck.resemblance(*X)) == pair.R
+    assert KERNELS["core1"].value(pair) == pytest.approx(ck.core1(*X))
+    assert KERNELS["core2"].value(pair) == pytest.approx(ck.core2(*X))
 
 
 def test_binary_rows_make_core2_the_resemblance():
     f1, f2, a = np.array([3, 10, 400]), np.array([5, 10, 2]), np.array([2, 10, 1])
-    rho = theory.binary_correlation(f1, f2, a)
-    np.testing.assert_allclose(theory.core2(rho, f1, f2, a), theory.resemblance(f1, f2, a))
+    pairs = theory.Pair(a / np.sqrt(f1 * f2), f1, f2, a)
+    np.testing.assert_allclose(KERNELS["core2"].value(pairs), pairs.R)
 
 
 def test_dense_rows_make_core1_the_correlation():
-    assert theory.core1(0.3, theory.resemblance(7, 7, 7)) == 0.3
+    assert KERNELS["core1"].value(theory.Pair(0.3, 7, 7, 7)) == 0.3
 
 
 def all_placements(n, f1, f2, a, b):
@@ -45,10 +44,8 @@ def all_placements(n, f1, f2, a, b):
 @pytest.mark.parametrize("b", [1, 2, 3])
 def test_collisions_are_exact_at_the_least_and_the_most_overlap(n, f1, f2, b):
     for a in (max(0, f1 + f2 - n), min(f1, f2)):
-        R = theory.resemblance(f1, f2, a)
-        assert theory.collision_probability(R, f1, f2, n, b) == pytest.approx(
-            all_placements(n, f1, f2, a, b), abs=1e-12
-        )
+        p = theory.aliasing(f1, f2, n, b).collision_probability(a / (f1 + f2 - a))
+        assert p == pytest.approx(all_placements(n, f1, f2, a, b), abs=1e-12)
 
 
 @pytest.mark.parametrize(("f1", "f2"), [(150, 160), (100, 300), (3, 40), (1, 1)])
@@ -61,7 +58,7 @@ def test_collisions_with_few_locations_by_simulation(f1, f2, b):
     for _ in range(draws // 2000):
         ranks = np.argsort(rng.random((2000, n)), axis=1)[:, : f1 + f2 - a]
         hits += np.sum(ranks[:, :f1].min(axis=1) % 2**b == ranks[:, f1 - a :].min(axis=1) % 2**b)
-    p = theory.collision_probability(theory.resemblance(f1, f2, a), f1, f2, n, b)
+    p = theory.aliasing(f1, f2, n, b).collision_probability(a / (f1 + f2 - a))
     assert abs(hits / draws - p) <= 5 * np.sqrt(max(p * (1 - p), 1e-5) / draws) + 1e-4
 
 
@@ -74,16 +71,15 @@ def test_collisions_with_many_locations_reach_the_limit():
 
 
 def test_variances_with_whole_locations_are_the_paper_s():
-    rho, R, k = 0.6, 0.3, 50
+    pair, k = theory.Pair(rho=0.6, f1=7, f2=6, a=3), 50
+    rho, R = 0.6, 0.3
     paper = ((1 + 2 * rho**2) * R - rho**2 * R**2) / k
-    assert theory.variance_core1(rho, R, k) == pytest.approx(paper)
-    assert theory.variance_resemblance(R, k) == pytest.approx(R * (1 - R) / k)
+    assert theory.variance_core1(pair, k) == pytest.approx(paper)
+    assert theory.variance_resemblance(pair, k) == pytest.approx(R * (1 - R) / k)
     # binary rows: core2 is the resemblance, and so is its variance
     f1, f2, a = 30, 20, 10
-    rho, squares = a / np.sqrt(f1 * f2), a / (f1 * f2)
-    assert theory.variance_core2(rho, f1, f2, a, squares, k) == pytest.approx(
-        theory.variance_resemblance(theory.resemblance(f1, f2, a), k)
-    )
+    binary = theory.Pair(a / np.sqrt(f1 * f2), f1, f2, a, shared_squares=a / (f1 * f2))
+    assert theory.variance_core2(binary, k) == pytest.approx(theory.variance_resemblance(binary, k))
 
 
 def test_aliasing_of_all_pairs_is_that_of_each():

@@ -25,11 +25,5 @@ def progress_bar(
     progress : bool or None
         Whether to show the bar, as above.
     """
-    return tqdm(
-        total=total,
-        desc=what,
-        unit=f" {unit}",
-        disable=None if progress is None else not progress,
-        leave=False,
-        **options,
-    )
+    hidden = None if progress is None else not progress
+    return tqdm(total=total, desc=what, unit=f" {unit}", disable=hidden, leave=False, **options)

@@ -95,15 +95,9 @@ def as_matrix(X: Any, name: str = "X") -> Any:
         raise DataTypeError(f"{name}: is a masked array; fill it or drop the masked rows first.")
     try:
         return check_array(
-            X,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-            ensure_min_features=1,
-            input_name=name,
-        )
+            X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric",
+            ensure_all_finite=False, ensure_min_samples=0, input_name=name,
+        )  # fmt: skip
     except TypeError as error:
         raise DataTypeError(f"{name}: {error}") from error
     except ValueError as error:

@@ -1,6 +1,6 @@
 """How the columns of a Gram matrix are computed: densely through BLAS, or by inverted lists."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,6 @@ class Columns:
     slot: npt.NDArray[np.int32]
     n_dense: int
 
-    @property
-    def n_listed(self) -> int:
-        """Number of columns with an inverted list."""
-        return len(self.slot) - self.n_dense
-
 
 def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
     """The same rows over the columns in use, where most columns are not."""
@@ -33,14 +28,10 @@ def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
         return X, Y
     matrices = [rows.compact() for rows in (X, Y) if rows is not None]
     columns = np.unique(np.concatenate([rows.indices for rows in matrices]))
+    numbers = (read_only(np.searchsorted(columns, rows.indices), np.int32) for rows in matrices)
     found = [
-        Rows(
-            rows.indptr,
-            read_only(np.searchsorted(columns, rows.indices), np.int32),
-            rows.data,
-            max(1, len(columns)),
-        )
-        for rows in matrices
+        replace(rows, indices=indices, n_columns=max(1, len(columns)))
+        for rows, indices in zip(matrices, numbers, strict=True)
     ]
     return found[0], None if Y is None else found[1]
 

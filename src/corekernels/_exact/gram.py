@@ -94,7 +94,7 @@ def _panel_task(
 def _panel_rows(panel: Rows, columns: Columns) -> tuple[Array, PanelRows]:
     """The dense columns of a panel, and the rest of it as the loops take it."""
     dense, bits, values = _spread(panel, columns)
-    heads = np.empty(columns.n_listed + 1, np.int64)
+    heads = np.empty(len(columns.slot) - columns.n_dense + 1, np.int64)
     rows, listed = np.empty(len(values), np.int32), np.empty_like(values)
     loops.invert_listed(panel.indptr, panel.indices, values, columns.slot, heads, rows, listed)
     return dense, PanelRows(

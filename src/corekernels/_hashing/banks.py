@@ -36,6 +36,7 @@ def wrapped(tables: Array, length: int) -> Array:
 
 
 def make_banks(
+    n_banks: int,
     width: int,
     n_positions: int,
     tables: Array,
@@ -44,14 +45,15 @@ def make_banks(
     mix_keys: Sequence[np.uint64] = (),
     inverse: Array | None = None,
     with_values: bool = False,
+    positions: Array | None = None,
 ) -> Banks:
-    """Banks of `width` slots over these tables, with what the sieve needs of them.
+    """Banks of `width` slots over these tables, one each or one for all.
 
     Slices start where `start_of_column` says or, without it, at the mix of the column under
     `mix_keys`. `inverse` gives the position of each location; without it no row takes the
-    sieve, nor with less than a word of positions, where that would not pay.
+    sieve, nor with less than a word of positions, where that would not pay. `positions` belong
+    to slices with offsets.
     """
-    n_banks = len(tables)
     sieve_places, sieve_length = np.empty((n_banks, 0), np.int64), _NEVER
     if start_of_column is None:
         start_of_column = np.empty((n_banks, 0), np.int32)
@@ -63,6 +65,7 @@ def make_banks(
     aligned[:] = tables
     return Banks(
         width=width,
+        n_banks=n_banks,
         n_positions=n_positions,
         tables=read_only(aligned),
         start_of_column=read_only(start_of_column, np.int32),
@@ -70,6 +73,7 @@ def make_banks(
         mix_shift=np.uint64(65 - n_positions.bit_length()),
         sieve_places=read_only(sieve_places),
         sieve_length=sieve_length,
+        positions=read_only(np.empty(0, np.uint16) if positions is None else positions, np.uint16),
     )
 
 
@@ -77,7 +81,7 @@ def own_rows(table: Array, n_slots: int) -> Banks:
     """One bank, in which each column's slice is a row of its own."""
     n_columns, width = table.shape
     starts = np.arange(n_columns)[None] * width
-    return make_banks(n_slots, table.size, table.reshape(1, -1), start_of_column=starts)
+    return make_banks(1, n_slots, table.size, table.reshape(1, -1), start_of_column=starts)
 
 
 def _sieve_length(n_positions: int, width: int, with_values: bool) -> int:

@@ -62,13 +62,14 @@ def _circulant(recipe: Recipe) -> Banks:
     tables = wrapped(in_pairs(low, high), DIRECTIONS + round_up(width, TILE) // 2)
     if recipe.n_columns > NARROW_COLUMNS:
         keys = [mix_key(recipe.seed, Key.DIRECTION, bank) for bank in range(n_banks)]
-        return make_banks(width, DIRECTIONS, tables, mix_keys=keys)
+        return make_banks(n_banks, width, DIRECTIONS, tables, mix_keys=keys)
     stride = min(_LINE, DIRECTIONS >> (recipe.n_columns - 1).bit_length())  # as far apart as can be
     starts = [
         permutation(recipe.seed, Purpose.DIRECTION, bank, DIRECTIONS // stride)
         for bank in range(n_banks)
     ]
     return make_banks(
+        n_banks,
         width,
         DIRECTIONS,
         tables,

@@ -11,7 +11,6 @@ from .._loops.hashing.estimates import count_matches, sum_matches
 from ..errors import DataError
 from ..kernel_table import hashed_kernel
 from ..recipe import Recipe
-from ..theory.aliasing import aliasing
 from ..theory.estimators import LinearForm, RowNumbers
 
 Arrays = dict[str, Array]
@@ -81,9 +80,7 @@ def _row_numbers(arrays: Arrays, new_axis: int | None = None) -> RowNumbers:
 
 
 def _linear_form(recipe: Recipe, u: RowNumbers, v: RowNumbers) -> LinearForm:
-    chance = None
-    if recipe.n_bits is not None:
-        chance = aliasing(u.length, v.length, recipe.n_locations, recipe.n_bits)
+    chance = recipe.aliasing(u.length, v.length)
     return hashed_kernel(recipe.kernel).linear_form(u, v, chance)
 
 

@@ -13,6 +13,7 @@ from .._loops.hashing import blocks, minwise, projection
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.blocks import BlockScratch, Task
 from .._loops.hashing.minwise import BinScratch, MinimaScratch
+from .._loops.hashing.offsets import new_offsets
 from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
 from ..kernel_table import SlotWeight, hashed_kernel
@@ -77,10 +78,11 @@ class RowHasher:
         location_type = banks.tables.dtype
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
         k, codes = self.recipe.n_hashes, out["codes"].reshape(-1)
+        offsets = new_offsets(len(scratch.starts), banks.width) if banks.positions.size else None
         if self._weight is SlotWeight.NONE:
             return partial(
-                blocks.hash_supports, task, _BLOCKS_PER_STEP, banks, mask, scratch, k, codes,
-                out["lengths"],
+                blocks.hash_supports, task, _BLOCKS_PER_STEP, banks, mask, offsets, scratch, k,
+                codes, out["lengths"],
             )  # fmt: skip
         largest = int(np.diff(task.indptr[task.cuts]).max(initial=0))
         per_value = BlockScratch(
@@ -89,13 +91,13 @@ class RowHasher:
         targets = k, codes, out["weights"].view(np.uint16).reshape(-1), out["lengths"]
         if with_values:
             return partial(
-                blocks.hash_values, task, _BLOCKS_PER_STEP, banks, mask, scratch, per_value,
-                *targets, out["sums"],
+                blocks.hash_values, task, _BLOCKS_PER_STEP, banks, mask, offsets, scratch,
+                per_value, *targets, out["sums"],
             )  # fmt: skip
         has_signs = self.recipe.scheme != "independent"
         return partial(
             blocks.hash_projections, task, _BLOCKS_PER_STEP, banks, self.tables.directions, mask,
-            mix_key(self.recipe.seed, Key.SIGN) if has_signs else None, scratch, per_value,
+            mix_key(self.recipe.seed, Key.SIGN) if has_signs else None, offsets, scratch, per_value,
             aligned_zeros((projection.SUMS,), np.float32), *targets,
         )  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.minwise import GROUP
+from .._loops.hashing.offsets import POSITIONS, STRATUM
 from ..kernel_table import SlotWeight, hashed_kernel
 from ..recipe import NARROW_COLUMNS, Recipe
 from .banks import make_banks, own_rows, round_up, share_slots, wrapped
@@ -18,6 +19,7 @@ from .directions import direction_banks
 from .streams import Key, Purpose, mix_key, permutation, stream
 
 WIDE_POSITIONS = 1 << 22
+OFFSET_WIDTH = 512  # slots per bank with offsets
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,10 @@ def make_tables(recipe: Recipe, wide_positions: int = WIDE_POSITIONS) -> HashTab
 
 def _minima_banks(recipe: Recipe, wide_positions: int) -> Banks | None:
     if recipe.scheme == "circulant":
+        if recipe.has_offsets:
+            return _offset_circulant(recipe)
         wide = recipe.n_columns > NARROW_COLUMNS
-        return _wide_circulant(recipe, wide_positions) if wide else _narrow_circulant(recipe)
+        return _mixed_circulant(recipe, wide_positions) if wide else _narrow_circulant(recipe)
     if recipe.scheme == "independent" and recipe.has_own_tables:
         return _independent(recipe)
     return None
@@ -65,6 +69,7 @@ def _narrow_circulant(recipe: Recipe) -> Banks:
     locations = np.empty(inverse.shape, np.uint16)
     np.put_along_axis(locations, inverse, np.arange(n_positions, dtype=np.uint16)[None], axis=1)
     return make_banks(
+        n_banks,
         width,
         n_positions,
         wrapped(locations, n_positions + round_up(width, GROUP)),
@@ -74,7 +79,8 @@ def _narrow_circulant(recipe: Recipe) -> Banks:
     )
 
 
-def _wide_circulant(recipe: Recipe, n_positions: int) -> Banks:
+def _mixed_circulant(recipe: Recipe, n_positions: int) -> Banks:
+    """Wide columns in version 3 of the contract."""
     n_banks, width = share_slots(recipe.n_hashes, n_positions)
     keys = [mix_key(recipe.seed, Key.POSITION, bank) for bank in range(n_banks)]
     words = [
@@ -82,7 +88,23 @@ def _wide_circulant(recipe: Recipe, n_positions: int) -> Banks:
     ]
     locations = np.array(words).astype("<u8").view("<u4").astype(np.uint32)
     tables = wrapped(locations, n_positions + round_up(width, GROUP))
-    return make_banks(width, n_positions, tables, mix_keys=keys)
+    return make_banks(n_banks, width, n_positions, tables, mix_keys=keys)
+
+
+def _offset_circulant(recipe: Recipe) -> Banks:
+    """Wide columns: one small table for all banks."""
+    n_banks, width = share_slots(recipe.n_hashes, OFFSET_WIDTH)
+    positions = permutation(recipe.seed, Purpose.LOCATION, 0, POSITIONS)
+    within = stream(recipe.seed, Purpose.LOCATION, 1, POSITIONS) >> np.uint64(62)
+    locations = np.argsort(positions) * STRATUM + within.astype(np.int64)
+    return make_banks(
+        n_banks,
+        width,
+        POSITIONS,
+        wrapped(locations.astype(np.uint16)[None], POSITIONS + round_up(width, GROUP)),
+        mix_keys=[mix_key(recipe.seed, Key.POSITION, bank) for bank in range(n_banks)],
+        positions=positions,
+    )
 
 
 def _independent(recipe: Recipe) -> Banks:

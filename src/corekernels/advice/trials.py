@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
+from .._core.types import Array
 from .._core.validation import clean_rows
 from .._exact.gram import Formula, Gram
 from ..kernel_table import Kernel, exact_kernel
@@ -19,7 +19,6 @@ from ..linear import HashedLinearClassifier, c_path
 from ..recipe import Recipe
 from ..signatures import Signatures, sketch
 
-Array = npt.NDArray[Any]
 Folds = list[tuple[Array, Array]]
 
 _LINEAR_CS = (0.1, 1.0, 10.0)

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
 from .._core.arguments import require_count, require_seed
 from .._core.progress import progress_bar
+from .._core.types import Array
 from .._core.validation import as_matrix
 from ..errors import DataError, ParameterError
 from ..kernel_table import HASHED_KERNELS
 from ..linear.labels import check_labels
 from .trials import Candidate, Trials, unit_rows
-
-Array = npt.NDArray[Any]
 
 _LEAST_STANDARD_ERRORS = 2.0  # by which a gain must exceed zero
 _LEAST_GAIN = 0.005  # in accuracy

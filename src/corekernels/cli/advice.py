@@ -1,12 +1,11 @@
 """Commands that answer questions: advise, version."""
 
 import platform
-import sys
 from dataclasses import asdict
 from importlib import metadata
 from typing import Annotated
 
-import typer
+from typer import Option
 
 import corekernels
 
@@ -25,17 +24,17 @@ def advise(
     source: Rows,
     reading: Reading,
     output: Output,
-    rows: Annotated[int, typer.Option(help="Rows of the sample.")] = 2000,
+    rows: Annotated[int, Option(help="Rows of the sample.")] = 2000,
     size: Annotated[
         list[int] | None,
-        typer.Option(help="Number of hashes to try; may be repeated.  [default: 256, 1024, 4096]"),
+        Option(help="Number of hashes to try; may be repeated.  [default: 256, 1024, 4096]"),
     ] = None,
-    cv: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
+    cv: Annotated[int, Option(help="Folds of the cross-validation.")] = 5,
     most_read: Annotated[
-        int, typer.Option(help="Rows of IN to read at most, to draw the sample from.")
+        int, Option(help="Rows of IN to read at most, to draw the sample from.")
     ] = 200_000,
     plot: Figure = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample, the folds and the hash.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the sample, the folds and the hash.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
     """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
@@ -55,9 +54,8 @@ def advise(
     if output.as_json:
         show(asdict(found), True)
         return
-    if not output.quiet:
-        for note in found.notes:
-            print(f"note: {note}", file=sys.stderr)
+    for note in found.notes:
+        output.note(note)
     table = [
         [c.name, f"{c.accuracy:.4f}", f"{c.standard_error:.4f}", f"{100 * c.gain:+.1f}",
          f"{100 * c.gain_error:.1f}", f"{c.C:g}", f"{c.seconds:.1f}"]

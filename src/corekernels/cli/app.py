@@ -5,9 +5,8 @@ import dataclasses
 import inspect
 import os
 import sys
-import typing
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -31,15 +30,13 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            with _one_line_warnings():
+            with warnings.catch_warnings():
+                warnings.showwarning = _print_warning
                 result = super().invoke(ctx)
             sys.stdout.flush()
             return result
-        except BrokenPipeError:
-            _close_standard_output()
-            raise typer.Exit(0) from None
-        except CoREError as error:
-            if isinstance(error.__cause__, BrokenPipeError):
+        except (BrokenPipeError, CoREError) as error:
+            if BrokenPipeError in (type(error), type(error.__cause__)):
                 _close_standard_output()
                 raise typer.Exit(0) from None
             print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
@@ -80,41 +77,24 @@ def _flattened(function: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in inspect.signature(function).parameters.items():
         if dataclasses.is_dataclass(parameter.annotation):
             groups[name] = parameter.annotation
-            hints = typing.get_type_hints(parameter.annotation, include_extras=True)
-            grouped += [
-                inspect.Parameter(
-                    field.name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=field.default,
-                    annotation=hints[field.name],
-                )
-                for field in dataclasses.fields(parameter.annotation)
-            ]
+            grouped += inspect.signature(groups[name]).parameters.values()
         else:
-            own.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            own.append(parameter)
 
     def call(**given: Any) -> None:
         for name, group in groups.items():
-            fields = [field.name for field in dataclasses.fields(group)]
+            fields = inspect.signature(group).parameters
             given[name] = group(**{field: given.pop(field) for field in fields})
         function(**given)
 
-    call.__signature__ = inspect.Signature([*own, *grouped])  # type: ignore[attr-defined]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *grouped)]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call
 
 
-@contextlib.contextmanager
-def _one_line_warnings() -> Iterator[None]:
-    """Warnings without the line of code that raised them."""
-
-    def line(message: Any, *rest: Any, **more: Any) -> None:
-        print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
-
-    old, warnings.showwarning = warnings.showwarning, line
-    try:
-        yield
-    finally:
-        warnings.showwarning = old
+def _print_warning(message: Any, *rest: Any, **more: Any) -> None:
+    """Print a warning without the line of code that raised it."""
+    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _close_standard_output() -> None:

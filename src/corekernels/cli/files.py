@@ -1,10 +1,11 @@
 """Commands on files: info, hash, convert."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from .. import files
 from ..classifier import CoREClassifier
@@ -19,37 +20,28 @@ from .printing import show
 def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
     kind = files.file_kind(source, reading.format)
-    if kind == "model":
-        show(_about_model(CoREClassifier.load(source)), output.as_json)
-        return
-    if kind == "index":
-        show(_about_index(CoRENeighbors.load(source)), output.as_json)
-        return
-    if kind == "gram":
-        show(files.gram_description(source) or {}, output.as_json)
-        return
-    reader = reading.open(source)
-    if isinstance(reader, files.SignatureReader):
-        show(_about_signatures(reader), output.as_json)
-        return
-    found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
-    output.show_notes(reader)
-    about = asdict(found) if output.as_json else _about_rows(found)
-    show({"format": reader.format, **about}, output.as_json)
+    if kind == "rows":
+        reader = reading.open_rows(source)
+        found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
+        output.show_notes(reader)
+        about = asdict(found) if output.as_json else _about_rows(found)
+        show({"format": reader.format, **about}, output.as_json)
+    else:
+        show(_ABOUT[kind](source), output.as_json)
 
 
 @command("corekernels hash train.svm train.sig --kernel core1 --n-hashes 256 --n-bits 8 --seed 0")
 def hash_(
     source: Rows,
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="Signature file, or shard folder.")],
+    target: Annotated[Path, Argument(metavar="OUT", help="Signature file, or shard folder.")],
     hashing: Hashing,
     reading: Reading,
     output: Output,
     shard_rows: Annotated[
-        int | None, typer.Option(help="Make OUT a folder of shards of this many rows.")
+        int | None, Option(help="Make OUT a folder of shards of this many rows.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after a killed run.")] = False,
-    append: Annotated[bool, typer.Option("--append", help="Add to the rows in OUT.")] = False,
+    resume: Annotated[bool, Option("--resume", help="Go on after a killed run.")] = False,
+    append: Annotated[bool, Option("--append", help="Add to the rows in OUT.")] = False,
     n_jobs: Jobs = None,
 ) -> None:
     """Hash the rows of IN into a signature file, in one pass and constant memory."""
@@ -67,22 +59,16 @@ def hash_(
 @command("corekernels convert train.svm train.npz")
 def convert(
     source: Rows,
-    target: Annotated[
-        str, typer.Argument(metavar="OUT", help='File of rows; "-" writes svmlight.')
-    ],
+    target: Annotated[str, Argument(metavar="OUT", help='File of rows; "-" writes svmlight.')],
     reading: Reading,
     output: Output,
-    to: Annotated[
-        str | None, typer.Option(help=f"{one_of(tuple(FORMATS))}, if OUT does not tell.")
-    ] = None,
+    to: Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if OUT does not tell.")] = None,
 ) -> None:
     """Write the rows and labels of IN in another format."""
     reader = reading.open_rows(source)
     n_rows = files.convert(reader, target, format=to, progress=output.progress)
-    if target == "-":
-        output.show_notes(reader)
-    else:
-        output.show({"target": target, "rows": n_rows, "columns": reader.n_columns}, reader)
+    about = {"target": target, "rows": n_rows, "columns": reader.n_columns}
+    output.show(about, reader, target)
 
 
 def _about_rows(found: files.Survey) -> dict[str, Any]:
@@ -108,22 +94,31 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
     }
 
 
-def _about_signatures(reader: files.SignatureReader) -> dict[str, Any]:
+def _about_signatures(path: str) -> dict[str, Any]:
+    reader = files.SignatureReader(path)
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
     return {**about, "parts": len(reader.parts), **reader.recipe.asdict()}
 
 
-def _about_model(model: CoREClassifier) -> dict[str, Any]:
+def _about_model(path: str) -> dict[str, Any]:
+    model = CoREClassifier.load(path)
     classes = ", ".join(map(str, model.classes_[:10]))
     more = ", ..." if len(model.classes_) > 10 else ""
     about = {"format": "model", "classes": f"{len(model.classes_)} ({classes}{more})"}
     return about | {"loss": model.loss, "C": model.C} | model.recipe_.asdict()
 
 
-def _about_index(index: CoRENeighbors) -> dict[str, Any]:
-    about = {"format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_}
-    return about | {
+def _about_index(path: str) -> dict[str, Any]:
+    index = CoRENeighbors.load(path)
+    return {
+        "format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_,
         "kernel": index.kernel, "method": index.method_, "because": index.reason_,
         "n_neighbors": index.n_neighbors, "recall": index.recall,
         "estimated_recall": index.estimated_recall_,
     }  # fmt: skip
+
+
+_ABOUT: dict[str, Callable[[str], dict[str, Any]]] = {
+    "signatures": _about_signatures, "model": _about_model, "index": _about_index,
+    "gram": lambda path: files.gram_description(path) or {},
+}  # fmt: skip

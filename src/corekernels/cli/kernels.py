@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from .. import files, planner
 from ..errors import ParameterError
@@ -19,18 +19,18 @@ from .printing import show
 @command("corekernels kernel test.svm K.npy --kernel core1 --against train.svm")
 def kernel(
     source: Rows,
-    target: Annotated[Path, typer.Argument(metavar="OUT.npy", help="File of the Gram matrix.")],
+    target: Annotated[Path, Argument(metavar="OUT.npy", help="File of the Gram matrix.")],
     reading: Reading,
     output: Output,
-    kernel: Annotated[str, typer.Option(help=f"{one_of(tuple(KERNELS))}.")] = DEFAULT_KERNEL,
+    kernel: Annotated[str, Option(help=f"{one_of(KERNELS)}.")] = DEFAULT_KERNEL,
     against: Annotated[
-        str | None, typer.Option(metavar="IN2", help="Other rows; IN itself unless given.")
+        str | None, Option(metavar="IN2", help="Other rows; IN itself unless given.")
     ] = None,
     gamma: Annotated[
-        float | None, typer.Option(help="If given, exp(-gamma (1 - K)) in place of K.")
+        float | None, Option(help="If given, exp(-gamma (1 - K)) in place of K.")
     ] = None,
     working_memory: Annotated[
-        float | None, typer.Option(help="Megabytes a block of the matrix may take.")
+        float | None, Option(help="Megabytes a block of the matrix may take.")
     ] = None,
     n_jobs: Jobs = None,
 ) -> None:
@@ -49,21 +49,19 @@ def kernel(
 
 @command("corekernels estimate train.sig --pair 0,1 --pair 0,2")
 def estimate(
-    source: Annotated[
-        str, typer.Argument(metavar="SIGNATURES", help="Signature file or shard folder.")
-    ],
+    source: Annotated[str, Argument(metavar="SIGNATURES", help="Signature file or shard folder.")],
     matching: Matching,
     output: Output,
     pair: Annotated[
-        list[str] | None, typer.Option(metavar="I,J", help="Rows to compare; may be repeated.")
+        list[str] | None, Option(metavar="I,J", help="Rows to compare; may be repeated.")
     ] = None,
     against: Annotated[
-        str | None, typer.Option(metavar="SIGNATURES2", help="Where the second row of pairs is.")
+        str | None, Option(metavar="SIGNATURES2", help="Where the second row of pairs is.")
     ] = None,
     queries: Annotated[
-        str | None, typer.Option(metavar="IN2", help="Rows or signatures to find the nearest of.")
+        str | None, Option(metavar="IN2", help="Rows or signatures to find the nearest of.")
     ] = None,
-    nearest: Annotated[int, typer.Option(help="How many rows to find for each query.")] = 10,
+    nearest: Annotated[int, Option(help="How many rows to find for each query.")] = 10,
     n_jobs: Jobs = None,
 ) -> None:
     """Kernel values with their standard errors: of pairs of rows, or of the nearest to queries."""
@@ -84,21 +82,19 @@ def estimate(
 @command("corekernels plan --error 0.05 --kernel core1 --n-rows 1000000")
 def plan(
     output: Output,
-    error: Annotated[float | None, typer.Option(help="Wanted error of a kernel value.")] = None,
-    n_hashes: Annotated[
-        int | None, typer.Option(help="Number of hashes, if that is given.")
-    ] = None,
+    error: Annotated[float | None, Option(help="Wanted error of a kernel value.")] = None,
+    n_hashes: Annotated[int | None, Option(help="Number of hashes, if that is given.")] = None,
     kernel: KernelName = DEFAULT_KERNEL,
-    n_bits: Annotated[int, typer.Option(help="Bits kept of each hash.")] = DEFAULT_BITS,
-    confidence: Annotated[float, typer.Option(help="Probability that the error is kept.")] = 0.95,
+    n_bits: Annotated[int, Option(help="Bits kept of each hash.")] = DEFAULT_BITS,
+    confidence: Annotated[float, Option(help="Probability that the error is kept.")] = 0.95,
     resemblance: Annotated[
-        float | None, typer.Option("--R", help="Resemblance of the pairs that matter.")
+        float | None, Option("--R", help="Resemblance of the pairs that matter.")
     ] = None,
-    rho: Annotated[float | None, typer.Option(help="Cosine of the pairs that matter.")] = None,
-    length: Annotated[int, typer.Option(help="Typical number of nonzeros per row.")] = 100,
-    heaviness: Annotated[float, typer.Option(help="As `info` prints it; for core2.")] = 1.0,
-    n_rows: Annotated[int | None, typer.Option(help="Rows, for the forecast.")] = None,
-    threads: Annotated[int, typer.Option(help="Threads, for the forecast.")] = 1,
+    rho: Annotated[float | None, Option(help="Cosine of the pairs that matter.")] = None,
+    length: Annotated[int, Option(help="Typical number of nonzeros per row.")] = 100,
+    heaviness: Annotated[float, Option(help="As `info` prints it; for core2.")] = 1.0,
+    n_rows: Annotated[int | None, Option(help="Rows, for the forecast.")] = None,
+    threads: Annotated[int, Option(help="Threads, for the forecast.")] = 1,
 ) -> None:
     """How many hashes an error takes, or what error they give; memory and time."""
     found = planner.plan(
@@ -119,15 +115,11 @@ def _row_numbers(text: str) -> tuple[int, int]:
 def _print_estimates(batches: Iterable[files.Estimates], as_json: bool) -> None:
     """One line per pair, as batches come; or one JSON object."""
     names = ("i", "j", "value", "standard_error")
-    pairs = []
-    if not as_json:
-        print("\t".join(names))
-    for batch in batches:
-        columns = [getattr(batch, name).tolist() for name in names]
-        for i, j, value, error in zip(*columns, strict=True):
-            if as_json:
-                pairs.append({"i": i, "j": j, "value": value, "standard_error": error})
-            else:
-                print(f"{i}\t{j}\t{value:.5f}\t{error:.5f}")
+    columns = ([getattr(batch, name).tolist() for name in names] for batch in batches)
+    pairs = (pair for some in columns for pair in zip(*some, strict=True))
     if as_json:
-        show({"pairs": pairs}, True)
+        show({"pairs": [dict(zip(names, pair, strict=True)) for pair in pairs]}, True)
+        return
+    print("\t".join(names))
+    for i, j, value, error in pairs:
+        print(f"{i}\t{j}\t{value:.5f}\t{error:.5f}")

@@ -1,40 +1,29 @@
 """Commands that learn and predict: train, predict, evaluate, path."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from .. import files, plotting
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
 from .app import command
-from .options import (
-    Figure,
-    Format,
-    Hashing,
-    Jobs,
-    Matching,
-    Output,
-    Reading,
-    RowsOrSignatures,
-)
-from .printing import show, show_table
+from .options import Figure, Format, Hashing, Jobs, Matching, Output, Reading, RowsOrSignatures
+from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file, from `train`.")]
+Model = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
 
 
 @dataclass(frozen=True)
 class Learning:
     """What is learned."""
 
-    loss: Annotated[str, typer.Option(help="squared_hinge, hinge or log_loss.")] = "squared_hinge"
+    loss: Annotated[str, Option(help="squared_hinge, hinge or log_loss.")] = "squared_hinge"
     balanced: Annotated[
-        bool,
-        typer.Option("--balanced", help="Give rare classes more weight, in inverse proportion."),
+        bool, Option("--balanced", help="Give rare classes more weight, in inverse proportion.")
     ] = False
 
     def parameters(self) -> dict[str, Any]:
@@ -45,14 +34,14 @@ class Learning:
 @command("corekernels train train.svm model.ck --kernel core1 --n-hashes 256 --C 1 --seed 0")
 def train(
     source: RowsOrSignatures,
-    target: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file to write.")],
+    target: Annotated[Path, Argument(metavar="MODEL", help="Model file to write.")],
     hashing: Hashing,
     learning: Learning,
     reading: Reading,
     output: Output,
-    C: Annotated[float, typer.Option("--C", help="Weight of the losses.")] = 1.0,
-    tol: Annotated[float, typer.Option(help="Duality gap to reach, as a share.")] = 1e-5,
-    max_iter: Annotated[int, typer.Option(help="Most sweeps over the rows.")] = 1000,
+    C: Annotated[float, Option("--C", help="Weight of the losses.")] = 1.0,
+    tol: Annotated[float, Option(help="Duality gap to reach, as a share.")] = 1e-5,
+    max_iter: Annotated[int, Option(help="Most sweeps over the rows.")] = 1000,
     n_jobs: Jobs = None,
 ) -> None:
     """Learn to classify the labelled rows of IN, hashed on the way or before."""
@@ -69,27 +58,21 @@ def train(
 def predict(
     model: Model,
     source: RowsOrSignatures,
-    target: Annotated[
-        str, typer.Argument(metavar="OUT", help='File of labels, one per line; or "-".')
-    ],
+    target: Annotated[str, Argument(metavar="OUT", help='File of labels, one per line; or "-".')],
     matching: Matching,
     output: Output,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Write the predicted label of each row of IN, one label per line."""
-    if target != "-":
+    if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
     reader = matching.open(
         source, loaded.recipe_.n_columns, loaded.provenance_, format=format, labels=False
     )
-    to = sys.stdout.buffer if target == "-" else target
-    n_rows = files.predict(loaded, reader, to, progress=output.progress)
-    if target == "-":
-        output.show_notes(reader)
-    else:
-        output.show({"target": target, "rows": n_rows}, reader)
+    n_rows = files.predict(loaded, reader, to_write(target), progress=output.progress)
+    output.show({"target": target, "rows": n_rows}, reader, target)
 
 
 @command("corekernels evaluate model.ck test.svm --json")
@@ -106,24 +89,16 @@ def evaluate(
     reader = matching.open(source, loaded.recipe_.n_columns, loaded.provenance_, format=format)
     found = files.evaluate(loaded, reader, progress=output.progress)
     output.show_notes(reader)
-    summary: dict[str, Any] = {
-        "rows": found.rows, "accuracy": found.accuracy, "standard_error": found.standard_error,
-    }  # fmt: skip
+    names = ["rows", "accuracy", "standard_error"]
     if output.as_json:
-        by_class = {
-            "classes": found.classes, "recall": found.recall, "precision": found.precision,
-            "confusion": found.confusion,
-        }  # fmt: skip
-        show(summary | by_class, True)
+        names += ["classes", "recall", "precision", "confusion"]
+    show({name: getattr(found, name) for name in names}, output.as_json)
+    if output.as_json:
         return
-    show(summary, False)
     print()
-    names = [files.label_text(label) for label in found.classes.tolist()]
-    columns = zip(names, found.confusion.sum(axis=1), found.recall, found.precision, strict=True)
-    table = [
-        [name, f"{n:,}", f"{recall:.4f}", f"{precision:.4f}"]
-        for name, n, recall, precision in columns
-    ]
+    labels = map(files.label_text, found.classes.tolist())
+    columns = zip(labels, found.confusion.sum(axis=1), found.recall, found.precision, strict=True)
+    table = [[label, f"{n:,}", f"{r:.4f}", f"{p:.4f}"] for label, n, r, p in columns]
     show_table(["class", "rows", "recall", "precision"], table)
 
 
@@ -135,19 +110,18 @@ def path(
     reading: Reading,
     output: Output,
     Cs: Annotated[
-        str, typer.Option("--Cs", help="Values of C, with commas between.")
+        str, Option("--Cs", help="Values of C, with commas between.")
     ] = "0.001,0.01,0.1,1,10,100",
-    cv: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
+    cv: Annotated[int, Option(help="Folds of the cross-validation.")] = 5,
     validation: Annotated[
-        str | None, typer.Option(metavar="IN2", help="Rows to score on, instead of folds.")
+        str | None, Option(metavar="IN2", help="Rows to score on, instead of folds.")
     ] = None,
     ignore_new_columns: Annotated[
-        bool,
-        typer.Option("--ignore-new-columns", help="Leave out columns of IN2 that IN lacks."),
+        bool, Option("--ignore-new-columns", help="Leave out columns of IN2 that IN lacks.")
     ] = False,
     plot: Figure = None,
     target: Annotated[
-        Path | None, typer.Option("--model", metavar="MODEL", help="Write the best model there.")
+        Path | None, Option("--model", metavar="MODEL", help="Write the best model there.")
     ] = None,
     n_jobs: Jobs = None,
 ) -> None:

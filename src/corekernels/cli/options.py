@@ -1,88 +1,83 @@
 """Arguments and options that several commands share; groups of options are dataclasses."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from .. import files
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS
-from ..recipe import (
-    DEFAULT_BITS,
-    DEFAULT_HASHES,
-    DEFAULT_KERNEL,
-    DEFAULT_PROJECTION,
-    DEFAULT_SCHEME,
-    MAX_BITS,
-    PROJECTIONS,
-    SCHEMES,
-    Recipe,
-)
-from .printing import show, show_notes
+from ..recipe import MAX_BITS, PROJECTIONS, SCHEMES, Recipe
+from .printing import STANDARD_OUTPUT, show
 
 
-def one_of(names: Sequence[str]) -> str:
+def one_of(names: Iterable[str]) -> str:
     """Names as a sentence lists them: "a, b or c"."""
     *first, last = names
     return f"{', '.join(first)} or {last}" if first else last
 
 
-Rows = Annotated[str, typer.Argument(metavar="IN", help='File of rows, or "-".')]
+Rows = Annotated[str, Argument(metavar="IN", help='File of rows, or "-".')]
 RowsOrSignatures = Annotated[
-    str, typer.Argument(metavar="IN", help='File of rows, "-", signature file or shard folder.')
+    str, Argument(metavar="IN", help='File of rows, "-", signature file or shard folder.')
 ]
-Jobs = Annotated[int | None, typer.Option(help="Threads; all cores unless given.")]
-KernelName = Annotated[str, typer.Option(help=f"{one_of(tuple(HASHED_KERNELS))}.")]
-Figure = Annotated[Path | None, typer.Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")]
+Jobs = Annotated[int | None, Option(help="Threads; all cores unless given.")]
+KernelName = Annotated[str, Option(help=f"{one_of(HASHED_KERNELS)}.")]
+Figure = Annotated[Path | None, Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")]
+Format = Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if the content does not tell.")]
+OneBased = Annotated[
+    bool | None,
+    Option("--one-based/--zero-based", help="Where svmlight columns count from, if unclear."),
+]
 
 
 @dataclass(frozen=True)
 class Output:
     """What is printed."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, notes or reports.")] = (
-        False
-    )
+    as_json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No progress, notes or reports.")] = False
 
     @property
     def progress(self) -> bool | None:
         """Whether long calls show progress: where there is a terminal, unless quiet."""
         return False if self.quiet else None
 
-    def show(self, result: dict[str, Any], *readers: Reader) -> None:
-        """Print a result, and before it what readers noted about their files."""
-        self.show_notes(*readers)
-        show(result, self.as_json, self.quiet)
+    def show(self, result: dict[str, Any], reader: Reader, *targets: str | None) -> None:
+        """Print a result, and before it what a reader noted about its file.
 
-    def show_notes(self, *readers: Reader) -> None:
-        """Print what readers noted about their files."""
-        for reader in readers:
-            show_notes(reader, self.quiet)
+        Only the notes, if one of the targets is standard output.
+        """
+        self.show_notes(reader)
+        if STANDARD_OUTPUT not in targets:
+            show(result, self.as_json, self.quiet)
+
+    def show_notes(self, reader: Reader) -> None:
+        """Print what a reader noted about its file."""
+        for note in reader.notes:
+            self.note(f"{reader.name}: {note}")
+
+    def note(self, text: str) -> None:
+        """Print a note on standard error, unless quiet."""
+        if not self.quiet:
+            print(f"note: {text}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
 class Reading:
     """How a file of rows is read."""
 
-    format: Annotated[
-        str | None, typer.Option(help=f"{one_of(tuple(FORMATS))}, if the content does not tell.")
-    ] = None
+    format: Format = None
     n_columns: Annotated[
-        int | None,
-        typer.Option(help="Number of columns, if the file does not tell (a pipe cannot)."),
+        int | None, Option(help="Number of columns, if the file does not tell (a pipe cannot).")
     ] = None
-    one_based: Annotated[
-        bool | None,
-        typer.Option(
-            "--one-based/--zero-based", help="Where svmlight columns count from, if unclear."
-        ),
-    ] = None
+    one_based: OneBased = None
 
     def open(self, path: str, **options: Any) -> files.AnyReader:
         """A reader of rows or signatures."""
@@ -97,15 +92,9 @@ class Reading:
 class Matching:
     """How rows are read that must have the columns of others known before."""
 
-    one_based: Annotated[
-        bool | None,
-        typer.Option(
-            "--one-based/--zero-based", help="Where svmlight columns count from, if unclear."
-        ),
-    ] = None
+    one_based: OneBased = None
     ignore_new_columns: Annotated[
-        bool,
-        typer.Option("--ignore-new-columns", help="Leave out columns that were not known before."),
+        bool, Option("--ignore-new-columns", help="Leave out columns that were not known before.")
     ] = False
 
     def open(
@@ -115,35 +104,26 @@ class Matching:
         return files.open_matching(path, n_columns, like=like, **asdict(self), **options)
 
 
+def _unless_given(what: str, default: object) -> Any:
+    """An option that is None if it is not given: hashed rows have a recipe of their own."""
+    return Option(help=f"{what}.  [default: {default}]")
+
+
 @dataclass(frozen=True)
 class Hashing:
     """How rows are hashed."""
 
-    kernel: Annotated[
-        str | None,
-        typer.Option(help=f"{one_of(tuple(HASHED_KERNELS))}.  [default: {DEFAULT_KERNEL}]"),
-    ] = None
-    n_hashes: Annotated[
-        int | None, typer.Option(help=f"Hashes per row, k.  [default: {DEFAULT_HASHES}]")
-    ] = None
+    kernel: Annotated[str | None, _unless_given(one_of(HASHED_KERNELS), Recipe.kernel)] = None
+    n_hashes: Annotated[int | None, _unless_given("Hashes per row, k", Recipe.n_hashes)] = None
     n_bits: Annotated[
-        int | None,
-        typer.Option(help=f"Bits kept of each, b: 1 to {MAX_BITS}.  [default: {DEFAULT_BITS}]"),
+        int | None, _unless_given(f"Bits kept of each, b: 1 to {MAX_BITS}", Recipe.n_bits)
     ] = None
-    scheme: Annotated[
-        str | None, typer.Option(help=f"{one_of(SCHEMES)}.  [default: {DEFAULT_SCHEME}]")
-    ] = None
+    scheme: Annotated[str | None, _unless_given(one_of(SCHEMES), Recipe.scheme)] = None
     projection: Annotated[
-        str | None,
-        typer.Option(help=f"{one_of(PROJECTIONS)}, for core1.  [default: {DEFAULT_PROJECTION}]"),
+        str | None, _unless_given(f"{one_of(PROJECTIONS)}, for core1", Recipe.projection)
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Seed of the hash.  [default: 0]")] = None
+    seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
     def recipe(self, reader: files.AnyReader) -> Recipe:
         """The recipe that the options make for the columns of a reader."""
         return files.recipe_for(reader, **asdict(self))
-
-
-Format = Annotated[
-    str | None, typer.Option(help=f"{one_of(tuple(FORMATS))}, if the content does not tell.")
-]

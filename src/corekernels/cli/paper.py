@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from ..paper.scales import SCALES
+from ..paper import SCALES
 from .app import command
 from .options import Jobs, Output
 from .printing import show, show_table
@@ -16,7 +16,7 @@ def reproduce(
     output: Output,
     what: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[WHAT]...",
             help="table1, table2, usps, figure3, figure4, exponential, schemes, search, baselines; "
             "all unless given.",
@@ -24,17 +24,16 @@ def reproduce(
         ),
     ] = None,
     scale: Annotated[
-        str,
-        typer.Option(help="; ".join(f"{scale}: {what}" for scale, what in SCALES.items()) + "."),
+        str, Option(help="; ".join(f"{scale}: {what}" for scale, what in SCALES.items()) + ".")
     ] = "quick",
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the data sets; COREKERNELS_DATA or downloads unless given."),
+        Option(help="Folder of the data sets; COREKERNELS_DATA or downloads unless given."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder of the report; what is measured there is not run again.")
+        Path, Option(help="Folder of the report; what is measured there is not run again.")
     ] = Path("reproduction"),
-    seed: Annotated[int, typer.Option(help="Seed of everything drawn.")] = 0,
+    seed: Annotated[int, Option(help="Seed of everything drawn.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
     """Rerun the paper's experiments and write a page with the results beside the paper's."""

@@ -1,4 +1,4 @@
-"""What commands print: results as lines, tables or JSON; notes on standard error."""
+"""What commands print: results as lines, tables or JSON."""
 
 import json
 import os
@@ -11,14 +11,14 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ..io.readers import Reader
+from ..io.targets import Target
+
+STANDARD_OUTPUT = "-"
 
 
-def show_notes(reader: Reader, quiet: bool) -> None:
-    """Print what a reader noted about its file."""
-    if not quiet:
-        for note in reader.notes:
-            print(f"note: {reader.name}: {note}", file=sys.stderr)
+def to_write(target: str) -> Target:
+    """What an argument names: a file, or standard output."""
+    return sys.stdout.buffer if target == STANDARD_OUTPUT else target
 
 
 def show(result: dict[str, Any], as_json: bool, quiet: bool = False) -> None:

@@ -1,11 +1,10 @@
 """Commands on near neighbours: index, search, dedup."""
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from .. import files, io
 from ..errors import ParameterError
@@ -17,25 +16,26 @@ from ..neighbors.tuning import AUTO, METHOD_NAMES
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import Format, Jobs, KernelName, Matching, Output, Reading, Rows, one_of
+from .printing import STANDARD_OUTPUT, to_write
 
 
 @command("corekernels index train.svm train.index --kernel core1 --recall 0.95 --seed 0")
 def index(
     source: Rows,
-    target: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file to write.")],
+    target: Annotated[Path, Argument(metavar="INDEX", help="Index file to write.")],
     reading: Reading,
     output: Output,
     kernel: KernelName = DEFAULT_KERNEL,
     method: Annotated[
-        str, typer.Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
+        str, Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
     ] = AUTO,
     recall: Annotated[
-        float, typer.Option(help="Wanted share of the true nearest rows among those found.")
+        float, Option(help="Wanted share of the true nearest rows among those found.")
     ] = 0.95,
     n_neighbors: Annotated[
-        int, typer.Option(help="Neighbours per query; the index is tuned to it.")
+        int, Option(help="Neighbours per query; the index is tuned to it.")
     ] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the hashes and of held-out rows.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the hashes and of held-out rows.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
     """Index the rows of IN for `search`, under their row numbers, from 0."""
@@ -49,11 +49,11 @@ def index(
 
 @command("corekernels search train.index test.svm neighbours.tsv -k 5 --check 50")
 def search(
-    path: Annotated[Path, typer.Argument(metavar="INDEX", help="Index file, from `index`.")],
-    source: Annotated[str, typer.Argument(metavar="QUERIES", help='File of rows, or "-".')],
+    path: Annotated[Path, Argument(metavar="INDEX", help="Index file, from `index`.")],
+    source: Annotated[str, Argument(metavar="QUERIES", help='File of rows, or "-".')],
     target: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="OUT",
             help='Lines "query, id, similarity" with tabs, to a file or "-"; '
             "if it ends in .npz, arrays distances and indices.",
@@ -63,34 +63,29 @@ def search(
     output: Output,
     n_neighbors: Annotated[
         int | None,
-        typer.Option("--n-neighbors", "-k", help="Neighbours per query; as indexed unless given."),
+        Option("--n-neighbors", "-k", help="Neighbours per query; as indexed unless given."),
     ] = None,
     check: Annotated[
-        int, typer.Option(help="Compare this many of the first queries with exact search.")
+        int, Option(help="Compare this many of the first queries with exact search.")
     ] = 0,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Write the most similar indexed rows of each row of QUERIES, nearest first."""
-    if target != "-":
+    if target != STANDARD_OUTPUT:
         require_target(target, path, source)
     found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     reader = require_rows(
         matching.open(source, found.n_features_in_, found.provenance_, format=format, labels=False)
     )
     report = files.search(
-        found, reader, sys.stdout.buffer if target == "-" else target, n_neighbors,
-        n_checked=check, progress=output.progress,
-    )  # fmt: skip
-    if target != "-":
-        output.show(_about_search(report), reader)
-        return
-    output.show_notes(reader)
-    if report.check is not None and not output.quiet:
-        print(
-            f"note: recall {report.check.recall:.4g} on {report.check.queries:,} queries, "
-            f"{report.check.times_faster:.3g} times faster than exact search",
-            file=sys.stderr,
+        found, reader, to_write(target), n_neighbors, n_checked=check, progress=output.progress
+    )
+    output.show(_about_search(report), reader, target)
+    if report.check is not None and target == STANDARD_OUTPUT:
+        output.note(
+            f"recall {report.check.recall:.4g} on {report.check.queries:,} queries, "
+            f"{report.check.times_faster:.3g} times faster than exact search"
         )
 
 
@@ -98,28 +93,25 @@ def search(
 def dedup(
     source: Rows,
     target: Annotated[
-        str,
-        typer.Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.'),
+        str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
     ],
     reading: Reading,
     output: Output,
-    threshold: Annotated[float, typer.Option(help="Least similarity of a pair.")] = 0.8,
+    threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
     kernel: KernelName = DEFAULT_KERNEL,
     groups: Annotated[
-        str | None,
-        typer.Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.'),
+        str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option(metavar="ROWS", help="Write IN without all but the first row of each group."),
+        Option(metavar="ROWS", help="Write IN without all but the first row of each group."),
     ] = None,
     copies_once: Annotated[
-        bool,
-        typer.Option("--copies-once", help="Pair a copy with the first row it equals only."),
+        bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
     ] = False,
-    working_memory: Annotated[float, typer.Option(help="Megabytes of rows to hold.")] = 1024.0,
-    most_pairs: Annotated[int, typer.Option(help="Stop if more pairs are alike.")] = 50_000_000,
-    seed: Annotated[int, typer.Option(help="Seed of the hash tables.")] = 0,
+    working_memory: Annotated[float, Option(help="Megabytes of rows to hold.")] = 1024.0,
+    most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
+    seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
@@ -131,39 +123,32 @@ def dedup(
         working_memory=working_memory, seed=seed, n_jobs=n_jobs,
         scratch=targets[0].parent if targets else None, progress=output.progress,
     )  # fmt: skip
-    files.write_pairs(found, sys.stdout.buffer if target == "-" else target)
+    files.write_pairs(found, to_write(target))
     if groups is not None:
-        files.write_groups(found, sys.stdout.buffer if groups == "-" else groups)
+        files.write_groups(found, to_write(groups))
     if keep is not None:
         files.write_kept(reader, found, keep, progress=output.progress)
-    if "-" in (target, groups, keep):
-        output.show_notes(reader)
-    else:
-        output.show({"target": target, **_about_duplicates(found)}, reader)
+    output.show({"target": target, **_about_duplicates(found)}, reader, target, groups, keep)
 
 
 def _targets(source: str, target: str, groups: str | None, keep: str | None) -> list[Path]:
     """The files to write, all of which can be."""
     names = [name for name in (target, groups, keep) if name is not None]
-    if names.count("-") > 1:
+    if names.count(STANDARD_OUTPUT) > 1:
         raise ParameterError("-: is named for two outputs; give each its own.")
     if keep is not None:
         io.RowWriter(keep)  # refuses a name that tells no format
-    written = [name for name in names if name != "-"]
+    written = [name for name in names if name != STANDARD_OUTPUT]
     return [require_target(name, source, *written[:place]) for place, name in enumerate(written)]
 
 
 def _about_search(report: files.SearchReport) -> dict[str, Any]:
-    about: dict[str, Any] = {
-        "target": report.target, "queries": report.queries, "n_neighbors": report.n_neighbors,
-        "seconds": report.seconds, "queries_per_second": report.queries_per_second,
-    }  # fmt: skip
-    if report.check is None:
-        return about
-    return about | {
-        "checked": report.check.queries, "recall": report.check.recall,
-        "times_faster": report.check.times_faster,
-    }  # fmt: skip
+    about = {**asdict(report), "queries_per_second": report.queries_per_second}
+    del about["check"]
+    if report.check is not None:
+        about |= {"checked": report.check.queries, "recall": report.check.recall}
+        about |= {"times_faster": report.check.times_faster}
+    return about
 
 
 def _about_duplicates(found: files.FileDuplicates) -> dict[str, Any]:

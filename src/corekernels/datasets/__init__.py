@@ -6,19 +6,11 @@ split into a part to train on and a part to test on.
 
 from .catalog import NAMES, load
 from .dataset import Dataset
-from .images import m_rotate
+from .images import m_rotate, rotate_images
 from .mnist_files import mnist
+from .news import word_counts
 from .places import data_folder
-from .rotation import rotate_images
-from .words import word_counts
 
 __all__ = [
-    "NAMES",
-    "Dataset",
-    "data_folder",
-    "load",
-    "m_rotate",
-    "mnist",
-    "rotate_images",
-    "word_counts",
-]
+    "NAMES", "Dataset", "data_folder", "load", "m_rotate", "mnist", "rotate_images", "word_counts",
+]  # fmt: skip

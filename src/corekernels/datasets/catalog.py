@@ -6,10 +6,9 @@ from .._core.arguments import require_choice, require_seed
 from .._core.types import PathLike
 from .dataset import Dataset
 from .images import digits, m_basic, m_rotate_set, mnist10k
+from .libsvm import rcv1, usps
 from .news import news
 from .places import Places
-from .rcv1 import rcv1
-from .usps import usps
 from .youtube import youtube
 
 _LOADERS: dict[str, Callable[[Places, int], Dataset]] = {
@@ -27,13 +26,9 @@ NAMES = tuple(_LOADERS)
 
 
 def load(
-    name: str,
-    *,
-    folder: PathLike | None = None,
-    download: bool = True,
-    seed: int = 0,
+    name: str, *, folder: PathLike | None = None, download: bool = True, seed: int = 0,
     progress: bool | None = None,
-) -> Dataset:
+) -> Dataset:  # fmt: skip
     """A data set by its name, as unit-length rows to train and to test on.
 
     ==========  ===============  =======  ====================================================

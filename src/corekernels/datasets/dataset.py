@@ -1,6 +1,7 @@
 """The one form in which data sets are given."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,27 +43,29 @@ class Dataset:
 
 
 def made(
-    name: str,
-    train: tuple[Any, Any],
-    test: tuple[Any, Any],
-    source: str,
-    *,
-    regenerated: bool = False,
+    name: str, train: tuple[Any, Any], test: tuple[Any, Any], source: str, regenerated: bool = False
 ) -> Dataset:
     """A data set of rows of any length and labels of any integer type."""
     for part, (X, y) in (("train", train), ("test", test)):
         if X.shape[0] != len(y):
-            raise FileError(
-                f"{name}: {X.shape[0]} rows and {len(y)} labels to {part} on; "
-                "the files do not belong together, fetch them again."
-            )
-    if train[0].shape[1] != test[0].shape[1]:
-        raise FileError(
-            f"{name}: {train[0].shape[1]} columns to train on and {test[0].shape[1]} to test on; "
-            "the files do not belong together, fetch them again."
-        )
+            raise unrelated(name, f"{X.shape[0]} rows and {len(y)} labels to {part} on")
+    widths = train[0].shape[1], test[0].shape[1]
+    if widths[0] != widths[1]:
+        raise unrelated(name, f"{widths[0]} columns to train on and {widths[1]} to test on")
     parts = [(unit_rows(X), np.asarray(y).astype(np.int64)) for X, y in (train, test)]
     return Dataset(name, *parts[0], *parts[1], regenerated, source)
+
+
+def unrelated(name: Any, found: str) -> FileError:
+    """The error for files of which one is not of the same data set as the others."""
+    return FileError(f"{name}: {found}; the files do not belong together, fetch them again.")
+
+
+def require_classes(path: Path, y: Any, n_classes: int) -> Any:
+    """Labels read from a file, if they are 1 to `n_classes`."""
+    if y is None or y.dtype.kind != "i" or not 1 <= y.min() <= y.max() <= n_classes:
+        raise FileError(f"{path}: its labels are not 1 to {n_classes}; fetch it again.")
+    return y
 
 
 def unit_rows(X: Any) -> sparse.csr_array:

@@ -1,11 +1,10 @@
 """Files from the web, whole or not at all."""
 
-import contextlib
+import functools
 import hashlib
 import http.client
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +16,7 @@ from ..io import atomic_write
 _ATTEMPTS = 3
 _TIMEOUT = 30.0  # seconds without a byte
 _CHUNK_BYTES = 1 << 18
+_md5 = functools.partial(hashlib.md5, usedforsecurity=False)  # against damage, not malice
 
 
 @dataclass(frozen=True)
@@ -45,73 +45,54 @@ def fetch(remote: Remote, folder: Path, progress: bool | None = None) -> Path:
         atomic_write(target) as file,
         progress_bar(None, remote.file, "B", progress, unit_scale=True) as bar,
     ):
-        _receive(remote.url, file, bar)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                _continue(remote.url, file, bar)
+                break
+            except _Interrupted as error:
+                if attempt == _ATTEMPTS:
+                    raise FileError(f"{remote.url}: cannot be fetched ({error}).") from error
         if remote.md5 is not None:
             file.seek(0)
-            found = _md5(file)
-            if found != remote.md5:
+            digest = hashlib.file_digest(file, _md5)  # type: ignore[arg-type]  # it has `readinto`
+            if (found := digest.hexdigest()) != remote.md5:
                 raise FileError(f"{remote.url}: has the MD5 sum {found}, not {remote.md5}.")
     return target
 
 
-def _md5(file: IO[bytes]) -> str:
-    digest = hashlib.md5(usedforsecurity=False)  # against damage, not against malice
-    while chunk := file.read(_CHUNK_BYTES):
-        digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _receive(url: str, file: IO[bytes], bar: Any) -> None:
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            _continue(url, file, bar)
-            return
-        except _Interrupted as error:
-            if attempt == _ATTEMPTS:
-                raise FileError(f"{url}: cannot be fetched ({error}).") from error
-
-
 def _continue(url: str, file: IO[bytes], bar: Any) -> None:
     """Append what the file lacks."""
-    with _opened(url, file.tell()) as response:
+    with _open(url, file.tell()) as response:
         if file.tell() and response.status != http.HTTPStatus.PARTIAL_CONTENT:
             file.seek(0)  # the server begins anew
             file.truncate()
             bar.reset()
         length = response.headers.get("Content-Length")
         bar.total = total = file.tell() + int(length) if length else None
-        for chunk in _chunks(response):
+        while chunk := _read(response):
             file.write(chunk)
             bar.update(len(chunk))
     if total is not None and file.tell() != total:
         raise _Interrupted(f"cut short, {file.tell()} of {total} bytes came")
 
 
-@contextlib.contextmanager
-def _opened(url: str, start: int) -> Iterator[Any]:
-    headers = {"User-Agent": "corekernels"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
+def _open(url: str, start: int) -> Any:
+    """The response to a request for the file, from its byte `start` on if the server can."""
+    headers = {"User-Agent": "corekernels"} | ({"Range": f"bytes={start}-"} if start else {})
+    request = urllib.request.Request(url, headers=headers)
     try:
-        response = urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=_TIMEOUT
-        )
+        return urllib.request.urlopen(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
         error.close()
         raise FileError(f"{url}: cannot be fetched ({error.code} {error.reason}).") from error
     except (OSError, http.client.HTTPException) as error:
         raise _Interrupted(getattr(error, "reason", error)) from error
-    with response:
-        yield response
 
 
-def _chunks(response: Any) -> Iterator[bytes]:
-    """The chunks of a response; only a failure to read is an interruption, a full disk is not."""
-    while True:
-        try:
-            chunk = response.read(_CHUNK_BYTES)
-        except (OSError, http.client.HTTPException) as error:
-            raise _Interrupted(error) from error
-        if not chunk:
-            return
-        yield chunk
+def _read(response: Any) -> bytes:
+    """Some bytes of a response; only a failure to read is an interruption, a full disk is not."""
+    try:
+        found: bytes = response.read(_CHUNK_BYTES)
+    except (OSError, http.client.HTTPException) as error:
+        raise _Interrupted(error) from error
+    return found

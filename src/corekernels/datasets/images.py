@@ -7,7 +7,10 @@ the first 12,000 are for training, the next 50,000 for testing. Under one seed M
 holds M-Basic's images, turned.
 """
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -15,9 +18,8 @@ from sklearn.model_selection import train_test_split
 from .._core.types import Array, PathLike
 from ..errors import DataError
 from .dataset import Dataset, made
-from .mnist_files import mnist, read_mnist, read_parts
+from .mnist_files import read_mnist, read_parts
 from .places import Places
-from .rotation import rotate_images
 
 _N_TRAIN, _N_TEST = 12_000, 50_000
 
@@ -44,18 +46,14 @@ def mnist10k(places: Places, seed: int) -> Dataset:
 
 def m_basic(places: Places, seed: int) -> Dataset:
     """12,000 / 50,000 images of MNIST as they are."""
-    images, labels = read_mnist(places)
-    chosen, _ = _drawn(len(images), _N_TRAIN + _N_TEST, seed)
-    rows, y = images[chosen].reshape(len(chosen), -1), labels[chosen]
-    train, test = slice(_N_TRAIN), slice(_N_TRAIN, None)
+    train, test = _split(places, _N_TRAIN, _N_TEST, seed, turned=False)
     source = f"A random split 12,000 / 50,000 of MNIST's 70,000 images, made anew from seed {seed}."
-    parts = (rows[train], y[train]), (rows[test], y[test])
-    return made("m-basic", *parts, source, regenerated=True)
+    return made("m-basic", train, test, source, regenerated=True)
 
 
 def m_rotate_set(places: Places, seed: int) -> Dataset:
     """The same images, each turned."""
-    X_train, y_train, X_test, y_test = _m_rotate(read_mnist(places), _N_TRAIN, _N_TEST, seed)
+    (X_train, y_train), (X_test, y_test) = _split(places, _N_TRAIN, _N_TEST, seed, turned=True)
     source = (
         "A random split 12,000 / 50,000 of MNIST's 70,000 images, each turned by an angle "
         f"uniform on the circle (bilinear), made anew from seed {seed}."
@@ -65,37 +63,71 @@ def m_rotate_set(places: Places, seed: int) -> Dataset:
 
 
 def m_rotate(
-    n_train: int = 12_000,
-    n_test: int = 20_000,
-    *,
-    seed: int = 0,
-    folder: PathLike | None = None,
+    n_train: int = 12_000, n_test: int = 20_000, *, seed: int = 0, folder: PathLike | None = None,
     download: bool = True,
-) -> tuple[Array, ...]:
+) -> tuple[Array, ...]:  # fmt: skip
     """MNIST digits, each turned by an angle of its own: X_train, y_train, X_test, y_test.
 
     Rows are float32 of unit length, 784 columns, dense. The well-known data set of that
     name is made like this; this one is made anew, from `seed`. `load("m-rotate")` gives
     the rows of `m_rotate(12_000, 50_000)`.
     """
-    return _m_rotate(mnist(folder=folder, download=download), n_train, n_test, seed)
+    train, test = _split(Places(folder, download), n_train, n_test, seed, turned=True)
+    return *train, *test
 
 
-def _m_rotate(
-    pictures: tuple[Array, Array], n_train: int, n_test: int, seed: int
-) -> tuple[Array, ...]:
-    images, labels = pictures
-    chosen, angle_seed = _drawn(len(images), n_train + n_test, seed)
-    X = rotate_images(images[chosen], seed=angle_seed).reshape(len(chosen), -1)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    y = labels[chosen].astype(np.int64)
-    return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
-
-
-def _drawn(n_images: int, n_wanted: int, seed: int) -> tuple[Array, int]:
-    """Which images are taken, in their new order, and the seed of their angles."""
-    if n_wanted > n_images:
-        raise DataError(f"mnist: {n_wanted} images are wanted and {n_images} there; ask for fewer.")
+def _split(
+    places: Places, n_train: int, n_test: int, seed: int, *, turned: bool
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Images drawn from MNIST's as rows, and their digits; turned images as unit rows."""
+    images, labels = read_mnist(places)
+    n_wanted = n_train + n_test
+    if n_wanted > len(images):
+        found = f"{n_wanted} images are wanted and {len(images)} there"
+        raise DataError(f"mnist: {found}; ask for fewer.")
     rng = np.random.default_rng(seed)
-    chosen = rng.permutation(n_images)[:n_wanted]
-    return chosen, int(rng.integers(2**32))
+    chosen = rng.permutation(len(images))[:n_wanted]
+    X, y = images[chosen].reshape(n_wanted, -1), labels[chosen].astype(np.int64)
+    if turned:
+        images = rotate_images(images[chosen], seed=int(rng.integers(2**32)))
+        X = images.reshape(n_wanted, -1)
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return (X[:n_train], y[:n_train]), (X[n_train:], y[n_train:])
+
+
+def rotate_images(images: Any, *, seed: int = 0) -> npt.NDArray[np.float32]:
+    """Images turned about their centres by angles uniform on the circle.
+
+    Values between pixels are bilinear; what comes from outside the image is 0.
+
+    Parameters
+    ----------
+    images : array-like of shape (n, height, width)
+    seed : int
+        The angles depend on the seed and n alone.
+
+    Returns
+    -------
+    ndarray of the same shape, float32
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corekernels import datasets
+    >>> images = np.zeros((1, 5, 5)); images[0, 2, 2] = 1
+    >>> float(datasets.rotate_images(images, seed=3)[0, 2, 2])   # the centre stays
+    1.0
+    """
+    from scipy import ndimage  # a third of a second that `import corekernels` does without
+
+    images = np.asarray(images)
+    if images.ndim != 3:
+        raise DataError(f"images: has {images.ndim} dimensions; give (n, height, width).")
+    angles = np.random.default_rng(seed).uniform(0, 2 * np.pi, len(images))
+    centre = (np.array(images.shape[1:]) - 1) / 2
+    out = np.empty(images.shape, np.float32)
+    for image, angle, target in zip(images, angles, out, strict=True):
+        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        source = image.astype(np.float32)
+        ndimage.affine_transform(source, turn, centre - turn @ centre, order=1, output=target)
+    return out

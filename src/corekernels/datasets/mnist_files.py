@@ -12,6 +12,7 @@ from sklearn.datasets import fetch_openml
 from .._core.types import Array, PathLike
 from ..errors import FileError
 from ..io import atomic_write
+from .dataset import unrelated
 from .places import Places
 
 # the published MD5 sums of the unpacked files
@@ -26,10 +27,7 @@ _PAGE = "THE MNIST DATABASE of handwritten digits"
 
 
 def mnist(
-    *,
-    folder: PathLike | None = None,
-    download: bool = True,
-    progress: bool | None = None,
+    *, folder: PathLike | None = None, download: bool = True, progress: bool | None = None
 ) -> tuple[Array, Array]:
     """Images (70000, 28, 28) uint8 and digits (70000,) of MNIST: 60,000 for training come first.
 
@@ -53,18 +51,15 @@ def read_mnist(places: Places) -> tuple[Array, Array]:
 def read_parts(places: Places) -> list[tuple[Array, Array]]:
     """Images and digits of the part for training and of the one for testing."""
     folder = places.require("mnist", tuple(_SUMS), _PAGE, _fetch)
-    return [_read_part(folder, part) for part in ("train", "t10k")]
-
-
-def _read_part(folder: Path, part: str) -> tuple[Array, Array]:
-    images = _read_idx(folder / f"{part}-images-idx3-ubyte.gz", 3)
-    labels = _read_idx(folder / f"{part}-labels-idx1-ubyte.gz", 1)
-    if len(images) != len(labels):
-        raise FileError(
-            f"{folder}: {len(images)} images and {len(labels)} labels of part {part!r} do not "
-            "belong together; fetch them again."
-        )
-    return images, labels
+    parts = []
+    for part in ("train", "t10k"):
+        images = _read_idx(folder / f"{part}-images-idx3-ubyte.gz", 3)
+        labels = _read_idx(folder / f"{part}-labels-idx1-ubyte.gz", 1)
+        if len(images) != len(labels):
+            found = f"{len(images)} images and {len(labels)} labels of part {part!r}"
+            raise unrelated(folder, found)
+        parts.append((images, labels))
+    return parts
 
 
 def _read_idx(path: Path, n_dimensions: int) -> Array:
@@ -88,9 +83,8 @@ def _fetch(folder: Path) -> None:
     found = fetch_openml("mnist_784", version=1, as_frame=False, parser=parser)
     images = np.asarray(found.data).astype(np.uint8).reshape(-1, 28, 28)
     labels = np.asarray(found.target).astype(np.uint8)
-    parts = (("train", slice(_N_TRAIN)), ("t10k", slice(_N_TRAIN, None)))
     raw = {}
-    for part, rows in parts:
+    for part, rows in (("train", slice(_N_TRAIN)), ("t10k", slice(_N_TRAIN, None))):
         raw[f"{part}-images-idx3-ubyte.gz"] = _idx(images[rows])
         raw[f"{part}-labels-idx1-ubyte.gz"] = _idx(labels[rows])
     for file, content in raw.items():

@@ -1,7 +1,7 @@
-"""20 Newsgroups: 18,846 messages of 1993, split by date.
+"""20 Newsgroups: 18,846 messages of 1993, split by date; and counts of a few words in them.
 
-The files hold term counts, made as scikit-learn's `CountVectorizer` does: words of two
-characters or more, in lower case, that occur in at least two training documents; the
+The files of the data set hold term counts, made as scikit-learn's `CountVectorizer` does: words
+of two characters or more, in lower case, that occur in at least two training documents; the
 headers of the messages dropped.
 """
 
@@ -9,23 +9,28 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from .._core.types import Array
+from .._core.types import Array, PathLike
 from ..errors import FileError
 from ..io import atomic_write, read_rows, write_rows
-from .dataset import Dataset, made
+from .dataset import Dataset, made, unrelated
 from .places import Places
 
-PAGE = "20 Newsgroups by date; scikit-learn's fetch_20newsgroups gets the messages"
-
+_PAGE = "20 Newsgroups by date; scikit-learn's fetch_20newsgroups gets the messages"
 _FILES = ("train_tf.npz", "test_tf.npz", "labels.npz")
+_WORD_FILES = ("word_by_document.npz", "words.txt")
+_WORDS = (
+    "a", "the", "hong", "kong", "of", "and",
+    "united", "states", "san", "francisco", "gun", "control",
+)  # fmt: skip
 
 
 def news(places: Places, seed: int) -> Dataset:
     """TF-IDF rows of 20 Newsgroups."""
-    folder = places.require("20news", _FILES, f"term counts of {PAGE}", _fetch)
+    folder = places.require("20news", _FILES, f"term counts of {_PAGE}", _fetch_counts)
     counts = [read_rows(folder / f"{part}_tf.npz", labels=False)[0] for part in ("train", "test")]
     labels = _read_labels(folder / "labels.npz")
     source = (
@@ -35,6 +40,42 @@ def news(places: Places, seed: int) -> Dataset:
     weights = TfidfTransformer(sublinear_tf=True, norm=None).fit(counts[0])
     train, test = (weights.transform(X) for X in counts)
     return made("20news", (train, labels["train"]), (test, labels["test"]), source)
+
+
+def word_counts(
+    *, folder: PathLike | None = None, download: bool = True
+) -> tuple[sparse.csr_array, list[str]]:
+    """How often a few words occur in each training document of 20 Newsgroups, and the words.
+
+    They make the pairs a–the, hong–kong, of–and, united–states, san–francisco and
+    gun–control, from frequent to rare and from much to little in common: rows for
+    validating estimators.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Its folder `words` holds `word_by_document.npz` (CSR, one row per word) and `words.txt`
+        (one word per line); the one that COREKERNELS_DATA names if not given.
+    download : bool
+        Whether the counts may be made of what scikit-learn downloads.
+
+    Returns
+    -------
+    counts : csr_array of shape (n_words, n_documents), float32
+    words : list of str
+        The names of the rows.
+    """
+    places = Places(folder, download)
+    found = places.require("words", _WORD_FILES, f"counts of words in {_PAGE}", _fetch_words)
+    counts, _ = read_rows(found / "word_by_document.npz", labels=False)
+    path = found / "words.txt"
+    try:
+        words = path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"{path}: cannot be read ({error}); fetch it again.") from error
+    if len(words) != counts.shape[0]:
+        raise unrelated(path, f"{len(words)} words for {counts.shape[0]} rows")
+    return counts.astype(np.float32), words
 
 
 def _read_labels(path: Path) -> dict[str, Array]:
@@ -47,17 +88,25 @@ def _read_labels(path: Path) -> dict[str, Array]:
         ) from error
 
 
-def messages(part: str) -> tuple[list[str], Array, list[str]]:
+def _messages(part: str) -> tuple[list[str], Array, list[str]]:
     """Texts without their headers, classes, and the classes' names; scikit-learn keeps them."""
     found = fetch_20newsgroups(subset=part, remove=("headers",))
     return found.data, np.asarray(found.target), list(found.target_names)
 
 
-def _fetch(folder: Path) -> None:
-    train, y_train, names = messages("train")
-    test, y_test, _ = messages("test")
+def _fetch_counts(folder: Path) -> None:
+    train, y_train, names = _messages("train")
+    test, y_test, _ = _messages("test")
     counter = CountVectorizer(min_df=2, dtype=np.float32)
     write_rows(folder / "train_tf.npz", counter.fit_transform(train))
     write_rows(folder / "test_tf.npz", counter.transform(test))
     with atomic_write(folder / "labels.npz") as file:
         np.savez(file, train=y_train, test=y_test, names=np.array(names))
+
+
+def _fetch_words(folder: Path) -> None:
+    texts, _, _ = _messages("train")
+    counter = CountVectorizer(vocabulary=_WORDS, token_pattern=r"[a-z]+", dtype=np.float32)
+    write_rows(folder / "word_by_document.npz", counter.transform(texts).T.tocsr())
+    with atomic_write(folder / "words.txt") as file:
+        file.write("\n".join([*_WORDS, ""]).encode())

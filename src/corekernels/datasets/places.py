@@ -49,8 +49,7 @@ class Places:
 
     def find(self, name: str, files: tuple[str, ...]) -> Path | None:
         """The folder of data set `name` in which all of `files` stand."""
-        root = self._root()
-        for place in (cache_folder(),) if root is None else (root, cache_folder()):
+        for place in filter(None, (self.root(), cache_folder())):
             if all((place / name / file).is_file() for file in files):
                 return place / name
         return None
@@ -77,7 +76,8 @@ class Places:
             raise self._missing(name, files, page, f"and not to be had: {reason}") from error
         return folder
 
-    def _root(self) -> Path | None:
+    def root(self) -> Path | None:
+        """The user's folder, if there is one."""
         named = os.environ.get(FOLDER_VARIABLE) if self.folder is None else self.folder
         if not named:
             return None
@@ -88,10 +88,8 @@ class Places:
         return root
 
     def _missing(self, name: str, files: tuple[str, ...], page: str, why: str) -> FileError:
-        root = self._root()
-        target = f"the folder {name!r} of one that {FOLDER_VARIABLE} names"
-        if root is not None:
-            target = str(root / name)
+        root = self.root()
+        target = root / name if root else f"the folder {name!r} of one that {FOLDER_VARIABLE} names"
         return FileError(
             f"{name}: not found in {target}, nor in {cache_folder() / name}, {why.rstrip('.')}; "
             f"get {', '.join(files)} ({page}) by hand and put them into either."

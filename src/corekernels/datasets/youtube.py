@@ -18,15 +18,13 @@ from scipy import sparse
 from .._core.types import Array
 from ..errors import FileError
 from ..io import atomic_write, read_rows
-from .dataset import Dataset, made
+from .dataset import Dataset, made, require_classes
 from .download import Remote, fetch
 from .places import Places
 
 _PAGE = "UCI Machine Learning Repository, YouTube Multiview Video Games Dataset, in dir_data.tar"
-_ARCHIVE = Remote(
-    "dir_data.tar",
-    "https://archive.ics.uci.edu/ml/machine-learning-databases/00269/dir_data.tar",
-)
+_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/00269/dir_data.tar"
+_ARCHIVE = Remote("dir_data.tar", _URL)
 _FILES = ("test/audio_sai_boxes.txt.gz", "train/audio_sai_boxes.txt.gz")
 _MOST_ROWS = (11_931, 97_935)
 _N_CLASSES = 31
@@ -34,9 +32,7 @@ _N_CLASSES = 31
 
 def youtube(places: Places, seed: int) -> Dataset:
     """Trains on the official test part, tests on the official training part."""
-    folder = places.require(
-        "youtube", _FILES, _PAGE, lambda target: _fetch(target, places.progress)
-    )
+    folder = places.require("youtube", _FILES, _PAGE, lambda to: _fetch(to, places.progress))
     parts = [_read_part(folder / file, most) for file, most in zip(_FILES, _MOST_ROWS, strict=True)]
     n_columns = max(X.shape[1] for X, _ in parts)
     for X, _ in parts:
@@ -50,14 +46,11 @@ def youtube(places: Places, seed: int) -> Dataset:
 
 def _read_part(path: Path, most: int) -> tuple[sparse.csr_array, Array]:
     """Rows with the column numbers of the file; videos without sound are not in it."""
-    X, y = read_rows(path, one_based=False)
-    if y is None or y.dtype.kind != "i" or not (y.min() >= 1 and y.max() <= _N_CLASSES):
-        raise FileError(f"{path}: its labels are not 1 to {_N_CLASSES}; fetch it again.")
+    X, labels = read_rows(path, one_based=False)
+    y = require_classes(path, labels, _N_CLASSES)
     if not 0.9 * most <= X.shape[0] <= most:
-        raise FileError(
-            f"{path}: has {X.shape[0]} rows where about {most} are due; remove it and fetch it "
-            "again."
-        )
+        found = f"has {X.shape[0]} rows where about {most} are due"
+        raise FileError(f"{path}: {found}; remove it and fetch it again.")
     return X, y
 
 

@@ -63,10 +63,8 @@ def nearest(
         Rows or signatures; raw rows are hashed as the reader's were.
     n_nearest : int
         Rows for each query, nearest first; ties go to the lower row number.
-    progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
-    n_jobs : int, optional
-        Threads; None means all cores.
+    progress, n_jobs
+        As for `hash_to_file`.
     """
     _require_signatures(reader)
     if n_nearest < 1:

@@ -16,7 +16,7 @@ from ..recipe import Recipe
 from ..signatures import Signatures
 from .merging import merge_parts
 from .readers import SignatureReader, sketch_batch
-from .shards import ShardWriter, is_finished, is_shard_folder, require_recipe, shard_size
+from .shards import ShardWriter, is_finished, is_shard_folder, recipe_of, shard_size
 
 PART_BYTES = 64 << 20
 
@@ -128,7 +128,7 @@ def _name(reader: RowReader) -> str:
 def _finished_before(reader: RowReader, target: Path, recipe: Recipe) -> HashReport:
     """The report on shards that are complete, if they are those of this job."""
     old = SignatureReader(target)
-    if old.recipe != recipe:
+    if old.recipe != recipe.in_version_of(old.recipe):
         raise RecipeMismatch(old.recipe, recipe)
     if {origin.source for origin in old.provenance} != {_name(reader)}:
         raise FileError(f"{target}: holds shards of another file; name another folder.")
@@ -147,7 +147,7 @@ def _to_file(
     require_target(target, reader.name)
     old = [target] if append and target.exists() else []
     if old:
-        require_recipe(target, recipe)
+        recipe = recipe_of(target, recipe)
     folder = parts_folder(target)
     writer = ShardWriter(folder, recipe, _name(reader), part_rows, resume=resume, target=target)
     with writer.writing():

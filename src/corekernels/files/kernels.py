@@ -1,5 +1,6 @@
 """Exact Gram matrices of files."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -18,16 +19,10 @@ from ..recipe import DEFAULT_KERNEL
 
 
 def kernel_to_file(
-    reader: RowReader,
-    target: PathLike,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    against: RowReader | None = None,
-    gamma: float | None = None,
-    working_memory: float | None = None,
-    progress: bool | None = None,
-    n_jobs: int | None = None,
-) -> tuple[int, int]:
+    reader: RowReader, target: PathLike, kernel: str = DEFAULT_KERNEL, *,
+    against: RowReader | None = None, gamma: float | None = None,
+    working_memory: float | None = None, progress: bool | None = None, n_jobs: int | None = None,
+) -> tuple[int, int]:  # fmt: skip
     """Exact kernel values of all rows of a reader with all rows of another, in an `.npy` file.
 
     Beside it, `NAME.npy.json` says what it holds: an `.npy` file has no room for that.
@@ -58,20 +53,15 @@ def kernel_to_file(
         target, X, Y, kernel, gamma=gamma, working_memory=working_memory, progress=progress,
         n_jobs=n_jobs,
     )  # fmt: skip
+    sources = [
+        side.origin(0, n_rows).asdict()
+        for side, n_rows in zip(readers, K.shape, strict=False)  # one side, if both are one
+    ]
     description = {
-        "format": "corekernels.gram",
-        "version": 1,
-        "kernel": kernel,
-        "gamma": gamma,
-        "dtype": str(K.dtype),
-        "shape": list(K.shape),
-        "last_row": _digest(K),
-        "n_columns": X.shape[1],
-        "sources": [
-            side.origin(0, n_rows).asdict()
-            for side, n_rows in zip(readers, K.shape, strict=False)  # one side, if both are one
-        ],
-    }
+        "format": "corekernels.gram", "version": 1, "kernel": kernel, "gamma": gamma,
+        "dtype": str(K.dtype), "shape": list(K.shape), "last_row": _digest(K),
+        "n_columns": X.shape[1], "sources": sources,
+    }  # fmt: skip
     with atomic_write(description_path(target)) as file:
         file.write((json.dumps(description, sort_keys=True) + "\n").encode())
     return K.shape[0], K.shape[1]
@@ -88,13 +78,11 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
     The two files are replaced one after the other; the digest of the last row tells whether
     they belong together.
     """
-    try:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         about = json.loads(description_path(path).read_bytes())
         K = np.load(path, mmap_mode="r", allow_pickle=False)
         if about["format"] == "corekernels.gram" and about["last_row"] == _digest(K):
             return dict(about)
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
     return None
 
 

@@ -1,5 +1,6 @@
 """Applying a model to files, batch by batch."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,7 @@ def predict(
     target : path or open binary file
         A file is created or replaced, whole or not at all.
     progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
+        As for `hash_to_file`.
     """
     n_rows = 0
     with open_target(target, reader.name) as file:
@@ -95,13 +96,11 @@ def evaluate(
     model: CoREClassifier, reader: AnyReader, *, progress: bool | None = None
 ) -> Evaluation:
     """Accuracy and confusion of a model on the labelled rows of a reader."""
-    counts: dict[tuple[Any, Any], int] = {}
-    n_rows = 0
+    counts: Counter[tuple[Any, Any]] = Counter()
     for found, y in predictions(model, reader, "evaluating", progress):
         truth = require_labels(y, reader.name)
-        n_rows += len(truth)
-        for pair in zip(truth.tolist(), found.tolist(), strict=True):
-            counts[pair] = counts.get(pair, 0) + 1
+        counts.update(zip(truth.tolist(), found.tolist(), strict=True))
+    n_rows = counts.total()
     if not n_rows:
         raise DataError(f"{reader.name}: holds no rows; give some to judge the model by.")
     names = {label for pair in counts for label in pair} | set(model.classes_.tolist())

@@ -2,10 +2,9 @@
 
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,7 @@ from scipy import sparse
 from .._core.arguments import require_count
 from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
-from ..io.readers import Batch, RowReader, require_rows, watched
+from ..io.readers import RowReader, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
 from .kernels import read_whole
@@ -51,11 +50,7 @@ class SearchReport:
 
 
 def index_rows(
-    reader: RowReader,
-    target: PathLike,
-    *,
-    progress: bool | None = None,
-    **options: Any,
+    reader: RowReader, target: PathLike, *, progress: bool | None = None, **options: Any
 ) -> IndexReport:
     """Index all rows of a reader, under their numbers, in a file for `CoRENeighbors.load`.
 
@@ -68,7 +63,7 @@ def index_rows(
     target : path
         The index file to create or replace.
     progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
+        As for `hash_to_file`.
     **options
         Parameters of `CoRENeighbors`.
 
@@ -96,14 +91,9 @@ def index_rows(
 
 
 def search(
-    index: CoRENeighbors,
-    reader: RowReader,
-    target: Target,
-    n_neighbors: int | None = None,
-    *,
-    n_checked: int = 0,
-    progress: bool | None = None,
-) -> SearchReport:
+    index: CoRENeighbors, reader: RowReader, target: Target, n_neighbors: int | None = None, *,
+    n_checked: int = 0, progress: bool | None = None,
+) -> SearchReport:  # fmt: skip
     """Write the nearest rows of each row of a reader, in batches.
 
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
@@ -122,7 +112,7 @@ def search(
     n_checked : int
         Look up this many of the first queries by exact search as well, and report the recall.
     progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
+        As for `hash_to_file`.
 
     Examples
     --------
@@ -142,68 +132,38 @@ def search(
     if n_checked < 0:
         raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
     name = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
-    with open_target(target, reader.name) as file:
-        writer = _Arrays(file) if name.endswith(".npz") else _Lines(file)
-        batches = watched(reader, "searching", progress)
-        return _search(index, reader.name, batches, writer, name, wanted, n_checked)
-
-
-def _search(
-    index: CoRENeighbors, source: str, batches: Iterator[Batch], writer: "_Arrays | _Lines",
-    target: str, n_neighbors: int, n_checked: int,
-) -> SearchReport:  # fmt: skip
+    as_arrays = name.endswith(".npz")
     n_queries, seconds = 0, 0.0
+    found: list[tuple[Array, Array]] = []
     checked: list[Any] = []
-    for batch in batches:
+    with open_target(target, reader.name) as file:
+        file.write(b"" if as_arrays else b"query\tid\tsimilarity\n")
+        for batch in watched(reader, "searching", progress):
+            if not n_queries:
+                index.kneighbors(batch.X[:1], wanted)  # the first search loads the loops
+            if n_queries < n_checked:
+                checked.append(batch.X[: n_checked - n_queries])
+            start = time.perf_counter()
+            distances, ids = index.kneighbors(batch.X, wanted)
+            seconds += time.perf_counter() - start
+            n_queries += len(ids)
+            if as_arrays:
+                found.append((distances, ids))
+            else:
+                file.write(_lines(batch.first_row, distances, ids))
         if not n_queries:
-            index.kneighbors(batch.X[:1], n_neighbors)  # the first search loads the loops
-        if n_queries < n_checked:
-            checked.append(batch.X[: n_checked - n_queries])
-        start = time.perf_counter()
-        distances, ids = index.kneighbors(batch.X, n_neighbors)
-        seconds += time.perf_counter() - start
-        writer.write(batch.first_row, distances, ids)
-        n_queries += len(ids)
-    if not n_queries:
-        raise DataError(f"{source}: holds no rows; give some to look up.")
-    writer.finish()
-    check = None
-    if checked:
-        check = index.check_recall(sparse.vstack(checked, format="csr"), n_neighbors)
-    return SearchReport(target, n_queries, ids.shape[1], seconds, check)
+            raise DataError(f"{reader.name}: holds no rows; give some to look up.")
+        if as_arrays:
+            distances, indices = map(np.concatenate, zip(*found, strict=True))
+            np.savez(file, distances=distances, indices=indices)
+        first = sparse.vstack(checked, format="csr") if checked else None
+        check = None if first is None else index.check_recall(first, wanted)
+    return SearchReport(name, n_queries, ids.shape[1], seconds, check)
 
 
-class _Lines:
+def _lines(first_row: int, distances: Array, ids: Array) -> bytes:
     """A line for each query and neighbour."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        file.write(b"query\tid\tsimilarity\n")
-
-    def write(self, first_row: int, distances: Array, ids: Array) -> None:
-        lines = []
-        pairs = zip(ids.tolist(), (1 - distances).tolist(), strict=True)
-        for query, (found, similarities) in enumerate(pairs, first_row):
-            for number, similarity in zip(found, similarities, strict=True):
-                lines.append(f"{query}\t{number}\t{similarity:.6f}\n")
-        self._file.write("".join(lines).encode())
-
-    def finish(self) -> None:
-        return None
-
-
-class _Arrays:
-    """Two arrays, a row of each for each query."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._distances: list[Array] = []
-        self._indices: list[Array] = []
-
-    def write(self, first_row: int, distances: Array, ids: Array) -> None:
-        self._distances.append(distances)
-        self._indices.append(ids)
-
-    def finish(self) -> None:
-        distances, indices = np.concatenate(self._distances), np.concatenate(self._indices)
-        np.savez(self._file, distances=distances, indices=indices)
+    queries = np.repeat(np.arange(first_row, first_row + len(ids)), ids.shape[1])
+    columns = (array.ravel().tolist() for array in (queries, ids, 1 - distances))
+    rows = zip(*columns, strict=True)
+    return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()

@@ -169,14 +169,14 @@ class ShardWriter:
             )
 
     def _begin(self) -> None:
-        job = {
-            "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
-        }  # fmt: skip
         old = read_marker(self.folder)
         files = _numbered(self.folder, None if old is None else int(old["first_part"]))
         self._first = len(files)
         if files:
-            require_recipe(files[0], self.recipe)
+            self.recipe = recipe_of(files[0], self.recipe)
+        job = {
+            "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
+        }  # fmt: skip
         left = sorted(set(self.folder.glob("part-*.safetensors")) - set(files))
         if self.resume and old is not None:
             require_same_job(self.folder, old, job)
@@ -202,11 +202,12 @@ class ShardWriter:
         return whole
 
 
-def require_recipe(path: Path, recipe: Recipe) -> None:
-    """Refuse a signature file of another recipe."""
+def recipe_of(path: Path, wanted: Recipe) -> Recipe:
+    """The recipe of a signature file, which may differ from the one wanted in its version only."""
     found = read_signatures(path).recipe
-    if found != recipe:
-        raise RecipeMismatch(found, recipe)
+    if found != wanted.in_version_of(found):
+        raise RecipeMismatch(found, wanted)
+    return found
 
 
 def _numbered(folder: Path, count: int | None) -> list[Path]:

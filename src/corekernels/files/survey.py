@@ -103,25 +103,18 @@ def survey(
     density = nonzeros / (n_rows * reader.n_columns)
     R, rho = _closeness(kept.rows()[0], n_jobs)
     kernel, reason = _suggestion(least == greatest, heaviness, density)
-    length = max(1, round(nonzeros / max(1, full)))
+    suggested = _plan(
+        kernel=kernel, R=R, rho=rho, length=max(1, round(nonzeros / max(1, full))),
+        heaviness=max(1.0, heaviness), n_columns=reader.n_columns, n_rows=n_rows,
+        threads=thread_count(n_jobs),
+    )  # fmt: skip
     return Survey(
-        rows=n_rows,
-        columns=reader.n_columns,
-        nonzeros=nonzeros,
-        empty_rows=lengths[0],
-        density=density,
-        row_lengths=_quantiles(lengths),
-        least=least if full else math.nan,
-        greatest=greatest if full else math.nan,
-        binary=bool(full) and least == greatest,
-        negative=least < 0,
-        heaviness=heaviness,
+        n_rows, reader.n_columns, nonzeros, lengths[0], density, _quantiles(lengths),
+        least=least if full else math.nan, greatest=greatest if full else math.nan,
+        binary=bool(full) and least == greatest, negative=least < 0, heaviness=heaviness,
         classes=None if classes is None else dict(sorted(classes.items())),
-        typical_R=R,
-        typical_rho=rho,
-        plan=_plan(kernel, R, rho, length, heaviness, reader.n_columns, n_rows, n_jobs),
-        reason=reason,
-    )
+        typical_R=R, typical_rho=rho, plan=suggested, reason=reason,
+    )  # fmt: skip
 
 
 class Sample:
@@ -137,10 +130,8 @@ class Sample:
     def add(self, X: Any, y: Array | None) -> None:
         """Take in the next rows: each draws a random key, and the lowest keys are kept."""
         drawn = self._rng.random(X.shape[0])
-        if len(self._keys) >= self._n_rows:
-            fresh = np.flatnonzero(drawn < self._keys.max())
-        else:
-            fresh = np.arange(len(drawn))
+        full = len(self._keys) >= self._n_rows
+        fresh = np.flatnonzero(drawn < (self._keys.max() if full else np.inf))
         keys = np.concatenate([self._keys, drawn[fresh]])
         matrix = sparse.vstack([*self._X, X[fresh]], format="csr")
         labels = None if y is None else np.concatenate([*self._y, np.asarray(y)[fresh]])
@@ -154,14 +145,9 @@ class Sample:
 
 
 def sample(
-    reader: RowReader,
-    n_rows: int,
-    *,
-    most_read: int | None = None,
-    seed: int = 0,
-    labelled: bool = False,
-    progress: bool | None = None,
-) -> tuple[Any, Array | None]:
+    reader: RowReader, n_rows: int, *, most_read: int | None = None, seed: int = 0,
+    labelled: bool = False, progress: bool | None = None,
+) -> tuple[Any, Array | None]:  # fmt: skip
     """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
 
     A reader without labels gives None for them, or is refused if they are to be there.
@@ -191,17 +177,11 @@ def _heaviness(rows: Any) -> float:
 
 
 def _quantiles(lengths: Counter[int]) -> dict[str, float]:
-    values = np.array(sorted(lengths))
-    ends = np.cumsum([lengths[value] for value in values.tolist()])
-
-    def quantile(share: float) -> float:
-        return float(values[np.searchsorted(ends, share * ends[-1])])
-
-    mean = sum(f * n for f, n in lengths.items()) / ends[-1]
-    return {
-        "min": float(values[0]), "median": quantile(0.5), "mean": float(mean),
-        "p99": quantile(0.99), "max": float(values[-1]),
-    }  # fmt: skip
+    values, counts = np.array(sorted(lengths.items()), float).T
+    found = np.quantile(values, [0, 0.5, 0.99, 1], weights=counts, method="inverted_cdf")
+    low, median, p99, high = found.tolist()
+    mean = float(np.average(values, weights=counts))
+    return {"min": low, "median": median, "mean": mean, "p99": p99, "max": high}
 
 
 def _closeness(X: Any, n_jobs: int | None) -> tuple[float, float]:
@@ -223,16 +203,8 @@ def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, st
     return CORE1.name, "values and columns both count, and values are not heavy-tailed"
 
 
-def _plan(
-    kernel: str, R: float, rho: float, length: int, heaviness: float, n_columns: int,
-    n_rows: int, n_jobs: int | None,
-) -> Plan:  # fmt: skip
+def _plan(**options: Any) -> Plan:
     """Enough hashes for an error of 0.05 on the closer pairs, rounded up to a power of two."""
-    options: dict[str, Any] = {
-        "kernel": kernel, "R": R, "rho": rho, "length": length, "heaviness": max(1.0, heaviness),
-        "n_columns": n_columns, "n_rows": n_rows,
-        "threads": thread_count(n_jobs),
-    }  # fmt: skip
     wanted = plan(_ERROR, **options).n_hashes
     n_hashes = int(np.clip(2 ** math.ceil(math.log2(wanted)), *_SIZES))
     return plan(n_hashes=n_hashes, **options)

@@ -9,17 +9,6 @@ from .rows import open_rows, read_rows
 from .writing import RowWriter, write_rows
 
 __all__ = [
-    "CONTAINER_KINDS",
-    "Batch",
-    "Origin",
-    "Reader",
-    "RowReader",
-    "RowWriter",
-    "atomic_write",
-    "detect",
-    "load_arrays",
-    "open_rows",
-    "read_rows",
-    "save_arrays",
-    "write_rows",
-]
+    "CONTAINER_KINDS", "Batch", "Origin", "Reader", "RowReader", "RowWriter", "atomic_write",
+    "detect", "load_arrays", "open_rows", "read_rows", "save_arrays", "write_rows",
+]  # fmt: skip

@@ -1,6 +1,6 @@
 """The file formats of rows: one list, which reading, writing and detection go by."""
 
-from ..errors import ParameterError
+from .._core.arguments import require_choice
 from . import npy, npz, parquet, svmlight
 from .format import Format
 
@@ -12,6 +12,4 @@ TEXT = svmlight.FORMAT  # what comes through pipes, and what has no magic bytes
 
 def format_named(name: str) -> Format:
     """The format of this name."""
-    if name not in FORMATS:
-        raise ParameterError(f"format: got {name!r}; choose one of {', '.join(FORMATS)}.")
-    return FORMATS[name]
+    return FORMATS[require_choice("format", name, tuple(FORMATS))]

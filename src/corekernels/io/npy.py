@@ -63,14 +63,9 @@ def read_header(file: Any, name: str) -> Header:
 
 def write_header(file: Any, header: Header) -> None:
     """Begin an `.npy` file; the length of the first axis can be written over later."""
-    np.lib.format.write_array_header_2_0(
-        file,
-        {
-            "shape": header.shape,
-            "fortran_order": header.is_fortran,
-            "descr": np.lib.format.dtype_to_descr(header.dtype),
-        },
-    )
+    kind = np.lib.format.dtype_to_descr(header.dtype)
+    about = {"shape": header.shape, "fortran_order": header.is_fortran, "descr": kind}
+    np.lib.format.write_array_header_2_0(file, about)
 
 
 class NpyReader(RowReader):
@@ -137,11 +132,9 @@ class NpyWriter:
             )
         if self._header is None:
             self._begin(rows.n_columns, rows.data.dtype)
-        indptr = rows.indptr - rows.indptr[0]
-        stored = slice(rows.indptr[0], rows.indptr[-1])
-        matrix = sparse.csr_array(
-            (rows.data[stored], rows.indices[stored], indptr), shape=(len(rows), rows.n_columns)
-        )
+        rows = rows.compact()
+        arrays = rows.data, rows.indices, rows.indptr
+        matrix = sparse.csr_array(arrays, shape=(len(rows), rows.n_columns))
         size = max(1, (4 << 20) // (rows.n_columns * rows.data.itemsize))
         for start in range(0, len(rows), size):
             self._file.write(matrix[start : start + size].toarray().data)

@@ -114,9 +114,8 @@ class NpzReader(RowReader):
         if kind != "csr":
             raise FileError(f"{self.name}: holds a matrix in format {kind!r}, not CSR; {remedy}.")
         if missing := {"data", "indices", "indptr"} - keys:
-            raise FileError(
-                f"{self.name}: lacks the arrays {', '.join(sorted(missing))}; {remedy}."
-            )
+            found = ", ".join(sorted(missing))
+            raise FileError(f"{self.name}: lacks the arrays {found}; {remedy}.")
 
     def _require_labels(self, header: Header) -> None:
         if header.shape != (self.n_rows,) or header.dtype.kind not in _LABEL_KINDS:
@@ -140,13 +139,9 @@ class NpzReader(RowReader):
                 for start, stop in row_blocks(indptr, capacity):
                     count = int(indptr[stop] - indptr[start])
                     X = checked_rows(
-                        self.name,
-                        indptr[start : stop + 1] - indptr[start],
-                        indices.take(count),
-                        data.take(count).astype(self._value_type),
-                        self.n_columns,
-                        row + start,
-                    )
+                        self.name, indptr[start : stop + 1] - indptr[start], indices.take(count),
+                        data.take(count).astype(self._value_type), self.n_columns, row + start,
+                    )  # fmt: skip
                     y = None if labels is None else self._labels(labels, stop - start, row + start)
                     yield Batch(X, y, row + start, self._share_done(row + stop))
             if indptr[-1] != self._nnz:
@@ -205,10 +200,10 @@ class NpzWriter:
         if self._n_rows == 0:
             self._value_type, self._index_type = rows.data.dtype, rows.indices.dtype
             self._n_columns = rows.n_columns
-        stored = slice(rows.indptr[0], rows.indptr[-1])
-        self._spools["indptr"].write((rows.indptr[1:] - rows.indptr[0] + self._nnz).tobytes())
-        self._spools["indices"].write(np.ascontiguousarray(rows.indices[stored]).data)
-        self._spools["data"].write(np.ascontiguousarray(rows.data[stored]).data)
+        rows = rows.compact()
+        self._spools["indptr"].write((rows.indptr[1:] + self._nnz).tobytes())
+        self._spools["indices"].write(np.ascontiguousarray(rows.indices).data)
+        self._spools["data"].write(np.ascontiguousarray(rows.data).data)
         self._n_rows += len(rows)
         self._nnz += rows.nnz
         if y is not None:

@@ -116,9 +116,8 @@ class ParquetReader(RowReader):
         for group in range(source.metadata.num_row_groups):
             about = source.metadata.row_group(group)
             chunks = [about.column(place) for place in range(about.num_columns)]
-            n_values += sum(
-                int(c.num_values) for c in chunks if c.path_in_schema.startswith("values")
-            )
+            values = [c.num_values for c in chunks if c.path_in_schema.startswith("values")]
+            n_values += sum(map(int, values))
         return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
 
     def _batches(self) -> Iterator[Batch]:
@@ -186,11 +185,11 @@ class ParquetWriter:
     def write(self, rows: Rows, y: Array | None) -> None:
         """Add rows."""
         arrow = self._arrow
-        stored = slice(rows.indptr[0], rows.indptr[-1])
-        offsets = arrow.array(rows.indptr - rows.indptr[0])
+        rows = rows.compact()
+        offsets = arrow.array(rows.indptr)
         columns = {
-            "indices": arrow.LargeListArray.from_arrays(offsets, rows.indices[stored]),
-            "values": arrow.LargeListArray.from_arrays(offsets, rows.data[stored]),
+            "indices": arrow.LargeListArray.from_arrays(offsets, rows.indices),
+            "values": arrow.LargeListArray.from_arrays(offsets, rows.data),
         }
         if y is not None:
             columns["label"] = arrow.array(y.tolist() if y.dtype.kind in "UO" else y)

@@ -40,15 +40,9 @@ def read_provenance(entries: Any) -> list[Origin]:
     found = []
     for entry in entries if isinstance(entries, list) else []:
         try:
-            one_based = entry.get("one_based")
-            found.append(
-                Origin(
-                    str(entry["source"]),
-                    int(entry["first_row"]),
-                    int(entry["rows"]),
-                    None if one_based is None else bool(one_based),
-                )
-            )
+            base = entry.get("one_based")
+            rows = int(entry["first_row"]), int(entry["rows"])
+            found.append(Origin(str(entry["source"]), *rows, None if base is None else bool(base)))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return found
@@ -62,13 +56,9 @@ def join_runs(origins: Iterable[Origin]) -> list[Origin]:
     """
     joined: list[Origin] = []
     for origin in origins:
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and last.source == origin.source
-            and last.first_row + last.rows == origin.first_row
-        ):
-            joined[-1] = replace(last, rows=last.rows + origin.rows)
+        end = (joined[-1].source, joined[-1].first_row + joined[-1].rows) if joined else None
+        if end == (origin.source, origin.first_row):
+            joined[-1] = replace(joined[-1], rows=joined[-1].rows + origin.rows)
         else:
             joined.append(origin)
     return joined

@@ -158,16 +158,14 @@ class CoRENeighbors(Searches):
         with self._lock:
             snapshot = self._snapshot
             living = np.flatnonzero(snapshot.alive)
-            order = np.argsort(snapshot.ids[living], kind="stable")
-            known = snapshot.ids[living][order]
-            places = np.searchsorted(known, numbers).clip(0, max(0, len(known) - 1))
-            strange = numbers if not len(known) else numbers[known[places] != numbers]
+            known = snapshot.ids[living]
+            strange = numbers[~np.isin(numbers, known)]
             if len(strange):
                 raise ParameterError(
                     f"ids: {strange[0]!s} is not in the index; `ids_` lists those that are."
                 )
             if len(numbers):
-                self._snapshot = snapshot.without(living[order[places]], self.n_jobs)
+                self._snapshot = snapshot.without(living[np.isin(known, numbers)], self.n_jobs)
         return self
 
     def save(self, path: PathLike, *, provenance: Iterable[Origin] | None = None) -> None:

@@ -16,7 +16,7 @@ from .arguments import require_recall
 from .candidates import METHODS, Exact
 from .candidates.base import require_fit
 from .snapshot import Snapshot
-from .store import NARROW, Store, restore
+from .store import NARROW, Store, n_words, restore
 
 Model = TypeVar("Model")
 
@@ -39,11 +39,11 @@ def write_index(
         "n_wanted": main.n_wanted,
         "sources": [origin.asdict() for origin in provenance],
     }
-    arrays = {"ids": snapshot.ids, "alive": snapshot.alive}
-    arrays |= {f"main.{name}": array for name, array in main.store.arrays().items()}
-    arrays |= {f"source.{name}": array for name, array in main.arrays().items()}
+    parts = {"main": main.store.arrays(), "source": main.arrays()}
     if snapshot.tail is not None:
-        arrays |= {f"tail.{name}": array for name, array in snapshot.tail.store.arrays().items()}
+        parts["tail"] = snapshot.tail.store.arrays()
+    arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
+    arrays |= {"ids": snapshot.ids, "alive": snapshot.alive}
     try:
         save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
     except TypeError as error:
@@ -99,9 +99,8 @@ def _checked_store(store: Store) -> Store:
     require_fit(ends[0] == 0 and bool((np.diff(ends) >= 0).all()), "row pointers decrease")
     require_fit(ends[-1] == len(store.columns) == len(store.values), "values do not fit")
     require_fit(store.columns.dtype in (np.uint16, np.int32), "columns are of the wrong type")
-    require_fit(
-        store.values.dtype in (np.uint8, np.float32, np.float64), "values are of no known type"
-    )
+    known = store.values.dtype in (np.uint8, np.float32, np.float64)
+    require_fit(known, "values are of no known type")
     require_fit(store.squares.dtype == np.float64, "sums of squares are of the wrong type")
     require_fit(bool(np.isfinite(store.squares).all()), "sums of squares are not finite")
     require_fit(store.vocabulary.dtype == np.int64, "the vocabulary is of the wrong type")
@@ -110,7 +109,6 @@ def _checked_store(store: Store) -> Store:
     if len(store.columns):
         least, most = int(store.columns.min()), int(store.columns.max())
         require_fit(least >= 0 and most < store.width, "a column is out of range")
-    require_fit(
-        store.bits.shape == (n, store.n_words) and store.bits.dtype == np.uint64, "bits do not fit"
-    )
+    fits = store.bits.shape == (n, n_words(store.width)) and store.bits.dtype == np.uint64
+    require_fit(fits, "bits do not fit")
     return store

@@ -9,13 +9,14 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_count
-from .._core.estimator import require_some_rows
+from .._core.estimator import RowsEstimator, require_some_rows
 from .._core.types import Array
 from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError
+from ..recipe import DEFAULT_KERNEL
 from .arguments import require_number
-from .parameters import IndexEstimator
 from .snapshot import Snapshot
+from .tuning import AUTO
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,21 @@ class RecallCheck:
         return self.exact_seconds / max(self.seconds, 1e-9)
 
 
+class IndexEstimator(RowsEstimator):
+    """An estimator with the parameters of an index; `CoRENeighbors` says what they mean."""
+
+    def __init__(
+        self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: str = AUTO,
+        recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
+    ) -> None:  # fmt: skip
+        self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.method = method
+        self.recall = recall
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+
 class Searches(IndexEstimator):
     """Queries over the snapshot of an index."""
 
@@ -65,12 +81,9 @@ class Searches(IndexEstimator):
         return (1 - keys, ids) if return_distance else ids
 
     def radius_neighbors(
-        self,
-        X: Any = None,
-        radius: float = 0.5,
-        return_distance: bool = True,
+        self, X: Any = None, radius: float = 0.5, return_distance: bool = True,
         sort_results: bool = True,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """Distances and ids of all rows within a distance, nearest first; always exact.
 
         Returns

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
 from .candidates import Exact, SearchMethod
+from .candidates.base import search_all
 from .store import Store, join, make_store
 
-_BLOCK_QUERIES = 256
 TAIL_ROWS = 1024
 _TAIL_SHARE = 32  # the tail may have one row for this many of the others
 _DEAD_SHARE = 4
@@ -60,16 +59,7 @@ class Snapshot:
         parts: list[tuple[SearchMethod, int, float]] = [(main, 0, spare)]
         if self.tail is not None:
             parts.append((self.tail, n_main, 1.0))
-        heaps = Heaps.empty(len(rows), n_kept)
-
-        def work(block: tuple[int, int]) -> None:
-            queries, mine = rows.block(*block), heaps.block(*block)
-            for method, first_row, factor in parts:
-                method.search(queries, self.alive, first_row, mine, factor)
-
-        run_blocks(work, row_blocks(0, len(rows), _BLOCK_QUERIES), n_jobs)
-        heaps.sort()
-        return heaps
+        return search_all(parts, rows, self.alive, n_kept, n_jobs)
 
     def within(self, rows: Rows, least: float, n_jobs: int | None) -> list[tuple[Array, Array]]:
         """Kernel values and positions of all rows of at least that value, by exact search."""
@@ -90,16 +80,13 @@ class Snapshot:
         """The state after rows were added."""
         fresh = make_store(rows, self.main.store.kernel)
         tail = fresh if self.tail is None else join(self.tail.store, fresh)
-        alive = np.concatenate([self.alive, np.ones(len(ids), np.uint8)])
-        changed = replace(
-            self, tail=Exact(tail), ids=read_only(np.concatenate([self.ids, ids])),
-            alive=read_only(alive),
-        )  # fmt: skip
+        ids = np.concatenate([self.ids, ids])
+        alive = np.append(self.alive, np.ones(len(rows), np.uint8))
+        changed = replace(self, tail=Exact(tail), ids=read_only(ids), alive=read_only(alive))
         if len(tail) <= max(self.tail_rows, len(self.main.store) // _TAIL_SHARE):
             return changed
-        return replace(
-            changed, main=self.main.grown(join(self.main.store, tail), n_jobs), tail=None
-        )
+        main = self.main.grown(join(self.main.store, tail), n_jobs)
+        return replace(changed, main=main, tail=None)
 
     def without(self, positions: Array, n_jobs: int | None) -> "Snapshot":
         """The state after rows were removed."""
@@ -109,22 +96,16 @@ class Snapshot:
         n_main = len(self.main.store)
         if self.tail is not None and not alive[n_main:].all():
             kept = np.flatnonzero(alive[n_main:])
-            stays = np.concatenate([np.arange(n_main), n_main + kept])
-            changed = replace(
-                changed, tail=Exact(self.tail.store.take(kept)) if len(kept) else None,
-                ids=read_only(self.ids[stays]), alive=read_only(alive[stays]),
-            )  # fmt: skip
-        dead = n_main - int(np.count_nonzero(changed.alive[:n_main]))
-        return changed._compact(n_jobs) if dead * _DEAD_SHARE > n_main else changed
-
-    def _compact(self, n_jobs: int | None) -> "Snapshot":
-        """The same rows without the removed ones, if any are left."""
-        n_main = len(self.main.store)
-        kept = np.flatnonzero(self.alive[:n_main])
-        if len(kept) == 0:
-            return self
+            tail = Exact(self.tail.store.take(kept)) if len(kept) else None
+            changed = changed._with_positions([np.arange(n_main), n_main + kept], tail=tail)
+        kept = np.flatnonzero(alive[:n_main])
+        if len(kept) == 0 or (n_main - len(kept)) * _DEAD_SHARE <= n_main:
+            return changed
         main = self.main.rebuilt(self.main.store.take(kept), n_jobs)
-        stays = np.concatenate([kept, np.arange(n_main, len(self.ids))])
-        return replace(
-            self, main=main, ids=read_only(self.ids[stays]), alive=read_only(self.alive[stays])
-        )
+        return changed._with_positions([kept, np.arange(n_main, len(changed.ids))], main=main)
+
+    def _with_positions(self, kept: list[Array], **changes: Any) -> "Snapshot":
+        """The ids and marks of the rows at these positions alone, with other changes."""
+        stays = np.concatenate(kept)
+        ids, alive = read_only(self.ids[stays]), read_only(self.alive[stays])
+        return replace(self, ids=ids, alive=alive, **changes)

@@ -56,11 +56,6 @@ class Store:
         """Number of columns after renumbering."""
         return max(1, len(self.vocabulary)) if self.n_columns > NARROW else self.n_columns
 
-    @property
-    def n_words(self) -> int:
-        """64-bit words of a row's bit set."""
-        return _n_words(self.width)
-
     def arrays(self) -> dict[str, Array]:
         """What a file has to hold."""
         return {name: getattr(self, name) for name in ARRAYS}
@@ -82,23 +77,32 @@ class Store:
         lengths = self.lengths[rows]
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         places = np.repeat(self.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Store(
-            self.kernel, self.n_columns, self.vocabulary, read_only(indptr, np.int64),
-            read_only(self.columns[places]), read_only(self.values[places]),
-            read_only(self.squares[rows]), read_only(self.bits[rows]),
+        arrays = self.columns[places], self.values[places], self.squares[rows], self.bits[rows]
+        indptr = read_only(indptr, np.int64)
+        return Store(self.kernel, self.n_columns, self.vocabulary, indptr, *map(read_only, arrays))
+
+    def kernel_values(
+        self, queries: Queries, ends: Array, candidates: Array, threshold: float
+    ) -> Array:
+        """Kernel values of query q and rows candidates[ends[q]:ends[q + 1]].
+
+        -2 where a value is below the threshold.
+        """
+        out = np.empty(len(candidates))
+        loops.pairs_at_least(
+            threshold, self.kernel_number, queries, self.stored_rows, ends, candidates,
+            np.zeros(self.width), out,
         )  # fmt: skip
+        return out
 
 
 def make_store(rows: Rows, kernel: str) -> Store:
     """A store of clean rows."""
-    begin, end = rows.indptr[0], rows.indptr[-1]
-    indptr, columns = rows.indptr - begin, rows.indices[begin:end]
-    vocabulary = np.unique(columns) if rows.n_columns > NARROW else np.empty(0)
+    rows = rows.compact()
+    vocabulary, columns, values = np.empty(0), rows.indices, _narrow(rows.indptr, rows.data)
     if rows.n_columns > NARROW:
-        columns = np.searchsorted(vocabulary, columns)
-    return _finish(
-        kernel, rows.n_columns, vocabulary, indptr, columns, _narrow(indptr, rows.data[begin:end])
-    )
+        vocabulary, columns = np.unique(columns, return_inverse=True)
+    return _finish(kernel, rows.n_columns, vocabulary, rows.indptr, columns, values)
 
 
 def join(first: Store, second: Store) -> Store:
@@ -106,10 +110,8 @@ def join(first: Store, second: Store) -> Store:
     vocabulary = np.union1d(first.vocabulary, second.vocabulary)
     columns = [first.columns, second.columns]
     if first.n_columns > NARROW:
-        columns = [
-            np.searchsorted(vocabulary, store.vocabulary)[store.columns]
-            for store in (first, second)
-        ]
+        both = (first, second)
+        columns = [np.searchsorted(vocabulary, s.vocabulary)[s.columns] for s in both]
     indptr = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]])
     values = np.concatenate([first.values, second.values])
     return _finish(
@@ -124,11 +126,9 @@ def restore(kernel: str, n_columns: int, arrays: dict[str, Array]) -> Store:
 
 def make_queries(rows: Rows, store: Store) -> Queries:
     """Queries for a store from clean rows of the same columns."""
-    begin, end = rows.indptr[0], rows.indptr[-1]
-    indptr, columns = rows.indptr - begin, rows.indices[begin:end]
-    lengths = np.diff(indptr)
-    values = _narrow(indptr, rows.data[begin:end]).astype(np.float64)
-    local = columns
+    rows = rows.compact()
+    indptr, columns, local = rows.indptr, rows.indices, rows.indices
+    values = _narrow(indptr, rows.data).astype(np.float64)
     if rows.n_columns > NARROW:
         _, local = np.unique(columns, return_inverse=True)
     squares = _squares(indptr, local, values, int(local.max(initial=0)) + 1)
@@ -143,7 +143,7 @@ def make_queries(rows: Rows, store: Store) -> Queries:
     indptr, columns = read_only(indptr, np.int64), read_only(columns, np.int32)
     return Queries(
         indptr, columns, read_only(values), squares, _bits(indptr, columns, store.width),
-        read_only(lengths, np.int64),
+        read_only(rows.lengths, np.int64),
     )  # fmt: skip
 
 
@@ -182,12 +182,12 @@ def _squares(indptr: Array, columns: Array, values: Array, width: int) -> Array:
 
 
 def _bits(indptr: Array, columns: Array, width: int) -> Array:
-    out = np.zeros((len(indptr) - 1, _n_words(width)), np.uint64)
+    out = np.zeros((len(indptr) - 1, n_words(width)), np.uint64)
     if out.shape[1]:
         loops.set_bits(read_only(indptr), read_only(columns), out)
     return read_only(out)
 
 
-def _n_words(width: int) -> int:
-    """Words of a bit set: whole cache lines, none where columns are many."""
+def n_words(width: int) -> int:
+    """64-bit words of a row's bit set: whole cache lines, none where columns are many."""
     return 8 * -(-width // 512) if width <= BIT_COLUMNS else 0

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .estimator import CoRENeighbors
-from .parameters import IndexEstimator
+from .searches import IndexEstimator
 
 
 class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IndexEstimator):

@@ -1,27 +1,18 @@
 """The content of the page, drawn from the records of the experiments."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ..report import Figure, Report, Section
 from .experiments import baselines, exponential, figure3, figure4, schemes, search, tables, usps
 from .experiments.experiment import Experiment, Record, Records
 from .experiments.published import DATA_SETS, KERNELS
 
-EXPERIMENTS: Mapping[str, Experiment] = {
-    experiment.name: experiment
-    for experiment in (
-        tables.LINEAR_EXPERIMENT,
-        tables.KERNEL_EXPERIMENT,
-        usps.EXPERIMENT,
-        figure3.EXPERIMENT,
-        figure4.EXPERIMENT,
-        exponential.EXPERIMENT,
-        schemes.EXPERIMENT,
-        search.EXPERIMENT,
-        baselines.EXPERIMENT,
-    )
-}
+_ALL = (
+    tables.LINEAR_EXPERIMENT, tables.KERNEL_EXPERIMENT, usps.EXPERIMENT, figure3.EXPERIMENT,
+    figure4.EXPERIMENT, exponential.EXPERIMENT, schemes.EXPERIMENT, search.EXPERIMENT,
+    baselines.EXPERIMENT,
+)  # fmt: skip
+EXPERIMENTS: Mapping[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
 BEYOND = "Beyond the paper"  # begins the titles of what the paper does not measure
 
 
@@ -34,14 +25,10 @@ def make_report(records: Records, experiments: Mapping[str, Experiment] = EXPERI
     lead = (
         "Ping Li's CoRE kernels (UAI 2014) multiply correlation and resemblance: strong on "
         "sparse, non-binary data, without a parameter to tune, and simple to hash. "
-        + _what_was_done(records, first["scale"])
-        + (
-            f" The sections “{BEYOND}” measure more than it does."
-            if any(section.title.startswith(BEYOND) for section in sections)
-            else ""
-        ),
-    )
-    return Report("CoRE kernels, reproduced", lead, sections, facts, KERNELS)
+    ) + _what_was_done(records, first["scale"])
+    if any(section.title.startswith(BEYOND) for section in sections):
+        lead += f" The sections “{BEYOND}” measure more than it does."
+    return Report("CoRE kernels, reproduced", [lead], sections, facts, KERNELS)
 
 
 def _what_was_done(records: Records, scale: str) -> str:
@@ -64,13 +51,15 @@ def _what_was_done(records: Records, scale: str) -> str:
 def _section(experiment: Experiment, records: Records, run: Record) -> Section:
     """An experiment's section, without tables and figures of which nothing was measured."""
     measured = [record for record in records[experiment.name].values() if "timings" in record]
-    section = experiment.section(records)
+    drawn = experiment.draw(records)
     command = f"corekernels reproduce {experiment.name}"
-    return replace(
-        section,
-        text=section.text if measured else ["Nothing was measured here; the notes say why."],
-        tables=[table for table in section.tables if table.rows],
-        figures=[figure for figure in section.figures if _has_points(figure)],
+    return Section(
+        experiment.name,
+        experiment.title,
+        [drawn.text if measured else "Nothing was measured here; the notes say why."],
+        [table for table in drawn.tables if table.rows],
+        [figure for figure in drawn.figures if _has_points(figure)],
+        records.notes(experiment.name),
         seconds=sum(record["timings"]["all"] for record in measured),
         command=f"{command} --scale {run['scale']} --seed {run['seed']}",
     )

@@ -12,7 +12,6 @@ import platform
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import corekernels as ck
 
@@ -35,17 +34,19 @@ def read_records(folder: Path, names: Iterable[str]) -> Records:
 
 def measure_part(experiment: Experiment, part: str, setting: Setting, folder: Path) -> None:
     """Measure a part of an experiment unless the folder has its record already."""
-    path = folder / f"{experiment.name}-{_slug(part)}.json"
+    slug = "".join(letter if letter.isalnum() else "-" for letter in part.lower())
+    path = folder / f"{experiment.name}-{slug}.json"
     identity = {
         "stage": experiment.name, "item": part,
-        "place": list(experiment.parts(setting)).index(part), "revision": experiment.revision,
-        "scale": setting.scale, "seed": setting.seed,
+        "place": list(experiment.parts[setting.scale]).index(part), "revision": experiment.revision,
+        "scale": setting.scale, "seed": setting.seed, "versions": _versions(),
     }  # fmt: skip
-    versions = _versions()
-    if _is_done(path, {**identity, "versions": versions}):
+    before = _record(path)
+    if "results" in before and all(before.get(key) == value for key, value in identity.items()):
         return
     start = time.perf_counter()
-    record: Record = {**identity, "versions": versions, "machine": _machine()}
+    system = f"{platform.system()} {platform.machine()}"
+    record: Record = {**identity, "machine": {"cores": str(os.cpu_count()), "system": system}}
     try:
         results = experiment.measure(part, setting)
     except CoREError as error:  # the report says why; the next run tries again
@@ -65,11 +66,6 @@ def _without_paths(message: str, setting: Setting) -> str:
     return message
 
 
-def _is_done(path: Path, identity: dict[str, Any]) -> bool:
-    record = _record(path)
-    return "results" in record and all(record.get(key) == value for key, value in identity.items())
-
-
 def _record(path: Path) -> Record:
     """The record in a file; empty if it is damaged or not there."""
     try:
@@ -79,15 +75,7 @@ def _record(path: Path) -> Record:
     return record if isinstance(record, dict) and {"stage", "item", "place"} <= set(record) else {}
 
 
-def _slug(part: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in part.lower())
-
-
 def _versions() -> dict[str, str]:
     names = ("numpy", "scipy", "scikit-learn", "numba")
     found = {name: importlib.metadata.version(name) for name in names}
     return {"corekernels": ck.__version__, "python": platform.python_version(), **found}
-
-
-def _machine() -> dict[str, str]:
-    return {"cores": str(os.cpu_count()), "system": f"{platform.system()} {platform.machine()}"}

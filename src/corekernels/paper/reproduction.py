@@ -1,19 +1,20 @@
 """The whole run: experiments measured part by part, then drawn into one page."""
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._core.arguments import require_choice
 from .._core.progress import progress_bar
-from ..datasets.places import FOLDER_VARIABLE
+from .._core.types import PathLike
+from ..datasets.places import Places
 from ..errors import FileError, ParameterError
 from ..report import Report, Table, require_page, write_report
+from . import SCALES
 from .content import EXPERIMENTS, make_report
 from .experiments.experiment import Experiment, Record, Records, Setting
 from .records import measure_part, read_records
-from .scales import SCALES
 
 ALIASES = {"figure1": "table1", "figure2": "table2"}
 
@@ -54,16 +55,10 @@ class Reproduction:
 
 
 def reproduce(
-    what: Iterable[str] = (),
-    *,
-    out: str | os.PathLike[str],
-    scale: str = "quick",
-    folder: str | os.PathLike[str] | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
-    experiments: Mapping[str, Experiment] = EXPERIMENTS,
-) -> Reproduction:
+    what: Iterable[str] = (), *, out: PathLike, scale: str = "quick",
+    folder: PathLike | None = None, seed: int = 0, n_jobs: int | None = None,
+    progress: bool | None = None, experiments: Mapping[str, Experiment] = EXPERIMENTS,
+) -> Reproduction:  # fmt: skip
     """Rerun the paper's experiments and write a page with the results beside the paper's.
 
     Parameters
@@ -104,16 +99,11 @@ def reproduce(
     """
     require_page()  # before the work, not after it
     chosen = _chosen(what, experiments)
-    if scale not in SCALES:
-        raise ParameterError(f"scale: got {scale!r}; choose one of {', '.join(SCALES)}.")
-    named = os.environ.get(FOLDER_VARIABLE) if folder is None else folder
-    data = Path(named).expanduser() if named else None
-    if data is not None and not data.is_dir():
-        raise FileError(f"{data}: is not a folder; name the one that holds the data sets.")
-    setting = Setting(scale, seed, data, n_jobs)
+    require_choice("scale", scale, tuple(SCALES))
+    setting = Setting(scale, seed, Places(folder).root(), n_jobs)
     target = Path(out)
     start = time.perf_counter()
-    parts = [(experiment, part) for experiment in chosen for part in experiment.parts(setting)]
+    parts = [(experiment, part) for experiment in chosen for part in experiment.parts[scale]]
     if not parts:
         raise ParameterError(f"what: nothing to do at scale {scale!r}; use scale 'full'.")
     results = target / "results" / f"{scale}-{setting.seed}"

@@ -22,8 +22,7 @@ True
 
 from .layout import Figure, Line, Mark, Panel, Report, Section, Table
 from .markdown import markdown_page
-from .page import html_page, require_page
-from .writing import write_markdown, write_page, write_report
+from .page import html_page, require_page, write_markdown, write_page, write_report
 
 __all__ = [
     "Figure", "Line", "Mark", "Panel", "Report", "Section", "Table", "html_page", "markdown_page",

@@ -1,11 +1,18 @@
-"""A report as one HTML file: no script, nothing fetched, light and dark, phone and print."""
+"""A report as one HTML file: no script, nothing fetched, light and dark, phone and print.
+
+Files, those of its Markdown twin too, are written whole or not at all.
+"""
 
 import base64
 from itertools import accumulate
+from pathlib import Path
 
 from .._core.extras import require_extra
+from .._core.types import PathLike
+from ..io import atomic_write
 from .drawing import draw
 from .layout import Figure, Report, Table
+from .markdown import markdown_page
 from .palette import SURFACES, assign_looks
 from .wording import cell_text, column_kinds, duration, sign, spans, typeset
 
@@ -41,6 +48,33 @@ def html_page(report: Report) -> str:
     )
 
 
+def write_report(report: Report, folder: PathLike) -> list[Path]:
+    """Write `report.html`, `report.md` and `figures/*.svg` into a folder. Returns the files."""
+    page = write_page(report, Path(folder) / "report.html")
+    return [page, *write_markdown(report, Path(folder) / "report.md")]
+
+
+def write_page(report: Report, path: PathLike) -> Path:
+    """Write a report as an HTML page."""
+    return _write(Path(path), html_page(report))
+
+
+def write_markdown(report: Report, path: PathLike, figures: str = "figures") -> list[Path]:
+    """Write a report as Markdown, and before it its figures as SVG files in a folder beside it."""
+    looks = assign_looks(report.figures(), report.series)
+    drawn = {figure.name: draw(figure, looks) for figure in report.figures()}
+    folder = Path(path).parent / figures
+    written = [_write(folder / f"{name}.svg", text) for name, text in drawn.items()]
+    return [*written, _write(Path(path), markdown_page(report, figures))]
+
+
 def _group_starts(table: Table) -> list[int]:
     """The columns at which a group of columns begins, but the first."""
     return list(accumulate(width for _, width in table.groups))
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(text.encode())
+    return path

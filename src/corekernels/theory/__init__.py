@@ -24,38 +24,13 @@ Ping Li, "CoRE Kernels", UAI 2014. Ping Li and Arnd Christian König, "b-Bit min
 hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
-from .aliasing import NO_ALIASING, Aliasing, aliasing, collision_probability
-from .definitions import Pair, binary_correlation, core1, core2, resemblance
+from .aliasing import NO_ALIASING, Aliasing, aliasing
 from .estimators import LinearForm, RowNumbers
-from .lsh import (
-    miss_rate,
-    sign_collision,
-    slot_collision,
-    slots_allowed,
-    table_recall,
-    tables_needed,
-)
-from .variances import variance_core1, variance_core2, variance_resemblance
+from .lsh import miss_rate, sign_collision, slot_collision, slots_allowed
+from .pairs import Pair, variance_core1, variance_core2, variance_resemblance
 
 __all__ = [
-    "NO_ALIASING",
-    "Aliasing",
-    "LinearForm",
-    "Pair",
-    "RowNumbers",
-    "aliasing",
-    "binary_correlation",
-    "collision_probability",
-    "core1",
-    "core2",
-    "miss_rate",
-    "resemblance",
-    "sign_collision",
-    "slot_collision",
-    "slots_allowed",
-    "table_recall",
-    "tables_needed",
-    "variance_core1",
-    "variance_core2",
+    "NO_ALIASING", "Aliasing", "LinearForm", "Pair", "RowNumbers", "aliasing", "miss_rate",
+    "sign_collision", "slot_collision", "slots_allowed", "variance_core1", "variance_core2",
     "variance_resemblance",
-]
+]  # fmt: skip

@@ -1,8 +1,7 @@
 """How often different locations share their lowest b bits."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +13,7 @@ _EXACT_ALWAYS = 256
 _EXACT_LENGTH = 16
 
 
-@dataclass(frozen=True)
-class Aliasing:
+class Aliasing(NamedTuple):
     """How often different locations have the same lowest b bits.
 
     Given that the minimum of the first row comes first, codes are equal with
@@ -26,6 +24,14 @@ class Aliasing:
     C2: Any
     first: Any
     second: Any
+
+    def collision_probability(self, R: Any) -> Any:
+        """Pr{codes equal} = C1 + (1 - C2) R.
+
+        >>> round(aliasing(100, 100, 2**32, 1).collision_probability(0.5), 4)
+        np.float64(0.75)
+        """
+        return self.C1 + (1 - self.C2) * R
 
 
 NO_ALIASING = Aliasing(0.0, 0.0, 0.0, 0.0)  # of whole locations
@@ -59,8 +65,7 @@ def aliasing(f1: Any, f2: Any, n_locations: int, b: int | None) -> Aliasing:
     if few1.size * few2.size < math.prod(shape):  # once for each two lengths that there are
         each = aliasing(few1[:, None], few2, n_locations, b)
         chosen = of1.reshape(f1.shape), of2.reshape(f2.shape)
-        parts = (each.C1, each.C2, each.first, each.second)
-        return Aliasing(*(part[chosen] for part in parts))
+        return Aliasing(*(part[chosen] for part in each))
     f1, f2 = (f.ravel() for f in np.broadcast_arrays(f1, f2))
 
     def at(a: Array) -> tuple[Array, Array, Array, Array]:
@@ -82,16 +87,6 @@ def aliasing(f1: Any, f2: Any, n_locations: int, b: int | None) -> Aliasing:
         second / np.maximum(f2 - least, 1),
     )
     return Aliasing(*(part.reshape(shape)[()] for part in parts))
-
-
-def collision_probability(R: Any, f1: Any, f2: Any, n_locations: int, b: int | None) -> Any:
-    """Pr{codes equal} = C1 + (1 - C2) R.
-
-    >>> round(collision_probability(0.5, 100, 100, 2**32, 1), 4)
-    np.float64(0.75)
-    """
-    constants = aliasing(f1, f2, n_locations, b)
-    return constants.C1 + (1 - constants.C2) * R
 
 
 def _joint_aliases(alone: Array, f: Array, union: Array, n: int, b: int) -> Array:

@@ -12,13 +12,15 @@ class Banks(NamedTuple):
     """Slots are shared out in runs of `width`, one bank each; arrays have one row per bank."""
 
     width: int
+    n_banks: int
     n_positions: int  # of a table before it wraps around
-    tables: np.ndarray
+    tables: np.ndarray  # one row per bank, or one for all
     start_of_column: np.ndarray  # where each column's slice starts; no columns: starts are mixed
     mix_keys: np.ndarray
     mix_shift: np.uint64  # leaves as many bits of a mix as number the positions
     sieve_places: np.ndarray  # where the slots of each location begin in the sieve's bitmap
     sieve_length: int  # nonzeros from which a row goes through the sieve
+    positions: np.ndarray  # of each stratum of numbers, where slices have offsets; else empty
 
 
 @njit(nogil=True, cache=True, inline="always")

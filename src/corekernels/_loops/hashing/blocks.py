@@ -59,7 +59,7 @@ def _write_lengths(indptr, out):
 
 
 @njit(nogil=True, cache=True)
-def hash_supports(task, n_blocks, minima, mask, scratch, k, codes, lengths):
+def hash_supports(task, n_blocks, minima, mask, offsets, scratch, k, codes, lengths):
     """Codes of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
         block = _next_block(task)
@@ -69,13 +69,15 @@ def hash_supports(task, n_blocks, minima, mask, scratch, k, codes, lengths):
         indptr = task.indptr[start : stop + 1]
         columns = task.indices[indptr[0] : indptr[-1]]
         _write_lengths(indptr, lengths[start:stop])
-        table_minima(indptr, columns, None, minima, mask, scratch, k, codes[start * k :], None)
+        table_minima(
+            indptr, columns, None, offsets, minima, mask, scratch, k, codes[start * k :], None
+        )
     return True
 
 
 @njit(nogil=True, cache=True)
 def hash_projections(
-    task, n_blocks, minima, directions, mask, sign_key, scratch, block_scratch, tiles,
+    task, n_blocks, minima, directions, mask, sign_key, offsets, scratch, block_scratch, tiles,
     k, codes, weights, lengths,
 ):  # fmt: skip
     """Codes and projections of up to `n_blocks` blocks; False if there is no more.
@@ -103,13 +105,15 @@ def hash_projections(
             tiles,
             weights.reshape(-1, k)[start:stop],
         )
-        table_minima(indptr, columns, None, minima, mask, scratch, k, codes[start * k :], None)
+        table_minima(
+            indptr, columns, None, offsets, minima, mask, scratch, k, codes[start * k :], None
+        )
     return True
 
 
 @njit(nogil=True, cache=True)
 def hash_values(
-    task, n_blocks, minima, mask, scratch, block_scratch, k, codes, weights, lengths, sums
+    task, n_blocks, minima, mask, offsets, scratch, block_scratch, k, codes, weights, lengths, sums
 ):
     """Codes and values of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
@@ -126,7 +130,7 @@ def hash_values(
         sum_and_scale(indptr, values, sums[start:stop])
         write_nonzero_halves(values, halves)
         table_minima(
-            indptr, columns, halves, minima, mask, scratch, k, codes[start * k :],
+            indptr, columns, halves, offsets, minima, mask, scratch, k, codes[start * k :],
             weights[start * k :],
         )  # fmt: skip
     return True

@@ -12,9 +12,10 @@ from numba import njit
 
 from ..simd.bit_sets import SLOTS
 from ..simd.llvm import LINE
-from ..simd.vectors import load_line, lower, splat_line, store, where_not_above
+from ..simd.vectors import add, load_line, lower, splat_line, store, where_not_above
 from .banks import find_starts
 from .mixing import mix_columns, step
+from .offsets import find_starts_and_offsets, set_ranked
 from .sieve import mark_starts, sieve_minima, values_behind
 
 GROUP = 128  # slots of a table that are read together, at most
@@ -45,13 +46,14 @@ class BinScratch(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_values):
+def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, out_values):
     """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
     and the value of the start each comes from, the last of equals.
 
-    No values if `values` is None; they travel in lanes as wide as the table's. Four lines of
-    minima at a time stay in registers. They are written from `at` on, in whole lines, also
-    where that is more than `n_slots`: there has to be room.
+    Unless `offsets` is None, the offset of a start is added to all numbers of its slice, which
+    wrap around. No values if `values` is None; they travel in lanes as wide as the table's.
+    Four lines of minima at a time stay in registers. They are written from `at` on, in whole
+    lines, also where that is more than `n_slots`: there has to be room.
     """
     line = LINE // table.itemsize
     cut = splat_line(mask)
@@ -59,6 +61,9 @@ def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_value
         start = np.intp(starts[0]) + slot
         a, b = load_line(table, start), load_line(table, start + line)
         c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+        if offsets is not None:
+            more = splat_line(offsets.offsets[0])
+            a, b, c, d = add(a, more), add(b, more), add(c, more), add(d, more)
         if values is not None:
             mine = splat_line(table.dtype.type(values[0]))
             of_a, of_b, of_c, of_d = mine, mine, mine, mine
@@ -66,6 +71,9 @@ def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_value
             start = np.intp(starts[p]) + slot
             w, x = load_line(table, start), load_line(table, start + line)
             y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+            if offsets is not None:
+                more = splat_line(offsets.offsets[p])
+                w, x, y, z = add(w, more), add(x, more), add(y, more), add(z, more)
             if values is not None:
                 mine = splat_line(table.dtype.type(values[p]))
                 of_a, of_b = where_not_above(w, a, mine, of_a), where_not_above(x, b, mine, of_b)
@@ -84,12 +92,13 @@ def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_value
 
 
 @njit(nogil=True, cache=True)
-def table_minima(indptr, indices, values, banks, mask, scratch, n_hashes, out, out_values):
+def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashes, out, out_values):
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
     `out` and `out_values` hold the slots of one row after those of another. Only codes if
-    `values` and `out_values` are None. Minima of slices are written straight to
-    their slots, but for the last few. Long rows go through the sieve.
+    `values` and `out_values` are None; `offsets` is None where slices have none. Minima of
+    slices are written straight to their slots, but for the last few. Long rows go through the
+    sieve.
     """
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
@@ -103,8 +112,9 @@ def table_minima(indptr, indices, values, banks, mask, scratch, n_hashes, out, o
             continue
         columns, starts = indices[begin:end], scratch.starts[: end - begin]
         sieved = columns.shape[0] >= banks.sieve_length
-        for bank in range(banks.tables.shape[0]):
-            table, places = banks.tables[bank], banks.sieve_places[bank]
+        for bank in range(banks.n_banks):
+            table = banks.tables[min(bank, banks.tables.shape[0] - 1)]
+            places = banks.sieve_places[min(bank, banks.sieve_places.shape[0] - 1)]
             first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
             at, done = row * n_hashes + first, 0
             if sieved:
@@ -113,9 +123,12 @@ def table_minima(indptr, indices, values, banks, mask, scratch, n_hashes, out, o
                     columns, start_of_column, banks.n_positions, mine, scratch.marks, scratch.bitmap
                 )
             else:
-                find_starts(columns, banks, bank, starts)
+                if offsets is None:
+                    find_starts(columns, banks, bank, starts)
+                else:
+                    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
                 done = (last - first) // GROUP * GROUP
-                slice_minima(starts, mine, table, 0, done, mask, at, out, out_values)
+                slice_minima(starts, offsets, mine, table, 0, done, mask, at, out, out_values)
             for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
                 codes = out[at + slot : at + slot + n_slots]
@@ -127,8 +140,9 @@ def table_minima(indptr, indices, values, banks, mask, scratch, n_hashes, out, o
                         codes[j] = scratch.locations[j] & mask
                 else:
                     slice_minima(
-                        starts, mine, table, slot, n_slots, mask, 0, scratch.codes, scratch.values
-                    )
+                        starts, offsets, mine, table, slot, n_slots, mask, 0, scratch.codes,
+                        scratch.values,
+                    )  # fmt: skip
                     for j in range(n_slots):
                         codes[j] = scratch.codes[j]
                 if values is not None:
@@ -138,6 +152,10 @@ def table_minima(indptr, indices, values, banks, mask, scratch, n_hashes, out, o
                     else:
                         for j in range(n_slots):
                             found[j] = scratch.values[j]
+            if offsets is not None:
+                set_ranked(
+                    starts, offsets, mine, banks.positions, last - first, mask, at, out, out_values
+                )
 
 
 @njit(nogil=True, cache=True)

@@ -37,7 +37,7 @@ def table_projections(indptr, indices, values, banks, all_starts, tiles, out):
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
         starts = all_starts[: end - begin]
-        for bank in range(banks.tables.shape[0]):
+        for bank in range(banks.n_banks):
             find_starts(indices[begin:end], banks, bank, starts)
             mine = out[row, bank * banks.width : (bank + 1) * banks.width]
             for slot in range(0, mine.shape[0], together):

@@ -56,7 +56,7 @@ def store(vector, start, out):
 
 
 def add(x, y):
-    """x + y, lane by lane."""
+    """x + y, lane by lane; integers wrap around."""
     return x + y
 
 
@@ -163,7 +163,11 @@ def _store(vector, start, out):
 
 @compiled(add)
 def _add(x, y):
-    return x, lambda context, builder, signature, args: builder.fadd(*args)
+    def emit(context, builder, signature, args):
+        is_float = isinstance(x.dtype, types.Float)
+        return builder.fadd(*args) if is_float else builder.add(*args)
+
+    return x, emit
 
 
 @compiled(multiply_add)

@@ -6,13 +6,14 @@ scored exactly. Methods differ in which rows they miss.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
-from ..._core.validation import Rows
+from ..._core.validation import Rows, read_only
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.pairs import Queries, rerank
 from ..store import Store, make_queries
@@ -35,13 +36,19 @@ class Tuned:
     recall: float
 
 
+@dataclass(eq=False)
 class SearchMethod(ABC):
-    """A way to find the nearest rows of a store."""
+    """A way to find the nearest rows of a store.
+
+    Fields that a method adds are its settings, which are numbers, and the arrays it has built: a
+    file holds both.
+    """
 
     name: ClassVar[str]
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    store: Store
+    n_wanted: int = field(default=0, kw_only=True)  # neighbours that the settings were found for
+    exact_search: "Exact | None" = field(default=None, kw_only=True)
 
     @abstractmethod
     def search(
@@ -54,9 +61,13 @@ class SearchMethod(ABC):
         """
 
     @property
-    @abstractmethod
     def exact(self) -> "Exact":
         """The exact search over the same rows."""
+        from .exact import Exact
+
+        if self.exact_search is None:
+            self.exact_search = Exact(self.store)
+        return self.exact_search
 
     @property
     @abstractmethod
@@ -84,25 +95,41 @@ class SearchMethod(ABC):
         """Whether `auto` should try it, given the kernel value of a typical last neighbour."""
         return False
 
-    def arrays(self) -> dict[str, Array]:
-        """What a file has to hold, beside the store."""
-        return {}
-
-    def settings(self) -> dict[str, Any]:
-        """The same, as JSON."""
-        return {}
+    def with_settings(self, **changes: Any) -> Self:
+        """The same method with other settings, over the same rows."""
+        return replace(self, exact_search=self.exact, **changes)
 
     @classmethod
-    @abstractmethod
+    def _parts(cls) -> list[tuple[str, Any]]:
+        """Names and types of the fields that a method adds."""
+        shared = [field.name for field in fields(SearchMethod)]
+        return [(field.name, field.type) for field in fields(cls) if field.name not in shared]
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that it has built."""
+        return {name: getattr(self, name) for name, kind in self._parts() if kind is Array}
+
+    def settings(self) -> dict[str, Any]:
+        """The numbers that it was built with."""
+        return {name: getattr(self, name) for name, kind in self._parts() if kind is not Array}
+
+    @classmethod
     def restored(
         cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
-    ) -> "SearchMethod":
+    ) -> Self:
         """The method that a file describes; a ValueError unless its parts fit together."""
+        settings = {"version": 3, **settings}  # of the hash contract: files before 4 do not say it
+        parts: dict[str, Any] = {
+            name: read_only(arrays[name]) if kind is Array else kind(settings[name])
+            for name, kind in cls._parts()
+        }
+        method = cls(store, n_wanted=n_wanted, **parts)
+        method.require_whole()
+        return method
 
-    @property
-    def n_wanted(self) -> int:
-        """Number of neighbours that the settings were found for; 0 where it does not matter."""
-        return 0
+    def require_whole(self) -> None:
+        """Raise a ValueError if a search could leave the arrays: they may come from a file."""
+        return None
 
     @property
     def nbytes(self) -> int:
@@ -116,11 +143,6 @@ class CandidateMethod(SearchMethod):
     Where it proposes fewer rows than are wanted, the exact search answers that query instead.
     """
 
-    def __init__(self, store: Store, n_wanted: int, exact: "Exact | None" = None) -> None:
-        super().__init__(store)
-        self._n_wanted = n_wanted
-        self._exact = exact
-
     @abstractmethod
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
         """Rows of the store for each query, the likeliest first, -1 for none.
@@ -128,19 +150,10 @@ class CandidateMethod(SearchMethod):
         `factor` says how many times more neighbours are wanted than `n_wanted`.
         """
 
-    @property
-    def n_wanted(self) -> int:
-        """Number of neighbours that the settings were found for."""
-        return self._n_wanted
-
-    @property
-    def exact(self) -> "Exact":
-        """The exact search over the same rows."""
-        from .exact import Exact
-
-        if self._exact is None:
-            self._exact = Exact(self.store)
-        return self._exact
+    def room(self, rows: Rows, n_kept: int, factor: float) -> Array:
+        """An array for `n_kept` candidates of each query, or `factor` times as many."""
+        n_together = min(len(self.store), int(np.ceil(n_kept * factor)))
+        return np.empty((len(rows), n_together), np.int32)
 
     def search(
         self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
@@ -161,6 +174,26 @@ class CandidateMethod(SearchMethod):
         for q in np.flatnonzero(heaps.sizes < wanted).tolist():
             heaps.sizes[q] = 0
             self.exact.search(rows.block(q, q + 1), alive, first_row, heaps.block(q, q + 1))
+
+
+def search_all(
+    methods: Sequence[tuple[SearchMethod, int, float]], rows: Rows, alive: Array, n_kept: int,
+    n_jobs: int | None, block_queries: int = 256,
+) -> Heaps:  # fmt: skip
+    """What methods find for all queries together, sorted.
+
+    Each method comes with the number of its first row, and with how many times more candidates
+    than usual are wanted of it.
+    """
+    heaps = Heaps.empty(len(rows), n_kept)
+
+    def work(block: tuple[int, int]) -> None:
+        for method, first_row, spare in methods:
+            method.search(rows.block(*block), alive, first_row, heaps.block(*block), spare)
+
+    run_blocks(work, row_blocks(0, len(rows), block_queries), n_jobs)
+    heaps.sort()
+    return heaps
 
 
 def require_fit(fits: bool, problem: str) -> None:

@@ -6,7 +6,7 @@ popcounts. Many columns: inverted lists visit only the rows that share a column 
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,11 +26,14 @@ _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bi
 
 
 class Exact(SearchMethod):
-    """Misses no row; the right choice for few rows, and what the others are compared with."""
+    """Misses no row; the right choice for few rows, and what the others are compared with.
+
+    It has no settings, and any number of neighbours is as good as another.
+    """
 
     name = "exact"
 
-    def __init__(self, store: Store, scans: bool | None = None) -> None:
+    def __init__(self, store: Store, scans: bool | None = None, *, n_wanted: int = 0) -> None:
         super().__init__(store)
         self.scans = _scans_bits(store) if scans is None else scans
 
@@ -76,13 +79,6 @@ class Exact(SearchMethod):
     def tune(cls, task: "Task") -> Tuned:
         """There is nothing to tune."""
         return Tuned(task.exact, "exact search, as asked for", 1.0)
-
-    @classmethod
-    def restored(
-        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
-    ) -> "Exact":
-        """The exact search over the rows of a file."""
-        return cls(store)
 
     @cached_property
     def _by_length(self) -> ByLength:

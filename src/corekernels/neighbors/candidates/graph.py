@@ -1,59 +1,69 @@
 """Candidates from a navigable graph over bit sketches.
 
+A sketch is 512 bits per row, whose Hamming distance follows the kernel. Bits come from the
+signatures that the classifier uses: the lowest bit of a minwise location (two rows differ there
+the more often the smaller R is), or the sign of a random projection (the more often the smaller
+rho is). Supports alone say most where rows are sparse; where they are dense, R is near 1 and
+signs have to come in.
+
 A comparison reads 64 bytes, so the graph is built in seconds and searched in microseconds. Rows
 are inserted in random order, each linked to rows near it that are not near each other; a search
 keeps the `width` nearest sketches seen so far and follows their links until no nearer row
 turns up.
 """
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._core.progress import progress_bar
-from ..._core.threads import row_blocks
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.pairs import Queries
-from ...kernel_table import hashed_kernel
+from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...recipe import Recipe
+from ...signatures import sketch_rows
 from ..store import Store
 from .base import CandidateMethod, Tuned, require_fit
-from .bit_sketches import N_BITS, bit_sketches
 from .exact import Exact
 
 if TYPE_CHECKING:
-    from ..held_out import HeldOut
-    from ..tuning import Task
+    from ..tuning import HeldOut, Task
 
+N_BITS = 512  # of a sketch
 WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 4096  # rows linked between updates of the progress bar
+_SKETCHED_ROWS = 1 << 11  # rows sketched by a thread at a time
 _MANY_ROWS = 50_000  # from here on building shows its progress
 _VISITED_ROW = 750.0  # nanoseconds
 _FIXED_COST = 8  # rows' worth of time before the first step
 _NEAR = 0.2  # neighbours this similar are worth a graph, whatever the columns
 _SIGN_SHARES = (0, N_BITS // 4, N_BITS // 2, N_BITS)
 _SAMPLE_ROWS, _SAMPLE_QUERIES = 4096, 128
-_ARRAYS = ("order", "sketches", "links", "degrees")
-_SETTINGS = ("width", "n_signs", "seed")
 
 
+@dataclass(eq=False)
 class Graph(CandidateMethod):
     """One layer of links between rows whose sketches are near."""
 
     name = "graph"
 
-    def __init__(
-        self, store: Store, n_wanted: int, *, width: int, n_signs: int, seed: int,
-        order: Array, sketches: Array, links: Array, degrees: Array, exact: Exact | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(store, n_wanted, exact)
-        self.width, self.n_signs, self.seed = width, n_signs, seed
-        self.order, self.sketches, self.links, self.degrees = order, sketches, links, degrees
+    width: int
+    n_signs: int
+    seed: int
+    version: int  # of the hash contract
+    order: Array  # the rows, in the order in which they were linked
+    sketches: Array
+    links: Array
+    degrees: Array  # how many links each row has
 
     @classmethod
     def begin(
@@ -61,18 +71,12 @@ class Graph(CandidateMethod):
         n_jobs: int | None,
     ) -> "Graph":  # fmt: skip
         """A graph of the rows in `order`, which may leave some out for `finished`."""
-        graph = cls(
-            store,
-            n_wanted,
-            width=WIDTHS[0],
-            n_signs=n_signs,
-            seed=seed,
-            order=read_only(order[:0], np.int32),
-            sketches=read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs)),
-            links=np.zeros((len(store), _LINKS), np.int32),
-            degrees=np.zeros(len(store), np.int32),
-        )
-        return graph._with_rows(order)
+        version = Recipe(n_columns=store.n_columns).version
+        sketches = read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs, version))
+        links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
+        start = read_only(order[:0], np.int32)
+        parts = WIDTHS[0], n_signs, seed, version, start, sketches, links, degrees
+        return cls(store, *parts, n_wanted=n_wanted)._with_rows(order)
 
     def _with_rows(self, added: Array) -> "Graph":
         """The graph after the rows `added` were linked into it, in place."""
@@ -86,26 +90,26 @@ class Graph(CandidateMethod):
                     self.links, self.degrees,
                 )  # fmt: skip
                 bar.update(stop - start)
-        return self._with(order=order)
+        return replace(self, order=order)
 
     def finished(self, added: Array, width: int) -> "Graph":
         """The graph after the last rows, with the width that was found for it."""
-        graph = self._with_rows(added)._with(width=width)
-        return graph._with(links=read_only(graph.links), degrees=read_only(graph.degrees))
+        graph = self._with_rows(added)
+        links, degrees = read_only(graph.links), read_only(graph.degrees)
+        return replace(graph, width=width, links=links, degrees=degrees)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Graph":
         """The graph of more rows; this one stays as it is for those who search it."""
         n = len(self.store)
         fresh = store.take(np.arange(n, len(store)))
-        sketches = bit_sketches(fresh.rows(), self.n_signs, self.seed, n_jobs)
+        sketches = bit_sketches(fresh.rows(), self.n_signs, self.seed, n_jobs, self.version)
         room = np.zeros((len(fresh), _LINKS), np.int32)
-        graph = self._with(
-            store=store,
-            exact=None,
+        graph = replace(
+            self, store=store, exact_search=None,
             sketches=read_only(np.concatenate([self.sketches, sketches])),
             links=np.concatenate([self.links, room]),
             degrees=np.concatenate([self.degrees, room[:, 0]]),
-        )
+        )  # fmt: skip
         return graph.finished(np.arange(n, len(store)), self.width)
 
     def rebuilt(self, store: Store, n_jobs: int | None) -> "Graph":
@@ -116,9 +120,8 @@ class Graph(CandidateMethod):
 
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows of each query's beam."""
-        width = min(len(self.store), int(np.ceil(self.width * factor)))
-        out = np.empty((len(rows), width), np.int32)
-        sketches = read_only(bit_sketches(rows, self.n_signs, self.seed, 1))
+        out = self.room(rows, self.width, factor)
+        sketches = read_only(bit_sketches(rows, self.n_signs, self.seed, 1, self.version))
         visited = np.empty((len(self.store) >> 6) + 1, np.uint64)
         links, degrees = read_only(self.links), read_only(self.degrees)
         loops.walk_all(sketches, self.order, self.sketches, links, degrees, visited, out)
@@ -144,52 +147,25 @@ class Graph(CandidateMethod):
             store, task.n_neighbors, n_signs, task.seed, held_out.rest, held_out.n_jobs
         )
         widths = [width for width in WIDTHS if task.n_neighbors <= width < len(store)]
-        found = task.cheapest([graph._with(width=width) for width in [*widths, len(store)]])
+        found = task.cheapest([graph.with_settings(width=w) for w in [*widths, len(store)]])
         if found is None:
             return None
         method, recall = found
-        reason = f"graph over {N_BITS - n_signs} minwise and {n_signs} sign bits, "
-        reason += f"width {method.width}"
+        bits = f"{N_BITS - n_signs} minwise and {n_signs} sign bits"
+        reason = f"graph over {bits}, width {method.width}"
         return Tuned(graph.finished(held_out.sample, method.width), reason, recall)
 
-    def arrays(self) -> dict[str, Array]:
-        """Order, sketches, links and their numbers."""
-        return {name: getattr(self, name) for name in _ARRAYS}
-
-    def settings(self) -> dict[str, Any]:
-        """Width, bits and seed."""
-        return {name: getattr(self, name) for name in _SETTINGS}
-
-    @classmethod
-    def restored(
-        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
-    ) -> "Graph":
-        """A graph from a file, if no search could leave its arrays."""
-        parts: dict[str, Any] = {name: int(settings[name]) for name in _SETTINGS}
-        parts |= {name: read_only(arrays[name]) for name in _ARRAYS}
-        graph = cls(store, n_wanted, **parts)
-        n, room = len(store), graph.links.shape[-1]
-        require_fit(
-            graph.width >= 1 and 0 <= graph.n_signs <= N_BITS,
-            "the settings of the graph are out of range",
-        )
-        shapes = [getattr(graph, name).shape for name in _ARRAYS]
-        require_fit(
-            shapes == [(n,), (n, N_BITS // 64), (n, room), (n,)]
-            and graph.sketches.dtype == np.uint64,
-            "the graph does not fit the rows",
-        )
-        for array, most in ((graph.order, n - 1), (graph.links, n - 1), (graph.degrees, room)):
-            require_fit(
-                array.dtype == np.int32 and (n == 0 or 0 <= array.min() <= array.max() <= most),
-                "a link of the graph is out of range",
-            )
-        return graph
-
-    def _with(self, **changes: Any) -> "Graph":
-        names = ("store", "n_wanted", *_SETTINGS, *_ARRAYS)
-        kept = {name: getattr(self, name) for name in names} | {"exact": self._exact}
-        return Graph(**(kept | changes))
+    def require_whole(self) -> None:
+        """Raise a ValueError if a search could leave the arrays."""
+        n, room = len(self.store), self.links.shape[-1]
+        fits = self.width >= 1 and 0 <= self.n_signs <= N_BITS
+        require_fit(fits, "the settings of the graph are out of range")
+        shapes = [array.shape for array in (self.order, self.sketches, self.links, self.degrees)]
+        fits = shapes == [(n,), (n, N_BITS // 64), (n, room), (n,)]
+        require_fit(fits and self.sketches.dtype == np.uint64, "the graph does not fit the rows")
+        for array, most in ((self.order, n - 1), (self.links, n - 1), (self.degrees, room)):
+            fits = array.dtype == np.int32 and (n == 0 or 0 <= array.min() <= array.max() <= most)
+            require_fit(fits, "a link of the graph is out of range")
 
 
 def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
@@ -211,3 +187,31 @@ def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
         if found > most + 0.01:
             best, most = n_signs, float(found)
     return best
+
+
+def bit_sketches(
+    rows: Rows, n_signs: int, seed: int, n_jobs: int | None, version: int = 0
+) -> Array:
+    """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs.
+
+    Hashed by this version of the hash contract, the latest by default.
+    """
+    out = np.zeros((len(rows), N_BITS // 64), np.uint64)
+    n_minima, n_columns = N_BITS - n_signs, rows.n_columns
+
+    def work(block: tuple[int, int]) -> None:
+        mine, target = rows.block(*block), out[slice(*block)]
+        if n_minima:
+            S = sketch_rows(mine, _recipe(RESEMBLANCE.name, n_minima, seed, n_columns, version))
+            loops.pack_bits(S.codes, 0, target)
+        if n_signs:
+            S = sketch_rows(mine, _recipe(CORE1.name, n_signs, seed, n_columns, version))
+            loops.pack_signs(np.asarray(S.weights).view(np.uint16), n_minima, target)
+
+    run_blocks(work, row_blocks(0, len(rows), _SKETCHED_ROWS), n_jobs)
+    return out
+
+
+@lru_cache(maxsize=16)
+def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int, version: int) -> Recipe:
+    return Recipe(kernel, n_hashes, 1, seed=seed, n_columns=n_columns, version=version)

@@ -4,7 +4,7 @@ Where similarities are tiny, neither a graph nor a hash table tells the nearest 
 rest; but a few rare and heavy columns of the query do. Only their lists are read.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,27 +26,27 @@ STEPS = (0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # pe
 RANKED = (50, 100, 200, 400)  # rows ranked again by the exact kernel
 
 
+@dataclass(eq=False)
 class Inverted(CandidateMethod):
     """The most selective columns of a query, read until a budget is spent."""
 
     name = "inverted"
 
-    def __init__(
-        self, store: Store, n_wanted: int, share: float, n_kept: int, exact: Exact | None = None
-    ) -> None:
-        super().__init__(store, n_wanted, exact)
-        self.share, self.n_kept = share, n_kept
-        self._lengths = read_only(store.lengths, np.int32)
+    share: float  # steps along lists, per stored row
+    n_kept: int  # rows ranked again
 
-    def _with_settings(self, share: float, n_kept: int) -> "Inverted":
+    def __post_init__(self) -> None:
+        self._lengths = read_only(self.store.lengths, np.int32)
+
+    def with_settings(self, **changes: Any) -> "Inverted":
         """The same lists, read to another depth."""
-        other = Inverted(self.store, self.n_wanted, share, n_kept, self.exact)
+        other = super().with_settings(**changes)
         other.lists = self.lists
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
         """Lists of more rows, read to the same depth."""
-        return Inverted(store, self.n_wanted, self.share, self.n_kept)
+        return Inverted(store, self.share, self.n_kept, n_wanted=self.n_wanted)
 
     @cached_property
     def lists(self) -> Lists:
@@ -58,7 +58,7 @@ class Inverted(CandidateMethod):
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that the columns read rank highest."""
         n = len(self.store)
-        out = np.empty((len(rows), min(n, int(np.ceil(self.n_kept * factor)))), np.int32)
+        out = self.room(rows, self.n_kept, factor)
         best_by_lists(
             self.store.kernel_number, int(self.share * factor * n), queries, self._lengths,
             self.lists, np.zeros((n, 2), np.float32), np.empty(n + 1, np.int32), out,
@@ -78,10 +78,12 @@ class Inverted(CandidateMethod):
     @classmethod
     def tune(cls, task: "Task") -> Tuned | None:
         """The cheapest of all depths and numbers of rows to rank that reaches the recall."""
-        lists = cls(task.store, task.n_neighbors, STEPS[0], RANKED[0], task.exact)
+        lists = cls(task.store, STEPS[0], RANKED[0], n_wanted=task.n_neighbors)
+        lists.exact_search = task.exact
         best: Tuned | None = None
         for n_kept in first_of(RANKED, task.n_neighbors):
-            found = task.cheapest([lists._with_settings(share, n_kept) for share in STEPS])
+            depths = [lists.with_settings(share=share, n_kept=n_kept) for share in STEPS]
+            found = task.cheapest(depths)
             if found is not None:
                 method, recall = found
                 reason = f"inverted lists, {method.share} steps per row, best {n_kept} ranked again"
@@ -94,17 +96,7 @@ class Inverted(CandidateMethod):
         """Bytes of the lists."""
         return sum(array.nbytes for array in self.lists)
 
-    def settings(self) -> dict[str, Any]:
-        """Steps per row, and rows ranked again."""
-        return {"share": self.share, "n_kept": self.n_kept}
-
-    @classmethod
-    def restored(
-        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
-    ) -> "Inverted":
-        """The method of a file; its lists are made from the store."""
-        share, n_kept = float(settings["share"]), int(settings["n_kept"])
-        require_fit(
-            0 < share < np.inf and n_kept >= 1, "the settings of the lists are out of range"
-        )
-        return cls(store, n_wanted, share, n_kept)
+    def require_whole(self) -> None:
+        """Raise a ValueError if the settings make no sense; lists are made from the store."""
+        fits = 0 < self.share < np.inf and self.n_kept >= 1
+        require_fit(fits, "the settings of the lists are out of range")

@@ -6,7 +6,8 @@ power. Rows that collide in many of the T tables go to the exact kernel first: t
 matters more than m and T.
 """
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
 from .base import RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
-from .exact import Exact
 
 if TYPE_CHECKING:
     from ..tuning import Task
@@ -31,40 +31,41 @@ _TABLES = (64, 128)
 _MOST_SLOTS = 16
 _RANKED = (50, 100, 200, 400, 800)  # rows ranked again by the exact kernel
 _DENSE = 0.9  # where neighbours share this much of their supports, signs tell more
-_SETTINGS = ("n_slots", "n_tables", "signed", "n_kept", "seed")
 
 
+@dataclass(eq=False)
 class Tables(CandidateMethod):
     """T tables of m slots each, and how many colliding rows are ranked again."""
 
     name = "lsh"
 
-    def __init__(
-        self, store: Store, n_wanted: int, *, n_slots: int, n_tables: int, signed: bool,
-        n_kept: int, seed: int, tables: buckets.Tables, exact: Exact | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(store, n_wanted, exact)
-        self.n_slots, self.n_tables, self.signed = n_slots, n_tables, signed
-        self.n_kept, self.seed = n_kept, seed
-        self.tables = tables
+    n_slots: int
+    n_tables: int
+    signed: bool  # whether keys hold the signs of projections too
+    n_kept: int  # rows ranked again
+    seed: int
+    version: int  # of the hash contract
+    heads: Array
+    rows: Array
 
     @classmethod
-    def build(cls, store: Store, n_wanted: int, n_jobs: int | None, **settings: Any) -> "Tables":
-        """Tables of all rows of a store."""
+    def build(
+        cls, store: Store, n_wanted: int, n_jobs: int | None, n_slots: int, n_tables: int,
+        signed: bool, n_kept: int, seed: int, version: int = 0,
+    ) -> "Tables":  # fmt: skip
+        """Tables of all rows of a store, by the latest version of the hash contract by default."""
+        version = version or Recipe(n_columns=store.n_columns).version
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
-        tables = buckets.Tables(
-            np.zeros((settings["n_tables"], 2**n_bits + 1), np.int32),
-            np.empty((settings["n_tables"], len(store)), np.int32),
-        )
-        built = cls(store, n_wanted, tables=tables, **settings)
-        buckets.fill_tables(read_only(built.numbers(store.rows(), n_jobs)), tables)
-        built.tables = buckets.Tables(*map(read_only, tables))
-        return built
+        numbers = np.empty((len(store), n_tables), np.uint32)
+        write_keys(store.rows(), n_slots, signed, seed, 64 - n_bits, n_jobs, numbers, version)
+        tables = fill_tables(numbers, 2**n_bits)
+        settings = n_slots, n_tables, signed, n_kept, seed, version
+        return cls(store, *settings, *tables, n_wanted=n_wanted)
 
-    def _with_kept(self, n_kept: int) -> "Tables":
-        """The same tables, with another number of rows ranked again."""
-        settings = self.settings() | {"n_kept": n_kept}
-        return Tables(self.store, self.n_wanted, tables=self.tables, exact=self.exact, **settings)
+    @property
+    def tables(self) -> buckets.Tables:
+        """The tables as the loops take them."""
+        return buckets.Tables(self.heads, self.rows)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Tables":
         """Tables of more rows."""
@@ -72,8 +73,7 @@ class Tables(CandidateMethod):
 
     def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that collide with each query most often."""
-        n = len(self.store)
-        out = np.empty((len(rows), min(n, int(np.ceil(self.n_kept * factor)))), np.int32)
+        n, out = len(self.store), self.room(rows, self.n_kept, factor)
         buckets.most_collisions(
             read_only(self.numbers(rows, 1)), queries.lengths, self.tables,
             np.zeros(n, np.int32), np.empty(n + 1, np.int32), out,
@@ -84,7 +84,7 @@ class Tables(CandidateMethod):
         """Number of the bucket of each row in each table."""
         out = np.empty((len(rows), self.n_tables), np.uint32)
         shift = 64 - (self.tables.heads.shape[1] - 1).bit_length() + 1
-        write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out)
+        write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out, self.version)
         return out
 
     @property
@@ -108,64 +108,52 @@ class Tables(CandidateMethod):
                     signed=signed, n_kept=_RANKED[0], seed=task.seed,
                 )  # fmt: skip
                 kept = first_of(_RANKED, task.n_neighbors)
-                found = task.cheapest([built._with_kept(n_kept) for n_kept in kept])
+                found = task.cheapest([built.with_settings(n_kept=n_kept) for n_kept in kept])
                 if found is not None:
                     method, recall = found
-                    reason = f"{n_tables} tables of {n_slots} slots, "
-                    reason += f"best {method.n_kept} ranked again"
-                    return Tuned(method, reason, recall)
+                    reason = f"{n_tables} tables of {n_slots} slots"
+                    return Tuned(method, f"{reason}, best {method.n_kept} ranked again", recall)
         return None
 
-    def arrays(self) -> dict[str, Array]:
-        """Heads and rows of the tables."""
-        return self.tables._asdict()
-
-    def settings(self) -> dict[str, Any]:
-        """Slots, tables, rows ranked again and seed."""
-        return {name: getattr(self, name) for name in _SETTINGS}
-
-    @classmethod
-    def restored(
-        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
-    ) -> "Tables":
-        """Tables from a file, if no look-up could leave their arrays."""
-        numbers: dict[str, Any] = {name: int(settings[name]) for name in _SETTINGS}
-        numbers["signed"] = bool(settings["signed"])
-        heads, rows = read_only(arrays["heads"]), read_only(arrays["rows"])
-        n, n_tables, n_buckets = len(store), numbers["n_tables"], heads.shape[-1] - 1
+    def require_whole(self) -> None:
+        """Raise a ValueError if a look-up could leave the arrays."""
+        heads, rows, n = self.heads, self.rows, len(self.store)
+        n_buckets = heads.shape[-1] - 1
+        fits = self.n_slots >= 1 and self.n_kept >= 1
+        require_fit(fits, "the settings of the tables are out of range")
+        fits = rows.shape == (self.n_tables, n) and len(heads) == self.n_tables
         require_fit(
-            numbers["n_slots"] >= 1 and numbers["n_kept"] >= 1,
-            "the settings of the tables are out of range",
+            fits and heads.dtype == rows.dtype == np.int32, "the tables do not fit the rows"
         )
-        require_fit(
-            heads.dtype == np.int32 and rows.dtype == np.int32
-            and rows.shape == (n_tables, n) and len(heads) == n_tables,
-            "the tables do not fit the rows",
-        )  # fmt: skip
-        require_fit(
-            n_buckets >= 2 and n_buckets & (n_buckets - 1) == 0,
-            "the number of buckets is no power of two",
-        )
-        require_fit(
-            bool((np.diff(heads) >= 0).all() and (heads[:, 0] == 0).all())
-            and bool((heads[:, -1] == n).all()),
-            "buckets do not follow each other",
-        )
+        fits = n_buckets >= 2 and n_buckets & (n_buckets - 1) == 0
+        require_fit(fits, "the number of buckets is no power of two")
+        fits = bool((heads[:, 0] == 0).all() and (heads[:, -1] == n).all())
+        require_fit(fits and bool((np.diff(heads) >= 0).all()), "buckets do not follow each other")
         require_fit(0 <= rows.min() <= rows.max() < n, "a row of the tables is out of range")
-        return cls(store, n_wanted, tables=buckets.Tables(heads, rows), **numbers)
+
+
+def fill_tables(numbers: Array, n_buckets: int) -> buckets.Tables:
+    """Tables of rows, from the number of each row's bucket in each table."""
+    tables = buckets.Tables(
+        np.zeros((numbers.shape[1], n_buckets + 1), np.int32),
+        np.empty((numbers.shape[1], len(numbers)), np.int32),
+    )
+    buckets.fill_tables(read_only(numbers), tables)
+    return buckets.Tables(*map(read_only, tables))
 
 
 def write_keys(
-    rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array
-) -> None:
-    """The key of each row in each table, one column of `out` per table, without its lowest bits."""
+    rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array,
+    version: int = 0,
+) -> None:  # fmt: skip
+    """The key of each row in each table, one column of `out` per table, without its lowest bits.
+
+    Hashed by this version of the hash contract, the latest by default.
+    """
     recipe = Recipe(
-        kernel=CORE1.name if signed else RESEMBLANCE.name,
-        n_hashes=n_slots * out.shape[1],
-        n_bits=None,
-        seed=seed,
-        n_columns=rows.n_columns,
-    )
+        CORE1.name if signed else RESEMBLANCE.name, n_slots * out.shape[1], n_bits=None,
+        seed=seed, n_columns=rows.n_columns, version=version,
+    )  # fmt: skip
 
     def work(block: tuple[int, int]) -> None:
         S = sketch_rows(rows.block(*block), recipe)

@@ -4,20 +4,14 @@ Both go the same way. `tables` plans hash tables in which similar rows collide; 
 turns equal keys into candidate pairs; the exact kernel decides; `copies` handles equal rows,
 which are found by their digests and compared once. `in_memory` does that for the rows of an
 index; `in_files` for files, with keys on the disk (`key_file`) and further passes that compare
-candidates as they come by (`comparison`). `result` is what comes back, `output` writes it.
+candidates as they come by (`comparison`). `result` is what comes back, and writes it.
 """
 
 from .in_files import near_duplicates
 from .in_memory import find_duplicates
-from .output import write_groups, write_kept, write_pairs
-from .result import FileDuplicates, NearDuplicates
+from .result import FileDuplicates, NearDuplicates, write_groups, write_kept, write_pairs
 
 __all__ = [
-    "FileDuplicates",
-    "NearDuplicates",
-    "find_duplicates",
-    "near_duplicates",
-    "write_groups",
-    "write_kept",
-    "write_pairs",
-]
+    "FileDuplicates", "NearDuplicates", "find_duplicates", "near_duplicates", "write_groups",
+    "write_kept", "write_pairs",
+]  # fmt: skip

@@ -10,8 +10,7 @@ from ..._core.validation import read_only
 from ..._loops.search import buckets
 from .copies import Copies
 from .key_file import KeyFile
-from .sizes import Sizes
-from .tables import unique_keys
+from .tables import repeated_keys
 
 _BYTES_PER_PAIR = 64
 
@@ -60,17 +59,17 @@ class Collisions:
 
 def candidate_pairs(
     keys: KeyFile, n_tables: int, n_rows: int, rows: Array, copies: Copies, n_bytes: float,
-    sizes: Sizes, progress: bool | None,
+    together: int, progress: bool | None,
 ) -> Iterator[Array]:  # fmt: skip
     """Pairs to compare: all or, where they are many, in portions by their earlier row.
 
     Only `rows`, the first of each set of equal rows, are looked up in the tables; a copy is
-    paired with the row it equals.
+    paired with the row it equals. `together` pairs are gathered before they are sorted.
     """
     most = max(1.0, n_bytes / _BYTES_PER_PAIR)
 
     def collide(first: int, last: int, most: float) -> tuple[Collisions, bool]:
-        found, fits = Collisions(n_rows, first, last, sizes.pairs), True
+        found, fits = Collisions(n_rows, first, last, together), True
         mine = (copies.firsts >= first) & (copies.firsts < last)
         found.add(copies.rows[mine] * n_rows + copies.firsts[mine])
         with progress_bar(n_tables, "sorting", "tables", progress) as bar:
@@ -92,8 +91,7 @@ def candidate_pairs(
 
 def _shared_keys(keys: Array, rows: Array) -> tuple[Array, Array]:
     """Keys that several rows have, ascending, and those rows, ascending within each."""
-    order = np.argsort(keys)
-    order = np.sort(order[~unique_keys(keys[order])])  # few, as a rule: the rest is cheap
-    keys, rows = keys[order], rows[order]
+    some = repeated_keys(keys)
+    keys, rows = keys[some], rows[some]
     order = np.argsort(keys, kind="stable")
     return read_only(keys[order]), read_only(rows[order], np.int64)

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
-from .tables import unique_keys
+from .tables import repeated_keys
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,8 @@ class Copies:
 
 def find_copies(low: Array, high: Array, rows: Array) -> Copies:
     """The copies among rows, by the lower and upper halves of their digests."""
-    order = np.argsort(low)
-    order = np.sort(order[~unique_keys(low[order])])  # few, as a rule: the rest is cheap
-    low, high, rows = low[order], high[order], rows[order]
+    some = repeated_keys(low)
+    low, high, rows = low[some], high[some], rows[some]
     order = np.lexsort((rows, high, low))
     low, high, rows = low[order], high[order], rows[order]
     same = np.zeros(len(rows), bool)
@@ -54,27 +54,21 @@ def pairs_with_copies(
     if not len(copies):
         return (left, right, values) if len(left) <= most else None
     numbers = np.unique(np.concatenate([left, right, copies.rows, copies.firsts]))
-    first = numbers.copy()
-    first[np.searchsorted(numbers, copies.rows)] = copies.firsts
-    order = np.argsort(first, kind="stable")
-    members = numbers[order]
-    starts = np.searchsorted(first[order], numbers)
-    sizes = np.searchsorted(first[order], numbers, "right") - starts
-    # pairs within a set are those of its first row with itself
-    within = np.searchsorted(numbers, np.unique(copies.firsts))
-    at, to = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
-    between = first[to] != left  # the pair of a copy and its first row is one within a set
-    at = np.concatenate([at[between], within])
-    to = np.concatenate([to[between], within])
-    value = np.concatenate([values[between], np.ones(len(within))])
-    counts = sizes[at] * sizes[to]
-    twice = len(within) and (counts[-len(within) :] + sizes[within]).sum()
-    if counts.sum() - twice // 2 > most:
+    place = np.arange(len(numbers))
+    firsts = place.copy()
+    firsts[np.searchsorted(numbers, copies.rows)] = np.searchsorted(numbers, copies.firsts)
+    sizes = np.bincount(firsts, minlength=len(numbers))
+    i, j = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
+    between = firsts[j] != i  # the pair of a copy and its first row is one within a set
+    i, j, values = i[between], j[between], values[between]
+    if (sizes[i] * sizes[j]).sum() + (sizes * (sizes - 1) // 2).sum() > most:
         return None
-    which = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-    i = members[starts[at[which]] + place // sizes[to[which]]]
-    j = members[starts[to[which]] + place % sizes[to[which]]]
-    once = (at[which] != to[which]) | (i < j)
-    i, j, value = i[once], j[once], value[which[once]]
-    return np.minimum(i, j), np.maximum(i, j), value
+    # pairs within a set are those of its first row with itself
+    within = np.flatnonzero(sizes > 1)
+    places = np.concatenate([i, j, within]), np.concatenate([j, i, within])
+    of_firsts = np.concatenate([values, values, np.ones(len(within))])
+    shape = (len(numbers), len(numbers))
+    pairs = sparse.csr_array((of_firsts, places), shape=shape)
+    member = sparse.csr_array((np.ones(len(numbers)), (place, firsts)), shape=shape)
+    every = sparse.triu(member @ pairs @ member.T, 1, format="coo")
+    return numbers[every.coords[0]], numbers[every.coords[1]], every.data

@@ -5,6 +5,8 @@ candidates table by table; further passes compute the kernel of the candidates, 
 row of a pair comes by and the earlier one is held.
 """
 
+from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,12 @@ from scipy import sparse
 from ..._core.arguments import require_count, require_positive, require_seed
 from ..._core.types import Array, PathLike
 from ..._core.validation import as_matrix, clean_rows
-from ...errors import DataError, ParameterError
+from ...errors import DataError
 from ...io.readers import RowReader, require_rows, watched
 from ...io.streams import require_file
 from ...kernel_table import hashed_kernel
 from ...recipe import DEFAULT_KERNEL
+from ..arguments import require_number
 from ..candidates import Exact
 from ..snapshot import Snapshot
 from ..store import make_store
@@ -27,26 +30,30 @@ from .copies import Copies, find_copies, pairs_with_copies, row_digests
 from .in_memory import FEW_ROWS, find_duplicates
 from .key_file import KeyFile
 from .result import FileDuplicates
-from .sizes import Sizes
 from .tables import TablePlan, plan_tables
 
 _TABLE_BYTES = 1300  # per row, in memory
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is worked on at a time: decides memory and speed, never the result."""
+
+    key_rows: int = 1 << 14  # rows whose keys form a block of the key file
+    hashed_rows: int = 1 << 13
+    pairs: int = 1 << 20  # pairs gathered before they are sorted
+    bytes_per_value: int = 16  # of rows held: column and value, at most
+
+
 _SIZES = Sizes()
 
 
 def near_duplicates(
-    reader: RowReader,
-    threshold: float = 0.8,
-    kernel: str = DEFAULT_KERNEL,
-    *,
-    all_pairs: bool = True,
-    most_pairs: int = 50_000_000,
-    working_memory: float = 1024.0,
-    seed: int = 0,
-    scratch: PathLike | None = None,
-    progress: bool | None = None,
+    reader: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
+    all_pairs: bool = True, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
+    seed: int = 0, scratch: PathLike | None = None, progress: bool | None = None,
     n_jobs: int | None = None,
-) -> FileDuplicates:
+) -> FileDuplicates:  # fmt: skip
     """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
     The file is read twice, or more often where the rows or pairs to compare exceed
@@ -73,10 +80,8 @@ def near_duplicates(
         Seed of the tables.
     scratch : path, optional
         Folder for the keys; the system's own for temporary files if None.
-    progress : bool, optional
-        Whether to show progress bars; None means where there is a terminal.
-    n_jobs : int, optional
-        Threads; None means all cores.
+    progress, n_jobs
+        As for `files.hash_to_file`.
 
     Examples
     --------
@@ -90,7 +95,8 @@ def near_duplicates(
     """
     require_rows(reader)
     hashed_kernel(kernel)
-    least, limit = _require_threshold(threshold), require_positive("working_memory", working_memory)
+    least = require_number("threshold", require_positive("threshold", threshold), most=1.0)
+    limit = require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
     require_file(reader.name, reader.is_stream)
     return find_in_file(
@@ -113,12 +119,12 @@ def find_in_file(
     else:
         assert plan is not None
         missed, found = plan.missed, []
-        with KeyFile(plan.n_tables + 2, scratch, sizes.key_rows) as keys:
+        with closing(KeyFile(plan.n_tables + 2, scratch, sizes.key_rows)) as keys:
             lengths = _write_keys(reader, plan, seed, keys, sizes.hashed_rows, progress, n_jobs)
             n_rows = len(lengths)
             rows, copies = _first_rows(keys, plan.n_tables, lengths)
             candidates = candidate_pairs(
-                keys, plan.n_tables, n_rows, rows, copies, n_bytes, sizes, progress
+                keys, plan.n_tables, n_rows, rows, copies, n_bytes, sizes.pairs, progress
             )
             comparison = Comparison(
                 kernel, threshold, lengths, n_bytes, sizes.bytes_per_value, progress, n_jobs
@@ -136,13 +142,6 @@ def find_in_file(
     order = np.lexsort((right, left))
     in_order = np.stack([left[order], right[order]], axis=1)
     return FileDuplicates(in_order, values[order], missed, n_rows, len(copies))
-
-
-def _require_threshold(threshold: Any) -> float:
-    number = require_positive("threshold", threshold)
-    if number > 1:
-        raise ParameterError(f"threshold: got {threshold!r}; no kernel value exceeds 1.")
-    return number
 
 
 def _too_many(reader: RowReader, most_pairs: int) -> DataError:
@@ -217,6 +216,4 @@ def _first_rows(keys: KeyFile, n_tables: int, lengths: Array) -> tuple[Array, Co
     rows = np.flatnonzero(lengths)
     low, high = (keys.table(n_tables + half)[rows] for half in range(2))
     copies = find_copies(low, high, rows)
-    is_first = lengths > 0
-    is_first[copies.rows] = False
-    return np.flatnonzero(is_first), copies
+    return np.setdiff1d(rows, copies.rows, assume_unique=True), copies

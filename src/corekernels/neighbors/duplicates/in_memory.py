@@ -9,8 +9,8 @@ import numpy as np
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
-from ..._loops.search.buckets import Tables, fill_tables, later_collisions
-from ..._loops.search.pairs import Queries, pairs_at_least
+from ..._loops.search.buckets import later_collisions
+from ..candidates.lsh import fill_tables
 from ..snapshot import Snapshot
 from ..store import Store, make_queries
 from .result import NearDuplicates
@@ -55,12 +55,7 @@ def _by_tables(
 ) -> tuple[Array, Array, Array]:
     rows, n_rows = store.rows(), len(store)
     numbers = read_only(key_ranks(plan.keys(rows, seed, n_jobs)))
-    tables = Tables(
-        np.zeros((plan.n_tables, n_rows + 1), np.int32),
-        np.empty((plan.n_tables, n_rows), np.int32),
-    )
-    fill_tables(numbers, tables)
-    tables = Tables(*map(read_only, tables))
+    tables = fill_tables(numbers, n_rows)
     queries, lengths = make_queries(rows, store), read_only(store.lengths)
 
     def work(block: tuple[int, int]) -> tuple[Array, Array, Array]:
@@ -75,7 +70,7 @@ def _by_tables(
                 break
             later = np.empty(needed, np.int32)
         later = later[:needed]
-        keys = _kernel_values(store, queries.block(start, stop), ends, later, threshold)
+        keys = store.kernel_values(queries.block(start, stop), ends, later, threshold)
         left = np.repeat(np.arange(start, stop), np.diff(ends))
         similar = keys >= threshold
         return left[similar], later[similar].astype(np.int64), keys[similar]
@@ -101,20 +96,8 @@ def kernel_of_pairs(
         first, last = ends[start], ends[stop]
         if first < last:
             mine = ends[start : stop + 1] - first
-            out[first:last] = _kernel_values(
-                store, queries.block(start, stop), mine, candidates[first:last], threshold
-            )
+            block_queries, some = queries.block(start, stop), candidates[first:last]
+            out[first:last] = store.kernel_values(block_queries, mine, some, threshold)
 
     run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
-    return out
-
-
-def _kernel_values(
-    store: Store, queries: Queries, ends: Array, candidates: Array, threshold: float
-) -> Array:
-    out = np.empty(len(candidates))
-    pairs_at_least(
-        threshold, store.kernel_number, queries, store.stored_rows, ends, candidates,
-        np.zeros(store.width), out,
-    )  # fmt: skip
     return out

@@ -4,7 +4,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
-from types import TracebackType
 
 import numpy as np
 
@@ -74,14 +73,7 @@ class KeyFile:
                 f"room, {8 * self.n_tables} bytes per row, or choose another folder."
             ) from error
 
-    def __enter__(self) -> "KeyFile":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Remove the file."""
         with contextlib.suppress(OSError):  # what a full disk did not take is of no use now
             self._file.close()

@@ -59,10 +59,8 @@ def key_ranks(keys: Array) -> Array:
     return out
 
 
-def unique_keys(ordered: Array) -> Array:
-    """Where a key differs from those beside it, among keys in order."""
-    unique = np.ones(len(ordered), bool)
-    same = ordered[1:] == ordered[:-1]
-    unique[1:][same] = False
-    unique[:-1][same] = False
-    return unique
+def repeated_keys(keys: Array) -> Array:
+    """The places of keys that occur more than once, ascending: few, as a rule."""
+    order = np.argsort(keys)
+    first = np.flatnonzero(np.diff(keys[order]) == 0)  # of two equal keys beside each other
+    return np.sort(order[np.union1d(first, first + 1)])

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ from sklearn.svm import SVC, LinearSVC
 import corekernels as ck
 
 from ...errors import CoREError
-from ...report import Figure, Line, Panel, Section, Table
-from .experiment import HASH_REVISION, Experiment, Record, Records, Setting, accuracy, provenance
-from .published import title_of
+from ...report import Figure, Line, Panel, Table
+from .experiment import HASH_REVISION, Drawn, Experiment, Record, Records, Setting
+from .published import accuracy, provenance, title_of
 
 N_TEST = 10_000
 N_LANDMARKS = 1000
@@ -105,10 +105,6 @@ LEARNERS = {
 SLOW = ("gradient boosting", "hashed CoRE 1, k = 4096")  # left out of quick runs
 
 
-def _parts(setting: Setting) -> Sequence[str]:
-    return [learner for learner in LEARNERS if setting.full or learner not in SLOW]
-
-
 def measure(learner: str, setting: Setting) -> Record:
     """Accuracy, seconds and megabytes of one learner."""
     name = "m-rotate" if setting.full else "digits"
@@ -118,14 +114,8 @@ def measure(learner: str, setting: Setting) -> Record:
         for part, X in (("train", data.X_train), ("test", data.X_test[:n_test])):
             sparse.save_npz(Path(folder) / f"{part}.npz", sparse.csr_array(X), compressed=False)
         np.savez(Path(folder) / "labels.npz", train=data.y_train, test=data.y_test[:n_test])
-        command = [
-            sys.executable,
-            "-m",
-            "corekernels.paper.experiments.baselines",
-            learner,
-            folder,
-            str(setting.seed),
-        ]
+        # run as a module, its name is another; this is called where it was imported
+        command = [sys.executable, "-m", __name__, learner, folder, str(setting.seed)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message; was memory short?"])[-1]
@@ -155,40 +145,33 @@ def run_alone(learner: str, folder: Path, seed: int) -> Record:
     }
 
 
-def draw(records: Records) -> Section:
+def draw(records: Records) -> Drawn:
     """Accuracy beside time and memory."""
     found = records.results("baselines")
-    name = next((results["name"] for results in found.values()), "m-rotate")
+    first: Record = next(iter(found.values()), {"name": "m-rotate", "n_test": N_TEST})
+    name = title_of(first["name"])
     rows, lines = [], []
     for learner, results in found.items():
-        timings = results["timings"]
+        timings, accuracy = results["timings"], results["accuracy"]
         megabytes = timings["megabytes"]
         rows.append([
-            learner, f"{results['accuracy']:.1f}", f"{timings['fit']:.2f}",
-            f"{timings['predict']:.2f}", None if megabytes is None else f"{megabytes:,.0f}",
+            learner, f"{accuracy:.1f}", f"{timings['fit']:.2f}", f"{timings['predict']:.2f}",
+            None if megabytes is None else f"{megabytes:,.0f}",
         ])  # fmt: skip
-        lines.append(Line(learner, [timings["fit"]], [results["accuracy"]], style="points"))
-    n_test = next((results["n_test"] for results in found.values()), N_TEST)
-    return Section(
-        name="baselines",
-        title="Beyond the paper: other learners on the same rows",
-        text=(
-            f"{title_of(name)}, {n_test:,} test rows. Each learner's one parameter (C, or the RBF "
-            "kernel's width at C = 10) is chosen on held-out training rows, and that time is "
-            "counted; gradient boosting is scikit-learn's with its defaults. Memory is the peak "
-            "above that of the process with its rows loaded.",
-        ),
-        tables=(
-            Table("Accuracy, time and memory.",
-                  ["learner", "accuracy, %", "fit, s", "predict, s", "peak, MB"], rows),
-        ),
-        figures=(
-            Figure("baselines", "Accuracy against the time of training.",
-                   "One point per learner: accuracy against seconds to fit.",
-                   [Panel(title_of(name), "seconds to fit", "accuracy, %", lines, log_x=True)]),
-        ),
-        notes=records.notes("baselines"),
+        lines.append(Line(learner, [timings["fit"]], [accuracy], style="points"))
+    text = (
+        f"{name}, {first['n_test']:,} test rows. Each learner's one parameter (C, or the RBF "
+        "kernel's width at C = 10) is chosen on held-out training rows, and that time is "
+        "counted; gradient boosting is scikit-learn's with its defaults. Memory is the peak "
+        "above that of the process with its rows loaded."
+    )
+    columns = ["learner", "accuracy, %", "fit, s", "predict, s", "peak, MB"]
+    figure = Figure(
+        "baselines", "Accuracy against the time of training.",
+        "One point per learner: accuracy against seconds to fit.",
+        [Panel(name, "seconds to fit", "accuracy, %", lines, log_x=True)],
     )  # fmt: skip
+    return Drawn(text, [Table("Accuracy, time and memory.", columns, rows)], [figure])
 
 
 def _memory_now() -> float | None:
@@ -205,7 +188,11 @@ def _status(name: str) -> float:
     return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith(name))
 
 
-EXPERIMENT = Experiment("baselines", _parts, measure, draw, HASH_REVISION)
+EXPERIMENT = Experiment(
+    "baselines", "Beyond the paper: other learners on the same rows",
+    {"quick": [learner for learner in LEARNERS if learner not in SLOW], "full": [*LEARNERS]},
+    measure, draw, HASH_REVISION,
+)  # fmt: skip
 
 if __name__ == "__main__":
     print(json.dumps(run_alone(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))))

@@ -1,28 +1,24 @@
-"""What all experiments share: how they run, what they record, how numbers are written.
+"""What all experiments share: how they run, what they record, what they show.
 
 An experiment is one section of the report. It is measured in parts; each part leaves a record,
 and the section is drawn from the records alone.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from ... import datasets
-from ..._core.threads import run_blocks
 from ...errors import FileError
 from ...recipe import Recipe
-from ...report import Section
-from .published import title_of
+from ...report import Figure, Table
 
 Record = dict[str, Any]
-T = TypeVar("T")
 
 HASH_REVISION = Recipe().version  # of experiments on hashes: new hashes, new measurements
 
@@ -56,9 +52,13 @@ class Setting:
             raise found
         return found
 
-    def in_threads(self, work: Callable[[Any], T], inputs: Iterable[Any]) -> list[T]:
-        """The results of `work` on each input, in order, computed in threads."""
-        return run_blocks(work, list(inputs), self.n_jobs)
+
+class Drawn(NamedTuple):
+    """What a section of the report shows."""
+
+    text: str
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
 
 
 @dataclass(frozen=True)
@@ -67,21 +67,22 @@ class Experiment:
 
     Attributes
     ----------
-    name : str
-    parts : callable
-        The names of the parts to measure in a setting.
+    name, title : str
+    parts : mapping
+        The names of the parts to measure, for each scale.
     measure : callable
         The results of one part, made of what JSON can hold; seconds under "timings".
-    section : callable
-        The section, drawn from the records of all experiments.
+    draw : callable
+        What the section shows, from the records of all experiments.
     revision : int
         Raised when what is measured changes: parts measured before are then measured again.
     """
 
     name: str
-    parts: Callable[[Setting], Sequence[str]]
+    title: str
+    parts: Mapping[str, Sequence[str]]
     measure: Callable[[str, Setting], Record]
-    section: Callable[["Records"], Section]
+    draw: Callable[["Records"], Drawn]
     revision: int = 1
 
 
@@ -98,11 +99,8 @@ class Records(dict[str, dict[str, Record]]):
 
     def missing(self, experiment: str) -> dict[str, str]:
         """Why parts of an experiment could not be measured."""
-        return {
-            part: record["missing"]
-            for part, record in self.get(experiment, {}).items()
-            if "missing" in record
-        }
+        records = self.get(experiment, {}).items()
+        return {part: record["missing"] for part, record in records if "missing" in record}
 
     def notes(self, experiment: str) -> list[str]:
         """Where the data came from, what is missing and why."""
@@ -111,13 +109,10 @@ class Records(dict[str, dict[str, Record]]):
         reasons: dict[str, list[str]] = {}
         for part, why in self.missing(experiment).items():
             reasons.setdefault(why, []).append(part)
-        left_out = [
-            f"Left out: {why}"
-            if why.startswith(f"{parts[0]}:")
-            else f"Left out: {', '.join(parts)}. {why}"
-            for why, parts in reasons.items()
-        ]
-        return [*sources, *left_out]
+        for why, parts in reasons.items():
+            which = "" if why.startswith(f"{parts[0]}:") else f"{', '.join(parts)}. "
+            sources[f"Left out: {which}{why}"] = None
+        return list(sources)
 
 
 def binarised(X: Any) -> sparse.csr_array:
@@ -129,36 +124,9 @@ def binarised(X: Any) -> sparse.csr_array:
     return X
 
 
-def percent(share: float) -> float:
-    """A share as percent, to the hundredth: what records keep."""
-    return round(100 * float(share), 2)
-
-
-def accuracy(predicted: npt.ArrayLike, truth: npt.ArrayLike) -> float:
-    """Percent of labels that are right."""
-    return percent(float(np.mean(np.asarray(predicted) == np.asarray(truth))))
-
-
-def one_decimal(value: float | None) -> str | None:
-    """A number as the paper prints it."""
-    return None if value is None else f"{value:.1f}"
-
-
-def difference(ours: float | None, paper: float | None) -> str | None:
-    """Our value minus the paper's, with its sign."""
-    if ours is None or paper is None:
-        return None
-    return f"{round(ours - paper, 1) + 0.0:+.1f}".replace("-", "−")  # no negative zero
-
-
 def seeds(seed: int, n: int) -> list[int]:
     """Seeds for n repetitions, different for each seed."""
     return [int(state) for state in np.random.SeedSequence(seed).generate_state(n)]
-
-
-def provenance(data: datasets.Dataset) -> str:
-    """One sentence on a data set, for the notes."""
-    return f"{title_of(data.name)}: {data.source}"
 
 
 @functools.lru_cache(maxsize=1)

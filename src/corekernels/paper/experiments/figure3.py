@@ -6,24 +6,21 @@ n estimates with kurtosis 3 + (kappa - 3) / k, where kappa is one slot's, it is 
 sqrt((kurtosis - 1) / n).
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 
 import corekernels as ck
 from corekernels import datasets
 
+from ..._core.types import Array
 from ...errors import FileError
 from ...kernel_table import hashed_kernel
-from ...report import Figure, Line, Panel, Section, Table
+from ...report import Figure, Line, Panel, Table
 from ...theory import Pair
-from .experiment import HASH_REVISION, Experiment, Record, Records, Setting, binarised, seeds
+from .experiment import HASH_REVISION, Drawn, Experiment, Record, Records, Setting, binarised, seeds
 from .tables import EXACT
-
-Array = npt.NDArray[Any]
 
 HASHES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 PAIRS = {"a-the": ("a", "the"), "hong-kong": ("hong", "kong")}
@@ -33,10 +30,6 @@ KINDS = ("counts", "binarised")
 KERNELS = {label: name for label, name in EXACT.items() if hashed_kernel(name).uses_values}
 CONFIDENCE = 0.95  # that all points of the figure lie in their bands
 _SLOTS_AT_ONCE = 50_000
-
-
-def _parts(setting: Setting) -> Sequence[str]:
-    return list(PAIRS) if setting.full else [DIGITS]
 
 
 def measure(pair: str, setting: Setting) -> Record:
@@ -70,7 +63,7 @@ def variance(X: Any, kernel: str, k: int) -> float:
     return float(hashed_kernel(kernel).variance(Pair.of(u, v), k))
 
 
-def draw(records: Records) -> Section:
+def draw(records: Records) -> Drawn:
     """The curves, and how many points lie in the band."""
     panels, rows = [], []
     found = records.results("figure3")
@@ -78,51 +71,33 @@ def draw(records: Records) -> Section:
     band = float(stats.norm.isf((1 - CONFIDENCE) / 2 / n_points))
     for pair, results in found.items():
         for kind in KINDS:
-            lines = []
+            label, lines = _title(pair, kind), []
             for title in KERNELS:
                 lines += _lines(title, results[f"{kind}, {title}"], band)
-                rows.append(
-                    [_title(pair, kind), title, *_summary(results[f"{kind}, {title}"], band)]
-                )
-            panels.append(
-                Panel(
-                    _title(pair, kind),
-                    "hashes, k",
-                    "mean square error",
-                    lines,
-                    log_x=True,
-                    log_y=True,
-                )
-            )
-    return Section(
-        name="figure3",
-        title="Figure 3: errors of the estimators against Theorems 1 and 2",
-        text=(
-            "Points are measured mean square errors, lines the variances of the theorems, bands "
-            f"the sampling error: {band:.1f} standard errors, from the slots' fourth moment, so "
-            f"that all {n_points} points lie in their bands in {100 * CONFIDENCE:g} % of such "
-            "figures. The points of one curve are means of the same slots, and so deviate "
-            "together. " + _comparison(found),
-        ),
-        tables=(
-            Table(
-                "Mean square error times k, and the point furthest from theory over all k.",
-                ["pair", "kernel", "theorem", "measured at k = 1", "at k = 1000",
-                 "furthest point, standard errors", "points in the band"],
-                rows,
-            ),
-        ),
-        figures=(
-            Figure(
-                "figure3", "Figure 3. Mean square errors (points) and variances (lines, with the "
-                "band of sampling error) against k.",
-                "Log-log curves of the error against k from 1 to 1000: straight lines falling "
-                "as 1 over k, the measured points on them.",
-                panels,
-            ),
-        ),
-        notes=records.notes("figure3"),
+                rows.append([label, title, *_summary(results[f"{kind}, {title}"], band)])
+            axes = "hashes, k", "mean square error"
+            panels.append(Panel(label, *axes, lines, log_x=True, log_y=True))
+    text = (
+        "Points are measured mean square errors, lines the variances of the theorems, bands "
+        f"the sampling error: {band:.1f} standard errors, from the slots' fourth moment, so "
+        f"that all {n_points} points lie in their bands in {100 * CONFIDENCE:g} % of such "
+        "figures. The points of one curve are means of the same slots, and so deviate "
+        "together. "
+    )
+    table = Table(
+        "Mean square error times k, and the point furthest from theory over all k.",
+        ["pair", "kernel", "theorem", "measured at k = 1", "at k = 1000",
+         "furthest point, standard errors", "points in the band"],
+        rows,
     )  # fmt: skip
+    figure = Figure(
+        "figure3", "Figure 3. Mean square errors (points) and variances (lines, with the "
+        "band of sampling error) against k.",
+        "Log-log curves of the error against k from 1 to 1000: straight lines falling "
+        "as 1 over k, the measured points on them.",
+        panels,
+    )  # fmt: skip
+    return Drawn(text + _comparison(found), [table], [figure])
 
 
 def _rows(pair: str, setting: Setting) -> tuple[Any, Record]:
@@ -193,4 +168,7 @@ def _comparison(found: dict[str, Record]) -> str:
     return f"{numerator}'s variance over {denominator}'s, by the theorems: {'; '.join(ratios)}."
 
 
-EXPERIMENT = Experiment("figure3", _parts, measure, draw, HASH_REVISION)
+EXPERIMENT = Experiment(
+    "figure3", "Figure 3: errors of the estimators against Theorems 1 and 2",
+    {"quick": [DIGITS], "full": [*PAIRS]}, measure, draw, HASH_REVISION,
+)  # fmt: skip

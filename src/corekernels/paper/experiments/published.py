@@ -1,6 +1,11 @@
-"""What the paper reports: accuracies in percent, the best over a wide range of C."""
+"""What the paper reports, and how accuracies are written beside it: in percent, best over C."""
 
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ...datasets import Dataset
 
 KERNELS = ("linear", "linear, binarised", "resemblance", "CoRE 1", "CoRE 2")
 
@@ -39,3 +44,30 @@ _OURS = {
 def title_of(name: str) -> str:
     """A data set's name in tables, panels and notes."""
     return _OURS[name] if name in _OURS else DATA_SETS[name].title
+
+
+def provenance(data: Dataset) -> str:
+    """One sentence on a data set, for the notes."""
+    return f"{title_of(data.name)}: {data.source}"
+
+
+def percent(share: float) -> float:
+    """A share as percent, to the hundredth: what records keep."""
+    return round(100 * float(share), 2)
+
+
+def accuracy(predicted: npt.ArrayLike, truth: npt.ArrayLike) -> float:
+    """Percent of labels that are right."""
+    return percent(float(np.mean(np.asarray(predicted) == np.asarray(truth))))
+
+
+def one_decimal(value: float | None) -> str | None:
+    """A number as the paper prints it."""
+    return None if value is None else f"{value:.1f}"
+
+
+def difference(ours: float | None, paper: float | None) -> str | None:
+    """Our value minus the paper's, with its sign."""
+    if ours is None or paper is None:
+        return None
+    return f"{round(ours - paper, 1) + 0.0:+.1f}".replace("-", "−")  # no negative zero

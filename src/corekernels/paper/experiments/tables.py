@@ -2,42 +2,36 @@
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
 
+from ..._core.threads import run_blocks
+from ..._core.types import Array
 from ...kernel_table import HASHED_KERNELS
-from ...report import Figure, Line, Mark, Panel, Section, Table
-from .experiment import (
-    Experiment,
-    Record,
-    Records,
-    Setting,
+from ...report import Figure, Line, Mark, Panel, Table
+from .experiment import Drawn, Experiment, Record, Records, Setting, binarised
+from .published import (
+    DATA_SETS,
+    KERNELS,
     accuracy,
-    binarised,
     difference,
     one_decimal,
     percent,
     provenance,
+    title_of,
 )
-from .published import DATA_SETS, KERNELS, title_of
 
-Array = npt.NDArray[Any]
-
-LINEAR = KERNELS[:2]
+# by label, what a linear SVM sees of the rows
+LINEAR: dict[str, Callable[[Any], Any]] = dict(zip(KERNELS, (lambda X: X, binarised), strict=False))
 TOLERANCE = 1e-2
 # by label, the kernels that the paper measures
 EXACT = {entry.label: entry.name for entry in HASHED_KERNELS.values() if entry.label in KERNELS}
-
-
-def _parts(setting: Setting) -> Sequence[str]:
-    return [*DATA_SETS, "20news"] if setting.full else ["digits"]
 
 
 def measure_linear(name: str, setting: Setting) -> Record:
@@ -45,25 +39,24 @@ def measure_linear(name: str, setting: Setting) -> Record:
     data = setting.load(name)
     Cs = _with_middles(setting.Cs)
     results: Record = {"data": provenance(data), "Cs": Cs}
-    results[LINEAR[0]] = linear_accuracies(data.X_train, data.X_test, data, Cs, setting)
-    results[LINEAR[1]] = linear_accuracies(
-        binarised(data.X_train), binarised(data.X_test), data, Cs, setting
-    )
+    for kind, view in LINEAR.items():
+        results[kind] = linear_accuracies(data, view, Cs, setting)
     return results
 
 
 def linear_accuracies(
-    X_train: Any, X_test: Any, data: Any, Cs: Sequence[float], setting: Setting
+    data: Any, view: Callable[[Any], Any], Cs: Sequence[float], setting: Setting
 ) -> list[float]:
     """Accuracy for each C, without a bias term: LIBLINEAR's default; the paper does not say."""
+    X_train, X_test = view(data.X_train), view(data.X_test)
 
     def fitted_accuracy(C: float) -> float:
         model = LinearSVC(C=C, tol=TOLERANCE, fit_intercept=False, random_state=setting.seed)
         return accuracy(model.fit(X_train, data.y_train).predict(X_test), data.y_test)
 
-    with warnings.catch_warnings():  # at the largest C it stops at its limit of iterations
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return setting.in_threads(fitted_accuracy, Cs)
+    # at the largest C it stops at its limit of iterations
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        return run_blocks(fitted_accuracy, Cs, setting.n_jobs)
 
 
 def measure_kernels(name: str, setting: Setting) -> Record:
@@ -81,9 +74,11 @@ def kernel_accuracies(
     """Accuracy for each C; each block of the test rows' kernel is computed once for all C."""
     options: dict[str, Any] = {"gamma": gamma, "n_jobs": setting.n_jobs}
     gram = getattr(ck, kernel)(data.X_train, **options).astype(np.float64)
-    models = setting.in_threads(
-        lambda C: SVC(C=C, kernel="precomputed").fit(gram, data.y_train), Cs
-    )
+
+    def fitted(C: float) -> SVC:
+        return SVC(C=C, kernel="precomputed").fit(gram, data.y_train)
+
+    models = run_blocks(fitted, Cs, setting.n_jobs)
     hits = np.zeros(len(models), dtype=np.int64)
     for rows, block in ck.gram_chunks(data.X_test, data.X_train, kernel, **options):
         block, truth = block.astype(np.float64), data.y_test[rows]
@@ -91,40 +86,46 @@ def kernel_accuracies(
         def right(model: SVC, block: Array = block, truth: Array = truth) -> int:
             return int(np.sum(model.predict(block) == truth))
 
-        hits += setting.in_threads(right, models)
+        hits += run_blocks(right, models, setting.n_jobs)
     return [percent(n / len(data.y_test)) for n in hits]
 
 
-def draw_linear(records: Records) -> Section:
+def draw_linear(records: Records) -> Drawn:
     """Table 1 and Figure 1."""
-    return Section(
-        name="table1",
-        title="Table 1 and Figure 1: linear SVM, original and binarised rows",
-        text=(
-            "Rows of unit length, LIBLINEAR's l2-regularised SVM without a bias term (its "
-            "default). As in the paper, tables show the best test accuracy over C, in percent: "
-            "an upper bound for each method, and not a way to choose C. Linear SVMs, which are "
-            "sensitive to C, are tried at twice as many values of C as kernel SVMs.",
-        ),
-        tables=(_table("Table 1. Linear SVM: best accuracies, %.", "table1", LINEAR, records),),
-        figures=(_figure("figure1", "Figure 1. Linear SVM", "table1", LINEAR, records),),
-        notes=records.notes("table1"),
+    text = (
+        "Rows of unit length, LIBLINEAR's l2-regularised SVM without a bias term (its "
+        "default). As in the paper, tables show the best test accuracy over C, in percent: "
+        "an upper bound for each method, and not a way to choose C. Linear SVMs, which are "
+        "sensitive to C, are tried at twice as many values of C as kernel SVMs."
     )
+    return _drawn(text, 1, "Linear SVM", [*LINEAR], records)
 
 
-def draw_kernels(records: Records) -> Section:
+def draw_kernels(records: Records) -> Drawn:
     """Table 2 and Figure 2."""
-    return Section(
-        name="table2",
-        title="Table 2 and Figure 2: kernel SVM with resemblance, CoRE 1 and CoRE 2",
-        text=(
-            "LIBSVM on the precomputed exact kernels, which have no parameter to tune. "
-            "The linear columns of the paper's Table 2 are those of Table 1.",
-        ),
-        tables=(_table("Table 2. Kernel SVM: best accuracies, %.", "table2", (*EXACT,), records),),
-        figures=(_figure("figure2", "Figure 2. Kernel SVM", "table2", (*EXACT,), records),),
-        notes=records.notes("table2"),
+    text = (
+        "LIBSVM on the precomputed exact kernels, which have no parameter to tune. "
+        "The linear columns of the paper's Table 2 are those of Table 1."
     )
+    return _drawn(text, 2, "Kernel SVM", [*EXACT], records)
+
+
+def _drawn(text: str, number: int, what: str, kinds: Sequence[str], records: Records) -> Drawn:
+    """The table and the figure of this number."""
+    experiment = f"table{number}"
+    panels, bests = [], []
+    for part, results in records.results(experiment).items():
+        paper = DATA_SETS[part].accuracies if part in DATA_SETS else {}
+        lines = [Line(kind, results["Cs"], results[kind]) for kind in kinds]
+        marks = [Mark("paper", paper[kind], kind) for kind in kinds if kind in paper]
+        panels.append(Panel(title_of(part), "C", "accuracy, %", lines, marks, log_x=True))
+        reached = ", ".join(f"{kind} {best(results, kind):.1f} %" for kind in kinds)
+        bests.append(f"{title_of(part)}: best {reached}")
+    marked = "; the paper's best values as horizontal lines" if any(p.marks for p in panels) else ""
+    caption = f"Figure {number}. {what}: test accuracy against C{marked}."
+    alt = f"Accuracy against C. {'; '.join(bests)}."
+    table = _table(f"Table {number}. {what}: best accuracies, %.", experiment, kinds, records)
+    return Drawn(text, [table], [Figure(f"figure{number}", caption, alt, panels)])
 
 
 def best(results: Record | None, kind: str) -> float | None:
@@ -158,37 +159,18 @@ def _plain_table(caption: str, kinds: Sequence[str], records: Records) -> Table:
     return Table(caption, ["data set", *kinds], rows)
 
 
-def _figure(
-    name: str, caption: str, experiment: str, kinds: Sequence[str], records: Records
-) -> Figure:
-    panels = []
-    for part, results in records.results(experiment).items():
-        paper = DATA_SETS[part].accuracies if part in DATA_SETS else {}
-        panels.append(
-            Panel(
-                title_of(part),
-                "C",
-                "accuracy, %",
-                [Line(kind, results["Cs"], results[kind]) for kind in kinds],
-                [Mark("paper", paper[kind], kind) for kind in kinds if kind in paper],
-                log_x=True,
-            )
-        )
-    alt = "; ".join(
-        f"{title_of(part)}: best "
-        + ", ".join(f"{kind} {best(results, kind):.1f} %" for kind in kinds)
-        for part, results in records.results(experiment).items()
-    )
-    marked = "; the paper's best values as horizontal lines" if any(p.marks for p in panels) else ""
-    caption = f"{caption}: test accuracy against C{marked}."
-    return Figure(name, caption, f"Accuracy against C. {alt}.", panels)
-
-
 def _with_middles(Cs: Sequence[float]) -> list[float]:
     """These values and their geometric means: linear models are cheap and sensitive to C."""
     middles = [float(f"{(low * high) ** 0.5:.3g}") for low, high in itertools.pairwise(Cs)]
     return sorted([*Cs, *middles])
 
 
-LINEAR_EXPERIMENT = Experiment("table1", _parts, measure_linear, draw_linear)
-KERNEL_EXPERIMENT = Experiment("table2", _parts, measure_kernels, draw_kernels)
+_PARTS = {"quick": ["digits"], "full": [*DATA_SETS, "20news"]}
+LINEAR_EXPERIMENT = Experiment(
+    "table1", "Table 1 and Figure 1: linear SVM, original and binarised rows", _PARTS,
+    measure_linear, draw_linear,
+)  # fmt: skip
+KERNEL_EXPERIMENT = Experiment(
+    "table2", "Table 2 and Figure 2: kernel SVM with resemblance, CoRE 1 and CoRE 2", _PARTS,
+    measure_kernels, draw_kernels,
+)  # fmt: skip

@@ -1,0 +1,70 @@
+"""Chance collisions where columns may share a location: wide rows, from version 4 on."""
+
+from typing import Any
+
+import numpy as np
+
+from .._core.types import Array
+from .aliasing import Aliasing
+
+LOCATIONS = 1 << 16
+RANKED = 4  # the lowest locations, in which columns are told apart by rank
+
+
+def aliasing_with_ties(f1: Any, f2: Any, b: int | None) -> Aliasing:
+    """The constants of Pr{codes equal} = C1 + (1 - C2) R, for locations that columns may share.
+
+    Each column has one of n = 2^16 locations at random, so that no column of m has one below x
+    with probability s^(m x), s = exp(-1 / n). The first column of both rows together, in the
+    order of locations and then of ranks, is one of both rows with probability R: their codes
+    are equal. Otherwise they are equal by chance:
+
+    - in the lowest stratum, reached with probability 1 - s^(4 U), codes are random: 2^-b;
+    - above it, if both rows have their first columns at one location, which has a probability of
+      T = [1 - s^a + s^a (1 - s^n1) (1 - s^n2)] / (1 - s^U) - R, with n1 and n2 columns that one
+      row alone has;
+    - or at two locations whose distance 2^b divides, the second at a geometric distance.
+
+    That is computed without overlap and with the largest; C1 and C2 are those of the line
+    between. The true curve lies up to 0.003 below it for 1,000 nonzeros, and at most 0.008.
+
+    >>> aliasing_with_ties(100, 100, 8).C1.round(4)  # about 2^-8
+    np.float64(0.004)
+    >>> aliasing_with_ties(100, 100, None).C1.round(4)
+    np.float64(0.0008)
+    """
+    f1, f2 = np.broadcast_arrays(np.asarray(f1, float), np.asarray(f2, float))
+    most = np.minimum(f1, f2)
+    first, second = _by_chance(f1, f2, np.zeros_like(f1), b)
+    C1 = first + second
+    R = most / np.maximum(f1, f2)
+    p = R + np.add(*_by_chance(f1, f2, most, b))
+    slope = (p - C1) / R
+    union = f1 + f2
+    parts = C1, 1 - slope, first * union / f1, second * union / f2
+    return Aliasing(*(part[()] for part in parts))
+
+
+def _by_chance(f1: Array, f2: Array, a: Array, b: int | None) -> tuple[Array, Array]:
+    """Pr{codes equal, the first column is the first row's alone}, and the second row's."""
+    n1, n2 = f1 - a, f2 - a
+    union = n1 + n2 + a
+    steps = float(LOCATIONS if b is None else 2**b)
+    R, none_low = a / union, np.exp(-RANKED * union / LOCATIONS)
+    tie = (_any(a) + (1 - _any(a)) * _any(n1) * _any(n2)) / _any(union) - R
+    alone = np.maximum(n1 + n2, 1)
+    parts = []
+    for own, other in ((n1, f2), (n2, f1)):
+        apart = _any(own) / _any(union) * _geometric(other, steps)
+        parts.append(none_low * (tie * own / alone + apart) + (1 - none_low) * own / union / steps)
+    return parts[0], parts[1]
+
+
+def _any(m: Array) -> Array:
+    """Probability that one of m columns has a given location."""
+    return -np.expm1(-m / LOCATIONS)
+
+
+def _geometric(m: Array, steps: float) -> Array:
+    """Probability that the first of m columns comes a multiple of `steps` locations later."""
+    return _any(m) * np.exp(-m * steps / LOCATIONS) / _any(m * steps)

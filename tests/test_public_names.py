@@ -18,6 +18,7 @@ def test_public_names_are_the_intended_ones():
         "core2",
         "correlation",
         "datasets",
+        "documents",
         "files",
         "gram_chunks",
         "gram_to_file",

@@ -1,6 +1,6 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, files, io, linear, text, theory
+from . import datasets, documents, files, io, linear, text, theory
 from .advice.verdict import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
@@ -31,6 +31,7 @@ __all__ = [
     "core2",
     "correlation",
     "datasets",
+    "documents",
     "files",
     "gram_chunks",
     "gram_to_file",

@@ -115,8 +115,8 @@ PACKINGS = (
     Packing(
         "xz",
         lambda head: head.startswith(b"\xfd7zXZ\0"),
-        lambda raw: lzma.LZMAFile(io.BufferedReader(raw)),
-        lambda file: lzma.LZMAFile(file, "wb"),
+        lambda raw: lzma.LZMAFile(io.BufferedReader(raw)),  # noqa: SIM115
+        lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
     ),
     Packing("zst", lambda head: head.startswith(b"\x28\xb5\x2f\xfd"), _unpack_zst, _pack_zst),
 )

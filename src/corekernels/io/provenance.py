@@ -1,7 +1,7 @@
 """Where rows came from: kept in every file that is made of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -17,6 +17,8 @@ class Origin:
         Number of its first row that was taken, from 0, and how many were.
     one_based : bool or None
         Whether columns of svmlight text counted from 1; None for other formats.
+    text : dict or None
+        How text became rows (`text.TextSettings`), if it did.
 
     Examples
     --------
@@ -28,11 +30,13 @@ class Origin:
     first_row: int
     rows: int
     one_based: bool | None = None
+    text: dict[str, Any] | None = field(default=None, hash=False)
 
     def asdict(self) -> dict[str, Any]:
         """The fields, for a file."""
         fields = {"source": self.source, "first_row": self.first_row, "rows": self.rows}
-        return fields if self.one_based is None else fields | {"one_based": self.one_based}
+        more = {"one_based": self.one_based, "text": self.text}
+        return fields | {name: value for name, value in more.items() if value is not None}
 
 
 def read_provenance(entries: Any) -> list[Origin]:
@@ -68,3 +72,9 @@ def column_base(origins: Sequence[Origin]) -> bool | None:
     """Whether svmlight columns counted from 1, if all origins that say so agree."""
     found = {origin.one_based for origin in origins if origin.one_based is not None}
     return found.pop() if len(found) == 1 else None
+
+
+def text_of(origins: Sequence[Origin]) -> dict[str, Any] | None:
+    """How text became these rows, if they came from text in one way."""
+    ways = [origin.text for origin in origins]
+    return ways[0] if ways and all(way == ways[0] for way in ways) else None

@@ -1,4 +1,4 @@
-"""Text in blocks of whole lines or records, in buffers that loops can read a few bytes beyond the end of."""
+"""Text in blocks of whole lines or records; loops can read a few bytes beyond their end."""
 
 import itertools
 from collections.abc import Callable, Generator, Iterator

@@ -97,19 +97,19 @@ class TestFormats:
         reader = open_documents(path)
         wanted = np.array([40, 1, 3])
         assert reader.texts(wanted) == {row: TEXTS[row] for row in sorted(wanted.tolist())}
-        assert reader.values("key", wanted)[40] == "doc-40"
+        assert reader.names(wanted) == {}
+        assert open_documents(path, id="key").names(wanted)[40] == "doc-40"
 
     def test_copies_keep_order_and_columns(self, path, tmp_path):
         kept = np.arange(len(TEXTS)) % 3 != 1
         target = tmp_path / f"kept{path.suffix}"
         assert open_documents(path).keep(target, kept) == kept.sum()
         some = [record for record, stays in zip(RECORDS, kept, strict=True) if stays]
-        copy = open_documents(target, label="label")
+        copy = open_documents(target, label="label", id="key")
         assert require_rows(copy, [r["body"] for r in some]).y.tolist() == [
             r["label"] for r in some
         ]
-        keys = copy.values("key", np.arange(len(some)))
-        assert list(keys.values()) == [record["key"] for record in some]
+        assert rows_of(copy).names == [record["key"] for record in some]
 
     def test_several_files_and_patterns(self, path, tmp_path):
         WRITERS[path.suffix[1:]](tmp_path / f"corpus-2{path.suffix}")
@@ -166,7 +166,7 @@ class TestFolder:
     def test_documents_in_the_order_of_paths(self, folder):
         reader = open_documents(folder, "text", id="path")
         require_rows(reader, ["first", "second"])
-        assert reader.values("path", [0, 1]) == {0: "a/z.md", 1: "b.txt"}
+        assert reader.names([0, 1]) == {0: "a/z.md", 1: "b.txt"}
 
     def test_copy(self, folder, tmp_path):
         target = tmp_path / "kept"

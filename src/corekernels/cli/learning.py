@@ -1,6 +1,6 @@
 """Commands that learn and predict: train, predict, evaluate, path."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,17 @@ from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
 from .app import command
-from .options import Figure, Format, Hashing, Jobs, Matching, Output, Reading, RowsOrSignatures
+from .options import (
+    Figure,
+    Format,
+    Hashing,
+    Jobs,
+    Matching,
+    Output,
+    Reading,
+    RowsOrSignatures,
+    Text,
+)
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 Model = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
@@ -132,7 +142,10 @@ def path(
     recipe = hashing.recipe(reader)
     scored = None
     if validation is not None:
-        matching = Matching(reading.one_based, ignore_new_columns)
+        text = {field.name: getattr(reading, field.name) for field in fields(Text)}
+        matching = Matching(
+            **text, one_based=reading.one_based, ignore_new_columns=ignore_new_columns
+        )
         scored = matching.open(validation, recipe.n_columns, reader.provenance)
     found = files.sweep(
         reader, recipe, _numbers(Cs), target=target, validation=scored, cv=cv, n_jobs=n_jobs,

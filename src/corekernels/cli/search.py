@@ -16,7 +16,7 @@ from ..neighbors.tuning import AUTO, METHOD_NAMES
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import Format, Jobs, KernelName, Matching, Output, Reading, Rows, one_of
-from .printing import STANDARD_OUTPUT, to_write
+from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 
 @command("corekernels index train.svm train.index --kernel core1 --recall 0.95 --seed 0")
@@ -50,7 +50,12 @@ def index(
 @command("corekernels search train.index test.svm neighbours.tsv -k 5 --check 50")
 def search(
     path: Annotated[Path, Argument(metavar="INDEX", help="Index file, from `index`.")],
-    source: Annotated[str, Argument(metavar="QUERIES", help='File of rows, or "-".')],
+    matching: Matching,
+    output: Output,
+    source: Annotated[
+        str | None,
+        Argument(metavar="QUERIES", help='File of rows, or "-".', show_default=False),
+    ] = None,
     target: Annotated[
         str,
         Argument(
@@ -58,9 +63,11 @@ def search(
             help='Lines "query, id, similarity" with tabs, to a file or "-"; '
             "if it ends in .npz, arrays distances and indices.",
         ),
-    ],
-    matching: Matching,
-    output: Output,
+    ] = STANDARD_OUTPUT,
+    query: Annotated[
+        list[str] | None,
+        Option(metavar="TEXT", help="Words to look up, in place of QUERIES; may be repeated."),
+    ] = None,
     n_neighbors: Annotated[
         int | None,
         Option("--n-neighbors", "-k", help="Neighbours per query; as indexed unless given."),
@@ -72,9 +79,15 @@ def search(
     n_jobs: Jobs = None,
 ) -> None:
     """Write the most similar indexed rows of each row of QUERIES, nearest first."""
+    if (source is None) == (not query):
+        raise ParameterError("QUERIES, --query: give one of them, a file or words to look up.")
+    found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
+    if query:
+        _show_found(files.search_texts(found, query, n_neighbors), query, output)
+        return
+    assert source is not None
     if target != STANDARD_OUTPUT:
         require_target(target, path, source)
-    found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     reader = require_rows(
         matching.open(source, found.n_features_in_, found.provenance_, format=format, labels=False)
     )
@@ -129,6 +142,19 @@ def dedup(
     if keep is not None:
         files.write_kept(reader, found, keep, progress=output.progress)
     output.show({"target": target, **_about_duplicates(found)}, reader, target, groups, keep)
+
+
+def _show_found(found: list[list[tuple[Any, float]]], queries: list[str], output: Output) -> None:
+    """Print what was found for each of some words."""
+    if output.as_json:
+        names = ("id", "similarity")
+        rows = [[dict(zip(names, pair, strict=True)) for pair in pairs] for pairs in found]
+        show({"queries": queries, "found": rows}, True)
+        return
+    for text, pairs in zip(queries, found, strict=True):
+        if len(queries) > 1:
+            print(text)
+        show_table(["id", "similarity"], [[str(name), f"{value:.4f}"] for name, value in pairs])
 
 
 def _targets(source: str, target: str, groups: str | None, keep: str | None) -> list[Path]:

@@ -17,7 +17,7 @@ from ..text.documents import as_texts
 from ..text.rows import text_rows
 from ..text.settings import N_COLUMNS, TextSettings
 from .file import DocumentFile
-from .table import Table
+from .table import Table, one_line
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,16 @@ class DocumentReader(RowReader):
         return replace(origin, text=self.settings.asdict())
 
     def _batches(self) -> Iterator[Batch]:
-        label = self.columns.label if self._labels else None
-        wanted = [*self.columns.text, *([] if label is None else [label])]
+        label, name = self.columns.label if self._labels else None, self.columns.id
+        wanted = [*self.columns.text, *(column for column in (label, name) if column is not None)]
         kind = None
         for table, first_row, bytes_done in self._tables(wanted):
             y = None
             if label is not None:
                 y = table.labels(label)
                 kind = _require_same_kind(table, y, kind)
-            yield Batch(self._rows(table), y, first_row, bytes_done)
+            names = None if name is None else table.names(name)
+            yield Batch(self._rows(table), y, first_row, bytes_done, names)
 
     def _rows(self, table: Table) -> Any:
         pieces = as_texts(table.texts(self.columns.text), table.name)
@@ -113,9 +114,12 @@ class DocumentReader(RowReader):
         """The text of some documents, by their numbers."""
         return self._some(rows, self.columns.text, progress)
 
-    def values(self, column: str, rows: Array, progress: bool | None = None) -> dict[int, str]:
-        """A column of some documents as text, by their numbers."""
-        return self._some(rows, (column,), progress)
+    def names(self, rows: Array, progress: bool | None = None) -> dict[int, str]:
+        """What some documents are called, by their numbers; empty if they have no names."""
+        if self.columns.id is None:
+            return {}
+        found = self._some(rows, (self.columns.id,), progress)
+        return {row: one_line(name) for row, name in found.items()}
 
     def _some(self, rows: Array, columns: tuple[str, ...], progress: bool | None) -> dict[int, str]:
         wanted = np.unique(rows)

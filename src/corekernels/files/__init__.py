@@ -14,7 +14,7 @@ from .learning import sweep, train
 from .matching import open_matching
 from .prediction import Evaluation, evaluate, label_text, predict, predictions
 from .readers import AnyReader, SignatureReader, load_signatures, open_reader, recipe_for
-from .search import IndexReport, SearchReport, index_rows, search
+from .search import IndexReport, SearchReport, index_rows, search, search_texts
 from .survey import Survey, sample, survey
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "SearchReport", "SignatureReader", "Survey", "convert", "estimate_pairs", "evaluate",
     "file_kind", "gram_description", "hash_to_file", "index_rows", "kernel_to_file", "label_text",
     "load_signatures", "near_duplicates", "nearest", "open_matching", "open_reader", "predict",
-    "predictions", "recipe_for", "sample", "search", "survey", "sweep", "train", "write_groups",
+    "predictions", "recipe_for", "sample", "search", "search_texts",
+    "survey", "sweep", "train", "write_groups",
     "write_kept", "write_pairs",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from .._core.types import Array
 from ..classifier import CoREClassifier
 from ..errors import DataError
 from ..io.targets import Target, open_target
-from .readers import AnyReader, hashed_batches, require_labels
+from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,25 @@ def predictions(
     progress: bool | None = None,
 ) -> Iterator[tuple[Array, Array | None]]:  # fmt: skip
     """Predicted labels of the rows or signatures of a reader, and their own, batch by batch."""
+    for labels, batch in _predicted(model, reader, what, progress):
+        yield labels, batch.y
+
+
+def _predicted(
+    model: CoREClassifier, reader: AnyReader, what: str, progress: bool | None
+) -> Iterator[tuple[Array, HashedBatch]]:
     for batch in hashed_batches(
         reader, model.recipe_, what, progress=progress, n_jobs=model.n_jobs
     ):
-        yield model.linear_.predict(batch.signatures), batch.y
+        yield model.linear_.predict(batch.signatures), batch
 
 
 def predict(
     model: CoREClassifier, reader: AnyReader, target: Target, *, progress: bool | None = None
 ) -> int:
     """Write the predicted label of each row of a reader, one label per line; number of rows.
+
+    Rows that have names have them before the label, with a tab between.
 
     Parameters
     ----------
@@ -75,8 +84,11 @@ def predict(
     """
     n_rows = 0
     with open_target(target, reader.name) as file:
-        for labels, _ in predictions(model, reader, progress=progress):
-            file.write("".join(f"{label_text(label)}\n" for label in labels.tolist()).encode())
+        for labels, batch in _predicted(model, reader, "predicting", progress):
+            lines = [label_text(label) for label in labels.tolist()]
+            if batch.names is not None:
+                lines = [f"{name}\t{line}" for name, line in zip(batch.names, lines, strict=True)]
+            file.write("".join(f"{line}\n" for line in lines).encode())
             n_rows += len(labels)
     return n_rows
 

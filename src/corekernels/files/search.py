@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from scipy import sparse
 from .._core.arguments import require_count
 from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
-from ..io.readers import RowReader, require_rows, watched
+from ..io.provenance import text_of
+from ..io.readers import RowReader, joined, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
-from .kernels import read_whole
+from ..text.documents import as_texts
+from ..text.rows import text_rows
+from ..text.settings import settings_like
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,8 @@ def index_rows(
 ) -> IndexReport:
     """Index all rows of a reader, under their numbers, in a file for `CoRENeighbors.load`.
 
+    Rows that have names are called by them in results of `search`.
+
     Rows and index are in memory together.
 
     Parameters
@@ -81,8 +87,13 @@ def index_rows(
     """
     require_target(target, reader.name)
     start = time.perf_counter()
-    X = read_whole(reader, progress)
+    batches = list(watched(require_rows(reader), "reading", progress))
+    if not batches:
+        raise DataError(f"{reader.name}: holds no rows; give some to index.")
+    whole = joined(batches)
+    X = whole.X
     index = CoRENeighbors(**options).fit(X)
+    index.names_ = whole.names
     index.save(target, provenance=[reader.origin(0, X.shape[0])])
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
@@ -98,7 +109,8 @@ def search(
 
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
     together; any other a line `query`, `id`, `similarity` for each neighbour, nearest first,
-    with tabs between and a line of names at the top.
+    with tabs between and a line of names at the top. Queries and rows that have names are called
+    by them.
 
     Parameters
     ----------
@@ -150,7 +162,8 @@ def search(
             if as_arrays:
                 found.append((distances, ids))
             else:
-                file.write(_lines(batch.first_row, distances, ids))
+                names = batch.names or range(batch.first_row, batch.first_row + len(ids))
+                file.write(_lines(names, distances, named(index, ids)))
         if not n_queries:
             raise DataError(f"{reader.name}: holds no rows; give some to look up.")
         if as_arrays:
@@ -161,9 +174,50 @@ def search(
     return SearchReport(name, n_queries, ids.shape[1], seconds, check)
 
 
-def _lines(first_row: int, distances: Array, ids: Array) -> bytes:
+def search_texts(
+    index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None
+) -> list[list[tuple[Any, float]]]:
+    """The nearest rows of each text, in an index of documents: names and similarities.
+
+    Examples
+    --------
+    >>> import corekernels as ck, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     corpus, target = os.path.join(folder, "a.txt"), os.path.join(folder, "a.index")
+    ...     with open(corpus, "w") as file:
+    ...         _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
+    ...     reader = ck.files.open_reader(corpus, text="text")
+    ...     _ = ck.files.index_rows(reader, target, kernel="resemblance")
+    ...     index = ck.CoRENeighbors.load(target)
+    >>> ck.files.search_texts(index, ["without thorn"], 1)
+    [[(1, 0.5)]]
+    """
+    known = text_of(index.provenance_)
+    if known is None:
+        raise DataError("index: was not made from text; give rows to look up.")
+    settings = settings_like(None, known)
+    pieces = as_texts(list(texts), "query")
+    X = sparse.vstack([text_rows(piece, settings, name="query") for piece in pieces], format="csr")
+    distances, ids = index.kneighbors(X, n_neighbors)
+    values = (1 - distances).tolist()
+    return [
+        list(zip(names, row, strict=True))
+        for names, row in zip(named(index, ids), values, strict=True)
+    ]
+
+
+def named(index: CoRENeighbors, ids: Array) -> list[list[Any]]:
+    """The names of rows of an index, or their numbers where they have none."""
+    names = index.names_
+    known = [] if names is None else names
+    return [[known[i] if i < len(known) else i for i in row] for row in ids.tolist()]
+
+
+def _lines(queries: Sequence[Any], distances: Array, found: list[list[Any]]) -> bytes:
     """A line for each query and neighbour."""
-    queries = np.repeat(np.arange(first_row, first_row + len(ids)), ids.shape[1])
-    columns = (array.ravel().tolist() for array in (queries, ids, 1 - distances))
-    rows = zip(*columns, strict=True)
-    return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
+    lines = [
+        f"{query}\t{name}\t{value:.6f}\n"
+        for query, names, values in zip(queries, found, (1 - distances).tolist(), strict=True)
+        for name, value in zip(names, values, strict=True)
+    ]
+    return "".join(lines).encode()

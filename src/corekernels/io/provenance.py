@@ -46,7 +46,8 @@ def read_provenance(entries: Any) -> list[Origin]:
         try:
             base = entry.get("one_based")
             rows = int(entry["first_row"]), int(entry["rows"])
-            found.append(Origin(str(entry["source"]), *rows, None if base is None else bool(base)))
+            base = None if base is None else bool(base)
+            found.append(Origin(str(entry["source"]), *rows, base, entry.get("text")))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return found
@@ -60,9 +61,13 @@ def join_runs(origins: Iterable[Origin]) -> list[Origin]:
     """
     joined: list[Origin] = []
     for origin in origins:
-        end = (joined[-1].source, joined[-1].first_row + joined[-1].rows) if joined else None
-        if end == (origin.source, origin.first_row):
-            joined[-1] = replace(joined[-1], rows=joined[-1].rows + origin.rows)
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and (last.source, last.text) == (origin.source, origin.text)
+            and last.first_row + last.rows == origin.first_row
+        ):
+            joined[-1] = replace(last, rows=last.rows + origin.rows)
         else:
             joined.append(origin)
     return joined

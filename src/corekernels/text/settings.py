@@ -27,12 +27,12 @@ class TextSettings:
     (3, 3)
     """
 
-    unit: str
-    ngrams: tuple[int, int]
-    lowercase: bool
-    strip_accents: bool
-    min_length: int
-    weights: str
+    unit: str = "words"
+    ngrams: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    strip_accents: bool = False
+    min_length: int = 2
+    weights: str = "log"
     version: int = TEXT_VERSION
 
     @classmethod
@@ -82,6 +82,26 @@ class TextSettings:
         return loops.Grams(
             self.unit == "words", least, most, self.min_length, WEIGHTS[self.weights]
         )
+
+
+def settings_like(given: Any, known: dict[str, Any] | None) -> TextSettings:
+    """Settings for text that is to match rows known before, made with `known` settings.
+
+    `given` are settings, or a dict of some of them; what it leaves out is as known, or else as
+    by default. Others than the known ones are refused.
+    """
+    if isinstance(given, TextSettings):
+        settings = given
+    else:
+        settings = TextSettings.of(**((known or {}) | dict(given or {})))
+    if known is not None:
+        differences = settings.differences(TextSettings.of(**known))
+        if differences:
+            raise ParameterError(
+                f"text: {'; '.join(differences)}, with which the rows known before were made; "
+                "leave such settings out."
+            )
+    return settings
 
 
 def require_ngrams(ngrams: Any) -> tuple[int, int]:

@@ -103,7 +103,7 @@ class TestFormats:
     def test_copies_keep_order_and_columns(self, path, tmp_path):
         kept = np.arange(len(TEXTS)) % 3 != 1
         target = tmp_path / f"kept{path.suffix}"
-        assert open_documents(path).keep(target, kept) == kept.sum()
+        assert open_documents(path).write_without(target, np.flatnonzero(~kept)) == kept.sum()
         some = [record for record, stays in zip(RECORDS, kept, strict=True) if stays]
         copy = open_documents(target, label="label", id="key")
         assert require_rows(copy, [r["body"] for r in some]).y.tolist() == [
@@ -118,7 +118,7 @@ class TestFormats:
             require_rows(reader, TEXTS * 2)
             assert reader.texts([45]) == {45: TEXTS[45 - len(TEXTS)]}
         kept = np.arange(2 * len(TEXTS)) % 2 == 0
-        reader.keep(tmp_path / f"kept{path.suffix}", kept)
+        reader.write_without(tmp_path / f"kept{path.suffix}", np.flatnonzero(~kept))
         require_rows(open_documents(tmp_path / f"kept{path.suffix}"), (TEXTS * 2)[::2])
 
 
@@ -134,9 +134,8 @@ def test_compressed(packing, tmp_path):
     reader = open_documents(packed)
     assert reader.format == "jsonl"
     require_rows(reader)
-    kept = np.ones(len(TEXTS), bool)
     target = tmp_path / f"kept.jsonl{packing.suffix}"
-    reader.keep(target, kept)
+    reader.write_without(target, np.empty(0, np.int64))
     assert packing.is_start_of(target.read_bytes()[:10])
     require_rows(open_documents(target))
 
@@ -170,11 +169,11 @@ class TestFolder:
 
     def test_copy(self, folder, tmp_path):
         target = tmp_path / "kept"
-        assert open_documents(folder, "text").keep(target, np.array([True, False])) == 1
+        assert open_documents(folder, "text").write_without(target, np.array([1])) == 1
         assert (target / "a/z.md").read_text() == "first"
         assert not (target / "b.txt").exists()
         with pytest.raises(FileError, match="exists already"):
-            open_documents(folder, "text").keep(target, np.array([True, False]))
+            open_documents(folder, "text").write_without(target, np.array([1]))
 
     def test_not_utf8_names_the_file(self, folder):
         (folder / "c.txt").write_bytes(b"caf\xe9")

@@ -5,11 +5,65 @@ import json
 import numpy as np
 
 _SUBJECTS = {
-    "garden": "rose thorn soil seed water bloom spade hedge tulip compost beetle shade".split(),
-    "kitchen": "salt pan oven dough onion butter knife simmer recipe garlic spoon flour".split(),
-    "sea": "wave harbour anchor sail tide gull rope storm deck lighthouse reef captain".split(),
+    "garden": [
+        "rose",
+        "thorn",
+        "soil",
+        "seed",
+        "water",
+        "bloom",
+        "spade",
+        "hedge",
+        "tulip",
+        "compost",
+        "beetle",
+        "shade",
+    ],
+    "kitchen": [
+        "salt",
+        "pan",
+        "oven",
+        "dough",
+        "onion",
+        "butter",
+        "knife",
+        "simmer",
+        "recipe",
+        "garlic",
+        "spoon",
+        "flour",
+    ],
+    "sea": [
+        "wave",
+        "harbour",
+        "anchor",
+        "sail",
+        "tide",
+        "gull",
+        "rope",
+        "storm",
+        "deck",
+        "lighthouse",
+        "reef",
+        "captain",
+    ],
 }
-_COMMON = "and then there was some more of it with many others while nobody looked".split()
+_COMMON = [
+    "and",
+    "then",
+    "there",
+    "was",
+    "some",
+    "more",
+    "of",
+    "it",
+    "with",
+    "many",
+    "others",
+    "while",
+    "nobody",
+    "looked",
+]
 
 
 def make_documents(n, seed=0, length=40):

@@ -5,8 +5,10 @@ extra `documents`.
 """
 
 from .opening import FORMATS, document_format, format_of_name, open_documents
+from .preference import preference_scores
 from .reader import Columns, DocumentReader
 
 __all__ = [
-    "FORMATS", "Columns", "DocumentReader", "document_format", "format_of_name", "open_documents",
+    "FORMATS", "Columns", "DocumentReader", "document_format", "format_of_name",
+    "open_documents", "preference_scores",
 ]  # fmt: skip

@@ -114,11 +114,15 @@ class DocumentReader(RowReader):
         """The text of some documents, by their numbers."""
         return self._some(rows, self.columns.text, progress)
 
+    def values(self, column: str, rows: Array, progress: bool | None = None) -> dict[int, str]:
+        """A column of some documents as text, by their numbers."""
+        return self._some(rows, (column,), progress)
+
     def names(self, rows: Array, progress: bool | None = None) -> dict[int, str]:
         """What some documents are called, by their numbers; empty if they have no names."""
         if self.columns.id is None:
             return {}
-        found = self._some(rows, (self.columns.id,), progress)
+        found = self.values(self.columns.id, rows, progress)
         return {row: one_line(name) for row, name in found.items()}
 
     def _some(self, rows: Array, columns: tuple[str, ...], progress: bool | None) -> dict[int, str]:
@@ -137,8 +141,8 @@ class DocumentReader(RowReader):
                     break
         return found
 
-    def keep(self, target: PathLike, kept: Array, progress: bool | None = None) -> int:
-        """Write the documents for which `kept` is true, as they are; their number.
+    def write_without(self, target: PathLike, dropped: Array, progress: bool | None = None) -> int:
+        """Write all documents but some, whose numbers ascend, as they are; how many these are.
 
         The format is that of the files, and so is their order. Compressed if the name of the
         target says so.
@@ -157,7 +161,11 @@ class DocumentReader(RowReader):
                 def chosen(first: int, n: int, offset: int = offset) -> Array:
                     nonlocal n_seen
                     n_seen = first + n
-                    return kept[offset + first : offset + first + n]
+                    first += offset
+                    start, stop = np.searchsorted(dropped, [first, first + n])
+                    wanted = np.ones(n, bool)
+                    wanted[dropped[start:stop] - first] = False
+                    return wanted
 
                 for step in file.copy(chosen, out, self._batch_bytes):
                     n_copied = step.n_rows
@@ -165,7 +173,7 @@ class DocumentReader(RowReader):
                 first_row += n_seen
                 n_rows += n_copied
                 bytes_done += file.n_bytes or 0
-            if first_row != len(kept):
+            if len(dropped) and dropped[-1] >= first_row:
                 raise DataError(f"{self.name}: changed while it was read; begin again.")
         return n_rows
 

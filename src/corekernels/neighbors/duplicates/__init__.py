@@ -7,11 +7,18 @@ index; `in_files` for files, with keys on the disk (`key_file`) and further pass
 candidates as they come by (`comparison`). `result` is what comes back, and writes it.
 """
 
-from .in_files import near_duplicates
+from .in_files import near_duplicates, near_matches
 from .in_memory import find_duplicates
-from .result import FileDuplicates, NearDuplicates, write_groups, write_kept, write_pairs
+from .result import (
+    FileDuplicates,
+    FileMatches,
+    NearDuplicates,
+    write_groups,
+    write_kept,
+    write_pairs,
+)
 
 __all__ = [
-    "FileDuplicates", "NearDuplicates", "find_duplicates", "near_duplicates", "write_groups",
-    "write_kept", "write_pairs",
+    "FileDuplicates", "FileMatches", "NearDuplicates", "find_duplicates", "near_duplicates",
+    "near_matches", "write_groups", "write_kept", "write_pairs",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from ..._core.arguments import require_count, require_positive, require_seed
 from ..._core.types import Array, PathLike
 from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError
+from ...io.chained import Chained
 from ...io.readers import RowReader, require_rows, watched
 from ...io.streams import require_file
 from ...kernel_table import hashed_kernel
@@ -26,10 +27,10 @@ from ..snapshot import Snapshot
 from ..store import make_store
 from .collisions import candidate_pairs
 from .comparison import Comparison
-from .copies import Copies, find_copies, pairs_with_copies, row_digests
+from .copies import Copies, find_copies_by_side, pairs_with_copies, row_digests
 from .in_memory import FEW_ROWS, find_duplicates
 from .key_file import KeyFile
-from .result import FileDuplicates
+from .result import FileDuplicates, FileMatches
 from .tables import TablePlan, plan_tables
 
 _TABLE_BYTES = 1300  # per row, in memory
@@ -105,6 +106,49 @@ def near_duplicates(
     )  # fmt: skip
 
 
+def near_matches(
+    reader: RowReader,
+    against: RowReader,
+    threshold: float = 0.8,
+    kernel: str = DEFAULT_KERNEL,
+    **options: Any,
+) -> FileMatches:
+    """Rows of a reader that are near a row of another one: all pairs with K >= threshold.
+
+    Both files are read as if they were one, in memory and time as of `near_duplicates`.
+
+    Parameters
+    ----------
+    reader, against : RowReader
+        From `files.open_reader`; not pipes.
+    threshold, kernel
+        As for `near_duplicates`.
+    **options
+        `most_pairs`, `working_memory`, `seed`, `scratch`, `progress` and `n_jobs` of
+        `near_duplicates`.
+
+    Examples
+    --------
+    >>> import corekernels as ck, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     train, test = (os.path.join(folder, name) for name in ("train.npy", "test.npy"))
+    ...     ck.io.write_rows(train, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    ...     ck.io.write_rows(test, [[0.0, 1, 0], [1, 2, 0]])
+    ...     readers = ck.files.open_reader(train), ck.files.open_reader(test)
+    ...     found = ck.files.near_matches(*readers, 0.9)
+    >>> found.pairs.tolist(), found.redundant().tolist()
+    ([[0, 1], [2, 1]], [0, 2])
+    """
+    both = Chained(require_rows(against), require_rows(reader))
+    found = near_duplicates(both, threshold, kernel, **options)
+    pairs = found.pairs[:, ::-1] - [both.boundary, 0]
+    order = np.lexsort(pairs.T[::-1])
+    return FileMatches(
+        pairs[order], found.similarities[order], found.expected_missed,
+        found.rows - both.boundary, both.boundary,
+    )  # fmt: skip
+
+
 def find_in_file(
     reader: RowReader, threshold: float, kernel: str, plan: TablePlan | None,
     all_pairs: bool, most_pairs: int, n_bytes: float, seed: int,
@@ -114,15 +158,20 @@ def find_in_file(
     """The same by given tables, or by exact search if there are none."""
     X = _whole_or_none(reader, plan, kernel, all_pairs, n_bytes, progress)
     if X is not None:
-        pairs, copies, missed = _of_rows_in_memory(X, kernel, threshold, seed, n_jobs)
+        boundary = _boundary(reader)
+        pairs, copies, missed = _of_rows_in_memory(X, kernel, threshold, seed, boundary, n_jobs)
         n_rows = X.shape[0]
+        if boundary is not None:
+            across = (pairs[0] < boundary) & (pairs[1] >= boundary)
+            pairs = pairs[0][across], pairs[1][across], pairs[2][across]
     else:
         assert plan is not None
         missed, found = plan.missed, []
         with closing(KeyFile(plan.n_tables + 2, scratch, sizes.key_rows)) as keys:
             lengths = _write_keys(reader, plan, seed, keys, sizes.hashed_rows, progress, n_jobs)
             n_rows = len(lengths)
-            rows, copies = _first_rows(keys, plan.n_tables, lengths)
+            boundary = _boundary(reader)
+            rows, copies = _first_rows(keys, plan.n_tables, lengths, boundary)
             candidates = candidate_pairs(
                 keys, plan.n_tables, n_rows, rows, copies, n_bytes, sizes.pairs, progress
             )
@@ -130,18 +179,28 @@ def find_in_file(
                 kernel, threshold, lengths, n_bytes, sizes.bytes_per_value, progress, n_jobs
             )
             for portion in candidates:
+                if boundary is not None:
+                    later, earlier = np.divmod(portion, max(1, n_rows))
+                    portion = portion[(earlier < boundary) & (later >= boundary)]
                 found.append(comparison.compare(reader, portion))
                 if sum(len(left) for left, _, _ in found) > most_pairs:
                     raise _too_many(reader, most_pairs)
         left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
         pairs = left, right, values
-    every = pairs_with_copies(*pairs, copies, most_pairs) if all_pairs else pairs
+    every: tuple[Array, Array, Array] | None = pairs
+    if all_pairs:
+        every = pairs_with_copies(*pairs, copies, most_pairs, within_sets=boundary is None)
     if every is None or len(every[0]) > most_pairs:
         raise _too_many(reader, most_pairs)
     left, right, values = every
     order = np.lexsort((right, left))
     in_order = np.stack([left[order], right[order]], axis=1)
     return FileDuplicates(in_order, values[order], missed, n_rows, len(copies))
+
+
+def _boundary(reader: RowReader) -> int | None:
+    """Where the second of two files begins, if only pairs across them are wanted."""
+    return reader.boundary if isinstance(reader, Chained) else None
 
 
 def _too_many(reader: RowReader, most_pairs: int) -> DataError:
@@ -179,13 +238,13 @@ def _whole_or_none(
 
 
 def _of_rows_in_memory(
-    X: Any, kernel: str, threshold: float, seed: int, n_jobs: int | None
+    X: Any, kernel: str, threshold: float, seed: int, boundary: int | None, n_jobs: int | None
 ) -> tuple[tuple[Array, Array, Array], Copies, float]:
     """Pairs among first rows and those of copies with their first row; the share missed."""
     rows = clean_rows(as_matrix(X))
     some = np.flatnonzero(rows.lengths)  # empty rows are like nothing, not even each other
     low, high = row_digests(rows)[some].T
-    copies = find_copies(low, high, some)
+    copies = find_copies_by_side(low, high, some, boundary)
     own = np.setdiff1d(np.arange(len(rows)), copies.rows)
     snapshot = Snapshot.begin(Exact(make_store(rows.take(own), kernel)), own)
     found = find_duplicates(snapshot, threshold, seed, n_jobs)
@@ -211,9 +270,11 @@ def _write_keys(
     return np.concatenate(lengths)
 
 
-def _first_rows(keys: KeyFile, n_tables: int, lengths: Array) -> tuple[Array, Copies]:
+def _first_rows(
+    keys: KeyFile, n_tables: int, lengths: Array, boundary: int | None
+) -> tuple[Array, Copies]:
     """Rows that are not empty and equal no earlier one, and the copies."""
     rows = np.flatnonzero(lengths)
     low, high = (keys.table(n_tables + half)[rows] for half in range(2))
-    copies = find_copies(low, high, rows)
+    copies = find_copies_by_side(low, high, rows, boundary)
     return np.setdiff1d(rows, copies.rows, assume_unique=True), copies

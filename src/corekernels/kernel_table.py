@@ -112,6 +112,16 @@ CORE2 = HashedKernel(
     variance=variance_core2, least_resemblance=lambda value: 2 * value - 1,
 )  # fmt: skip
 
+# no kernel in the strict sense, as it is not positive definite: for near-duplicates alone
+CONTAINMENT = Kernel(
+    name="containment",
+    label="containment",
+    formula="C = a / min(f1, f2)",
+    number=loops.CONTAINMENT,
+    uses_values=False,
+    value=lambda pair: pair.a / min(pair.f1, pair.f2),
+)
+
 KERNELS: dict[str, Kernel] = {
     kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2)
 }
@@ -136,3 +146,13 @@ def hashed_kernel(name: Any) -> HashedKernel:
     <SlotWeight.VALUE: 'value'>
     """
     return HASHED_KERNELS[require_choice("kernel", name, tuple(HASHED_KERNELS))]
+
+
+def duplicates_kernel(name: Any) -> Kernel:
+    """The entry of what near-duplicates can be measured by: a hashed kernel, or containment.
+
+    >>> duplicates_kernel("containment").formula
+    'C = a / min(f1, f2)'
+    """
+    require_choice("kernel", name, (*HASHED_KERNELS, CONTAINMENT.name))
+    return CONTAINMENT if name == CONTAINMENT.name else HASHED_KERNELS[name]

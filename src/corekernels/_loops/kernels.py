@@ -11,13 +11,13 @@ where the shape of the cosine rho lies within -1 and 1. So the second part alone
 import numpy as np
 from numba import njit
 
-CORRELATION, RESEMBLANCE, CORE1, CORE2 = range(4)
+CORRELATION, RESEMBLANCE, CORE1, CORE2, CONTAINMENT = range(5)
 
 
 @njit(nogil=True, cache=True, inline="always")
 def uses_values(kernel):
     """Whether the kernel depends on more than the supports."""
-    return kernel != RESEMBLANCE
+    return (kernel != RESEMBLANCE) & (kernel != CONTAINMENT)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -31,6 +31,8 @@ def support_weight(kernel, f1, f2, a):
         return np.sqrt(f1 * f2)
     if kernel == CORRELATION:
         return f1 + f2 - a
+    if kernel == CONTAINMENT:
+        return a * (f1 + f2 - a) / min(f1, f2)
     return a
 
 

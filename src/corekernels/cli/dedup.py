@@ -13,9 +13,10 @@ from ..errors import ParameterError
 from ..io.readers import RowReader
 from ..io.streams import display_name, is_stream, require_file
 from ..io.targets import require_target
+from ..kernel_table import CONTAINMENT, HASHED_KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Jobs, KernelName, Output, Reading, Rows
+from .options import Jobs, Output, Reading, Rows, one_of
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -28,7 +29,13 @@ def dedup(
     reading: Reading,
     output: Output,
     threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
-    kernel: KernelName = DEFAULT_KERNEL,
+    kernel: Annotated[
+        str,
+        Option(
+            help=f"{one_of((*HASHED_KERNELS, CONTAINMENT.name))}: what similar means. Containment "
+            "is the share of a document's n-grams that a longer one has too."
+        ),
+    ] = DEFAULT_KERNEL,
     groups: Annotated[
         str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
     ] = None,

@@ -10,7 +10,7 @@ from ..._core.validation import Rows, as_matrix, clean_rows, read_only
 from ..._loops.search import merging
 from ...errors import DataError
 from ...io.readers import RowReader, watched
-from ...kernel_table import HashedKernel, hashed_kernel
+from ...kernel_table import CONTAINMENT, Kernel, duplicates_kernel
 from ..store import NARROW, make_store
 from .in_memory import kernel_of_pairs
 
@@ -76,7 +76,8 @@ class Comparison:
     def _similar(
         self, rows: Rows, first_row: int, held: "_Held", earlier: Array, later: Array
     ) -> tuple[Array, Array, Array]:
-        if rows.n_columns > NARROW and rows.data.dtype == np.float32:
+        wide = rows.n_columns > NARROW and rows.data.dtype == np.float32
+        if wide or self.kernel == CONTAINMENT.name:
             values = self._merged(held, rows, earlier, later - first_row)
             similar = values >= self.threshold
             return earlier[similar], later[similar], values[similar]
@@ -91,7 +92,7 @@ class Comparison:
 
     def _merged(self, held: "_Held", rows: Rows, earlier: Array, places: Array) -> Array:
         """Kernel values where columns are too many to lay rows out."""
-        kernel, out = hashed_kernel(self.kernel), np.empty(len(earlier))
+        kernel, out = duplicates_kernel(self.kernel), np.empty(len(earlier))
         left, right = held.sorted_rows(kernel), sorted_rows(rows, kernel)
         at = held.places(earlier)
 
@@ -105,7 +106,7 @@ class Comparison:
         return out
 
 
-def sorted_rows(rows: Rows, kernel: HashedKernel) -> merging.SortedRows:
+def sorted_rows(rows: Rows, kernel: Kernel) -> merging.SortedRows:
     """Rows as the loops that merge take them."""
     rows = rows.compact()
     squares = np.ones(len(rows))
@@ -150,7 +151,7 @@ class _Held:
         """Where the rows of these numbers lie among those held."""
         return np.searchsorted(self._numbers, numbers)
 
-    def sorted_rows(self, kernel: HashedKernel) -> merging.SortedRows:
+    def sorted_rows(self, kernel: Kernel) -> merging.SortedRows:
         """All rows held, of which some may still have to come by."""
         assert self._all is not None
         indptr = read_only(self._indptr, np.int64)

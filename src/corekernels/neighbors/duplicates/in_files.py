@@ -19,14 +19,15 @@ from ...errors import DataError
 from ...io.chained import Chained
 from ...io.readers import RowReader, require_rows, watched
 from ...io.streams import require_file
-from ...kernel_table import hashed_kernel
+from ...kernel_table import CONTAINMENT, duplicates_kernel
 from ...recipe import DEFAULT_KERNEL
 from ..arguments import require_number
 from ..candidates import Exact
 from ..snapshot import Snapshot
 from ..store import make_store
-from .collisions import candidate_pairs
+from .collisions import Collisions, candidate_pairs
 from .comparison import Comparison
+from .containment import Samples, missed_share
 from .copies import Copies, find_copies_by_side, pairs_with_copies, row_digests
 from .in_memory import FEW_ROWS, find_duplicates
 from .key_file import KeyFile
@@ -69,7 +70,10 @@ def near_duplicates(
     reader : RowReader
         From `files.open_reader`; not a pipe.
     threshold : float in (0, 1]
-    kernel : {"core1", "core2", "resemblance"}
+    kernel : {"core1", "core2", "resemblance", "containment"}
+        Containment is the share of a row's columns that a longer one has too, whatever their
+        values. It is found by three readings, with 400 bytes of memory per row, in time that
+        grows with the square of the rows where columns are common: take n-grams of 3 or more.
     all_pairs : bool
         If false, a row that equals earlier ones (a copy) is paired with the first of them
         and with no other row. Groups stay the same; many copies no longer make many pairs.
@@ -95,11 +99,15 @@ def near_duplicates(
     ([[0, 2]], [2], 3)
     """
     require_rows(reader)
-    hashed_kernel(kernel)
+    duplicates_kernel(kernel)
     least = require_number("threshold", require_positive("threshold", threshold), most=1.0)
     limit = require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
     require_file(reader.name, reader.is_stream)
+    if kernel == CONTAINMENT.name:
+        return find_contained(
+            reader, least, all_pairs, most_pairs, limit * 1e6, seed, progress, n_jobs
+        )
     return find_in_file(
         reader, least, kernel, plan_tables(kernel, least), all_pairs, most_pairs, limit * 1e6,
         seed, scratch, progress, n_jobs,
@@ -179,14 +187,49 @@ def find_in_file(
                 kernel, threshold, lengths, n_bytes, sizes.bytes_per_value, progress, n_jobs
             )
             for portion in candidates:
-                if boundary is not None:
-                    later, earlier = np.divmod(portion, max(1, n_rows))
-                    portion = portion[(earlier < boundary) & (later >= boundary)]
-                found.append(comparison.compare(reader, portion))
+                found.append(comparison.compare(reader, _across(portion, n_rows, boundary)))
                 if sum(len(left) for left, _, _ in found) > most_pairs:
                     raise _too_many(reader, most_pairs)
         left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
         pairs = left, right, values
+    return _result(reader, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows)
+
+
+def find_contained(
+    reader: RowReader, threshold: float, all_pairs: bool, most_pairs: int, n_bytes: float,
+    seed: int, progress: bool | None, n_jobs: int | None, sizes: Sizes = _SIZES,
+) -> FileDuplicates:  # fmt: skip
+    """Pairs of rows of which one has so large a share of the other's columns."""
+    samples = Samples(reader, seed, progress)
+    boundary, n_rows = _boundary(reader), len(samples.lengths)
+    copies = samples.copies(boundary)
+    collected = Collisions(n_rows, 0, n_rows, sizes.pairs)
+    if boundary is None:
+        collected.add(copies.rows * n_rows + copies.firsts)
+    for some in samples.candidates(reader, threshold, copies, progress):
+        collected.add(_across(some, n_rows, boundary))
+    comparison = Comparison(
+        CONTAINMENT.name, threshold, samples.lengths, n_bytes, sizes.bytes_per_value, progress,
+        n_jobs,
+    )  # fmt: skip
+    pairs = comparison.compare(reader, collected.pairs())
+    missed = missed_share(threshold)
+    return _result(reader, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows)
+
+
+def _across(pairs: Array, n_rows: int, boundary: int | None) -> Array:
+    """Those pairs, as numbers, whose rows lie on both sides of the boundary, if there is one."""
+    if boundary is None:
+        return pairs
+    later, earlier = np.divmod(pairs, max(1, n_rows))
+    return pairs[(earlier < boundary) & (later >= boundary)]
+
+
+def _result(
+    reader: RowReader, pairs: tuple[Array, Array, Array], copies: Copies, all_pairs: bool,
+    most_pairs: int, boundary: int | None, missed: float, n_rows: int,
+) -> FileDuplicates:  # fmt: skip
+    """What was found, with all pairs of copies if these are wanted."""
     every: tuple[Array, Array, Array] | None = pairs
     if all_pairs:
         every = pairs_with_copies(*pairs, copies, most_pairs, within_sets=boundary is None)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
 
-from .._core.arguments import require_count, require_seed
+from .._core.arguments import require_count, seed_of
 from .._core.progress import progress_bar
 from .._core.types import Array
 from .._core.validation import as_matrix
@@ -103,7 +103,7 @@ def advise(
     n_folds = require_count("cv", cv)
     if n_folds < 2:
         raise ParameterError(f"cv: got {cv!r}; give 2 folds or more.")
-    seed = require_seed(random_state)
+    seed = seed_of(random_state)
     sizes = [require_count("sizes", size) for size in sizes]
     if not sizes:
         raise ParameterError("sizes: got none; give at least one number of hashes.")

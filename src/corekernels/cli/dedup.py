@@ -13,10 +13,10 @@ from ..errors import ParameterError
 from ..io.readers import RowReader
 from ..io.streams import display_name, is_stream, require_file
 from ..io.targets import require_target
-from ..kernel_table import CONTAINMENT, HASHED_KERNELS
+from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Jobs, Output, Reading, Rows, one_of
+from .options import Gamma, Jobs, Output, Reading, Rows, one_of
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -32,10 +32,11 @@ def dedup(
     kernel: Annotated[
         str,
         Option(
-            help=f"{one_of((*HASHED_KERNELS, CONTAINMENT.name))}: what similar means. Containment "
-            "is the share of a document's n-grams that a longer one has too."
+            help=f"{one_of((*KERNELS, CONTAINMENT.name))}: what similar means. Containment is the "
+            "share of a document's n-grams that a longer one has too."
         ),
     ] = DEFAULT_KERNEL,
+    gamma: Gamma = None,
     groups: Annotated[
         str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
     ] = None,
@@ -76,7 +77,7 @@ def dedup(
     options: dict[str, Any] = {
         "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
         "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None,
-        "progress": output.progress,
+        "progress": output.progress, "gamma": gamma,
     }  # fmt: skip
     others, scores = None, None
     found: files.FileDuplicates | files.FileMatches

@@ -12,9 +12,8 @@ from ..io.readers import require_rows
 from ..io.targets import require_target
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
-from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Format, Jobs, KernelName, Matching, Output, Reading, Rows, one_of
+from .options import Format, Jobs, Matching, Output, Reading, Rows, Similarity, one_of
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 
@@ -24,7 +23,7 @@ def index(
     target: Annotated[Path, Argument(metavar="INDEX", help="Index file to write.")],
     reading: Reading,
     output: Output,
-    kernel: KernelName = DEFAULT_KERNEL,
+    similarity: Similarity,
     method: Annotated[
         str, Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
     ] = AUTO,
@@ -40,8 +39,8 @@ def index(
     """Index the rows of IN for `search`, under their row numbers, from 0."""
     reader = reading.open_rows(source, labels=False)
     report = files.index_rows(
-        reader, target, kernel=kernel, method=method, recall=recall, n_neighbors=n_neighbors,
-        random_state=seed, n_jobs=n_jobs, progress=output.progress,
+        reader, target, **asdict(similarity), method=method, recall=recall,
+        n_neighbors=n_neighbors, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     output.show(asdict(report), reader)
 

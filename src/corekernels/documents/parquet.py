@@ -9,7 +9,7 @@ from typing import Any
 from .._core.types import PathLike
 from ..errors import DataError
 from ..io.atomic import atomic_write
-from ..io.streams import reading
+from ..io.sources import reading
 from .file import Chosen, Copied, DocumentFile, missing_column
 from .table import Table, pyarrow
 

@@ -14,6 +14,7 @@ from .._core.validation import read_only
 from .._loops.text import records as loops
 from ..io.atomic import atomic_write
 from ..io.packing import packing_of_name
+from ..io.sources import SourceFile
 from ..io.streams import ByteStream, display_name, is_stream
 from ..io.text_blocks import line_blocks
 from .file import Chosen, Copied, DocumentFile
@@ -49,9 +50,10 @@ class RecordFile(DocumentFile):
     kind: str  # of records, for errors
 
     def __init__(self, path: PathLike) -> None:
-        self._path, self.name, self.is_stream = path, display_name(path), is_stream(path)
+        self._source = SourceFile(path)
+        self.name, self.is_stream = display_name(path), is_stream(path)
         if not self.is_stream:  # what was read from a pipe could not be read again
-            with ByteStream(path) as stream:
+            with ByteStream(self._source) as stream:
                 self.n_bytes = stream.n_bytes
 
     @abstractmethod
@@ -92,7 +94,7 @@ class RecordFile(DocumentFile):
     def _records(self, batch_bytes: int) -> Iterator[Records]:
         """All documents, in batches of about that many bytes, none empty."""
         first_row = 0
-        with ByteStream(self._path) as stream:
+        with ByteStream(self._source) as stream:
             blocks = line_blocks(stream, batch_bytes, what=self.kind, find_cut=self._find_cut())
             with contextlib.closing(blocks):
                 for number, block in enumerate(blocks):

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core.types import Array, PathLike
 from ..classifier import CoREClassifier
+from ..errors import FileError
 from ..io.provenance import Origin, join_runs
 from ..io.targets import require_target
 from ..linear import CPath, HashedLinearClassifier, c_path
@@ -123,6 +124,7 @@ def _classifier(recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> 
     hashing = {name: getattr(recipe, name) for name in ("kernel", "n_hashes", "n_bits", "scheme")}
     if recipe.projection is not None:
         hashing["projection"] = recipe.projection
+    hashing["gamma"] = recipe.gamma
     return CoREClassifier(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
 
 
@@ -143,6 +145,8 @@ def _signatures(
             yield load_signatures(Path(folder) / "rows")
     else:
         scratch = beside.with_name(f".{beside.name}.rows")
+        if scratch.is_symlink():
+            raise FileError(f"{scratch}: is a symbolic link; remove it, hashed rows go there.")
         try:
             hash_to_file(reader, scratch, recipe, progress=progress, n_jobs=n_jobs)
             yield load_signatures(scratch)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .fields import require_fit, whole_number
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -44,10 +46,13 @@ def read_provenance(entries: Any) -> list[Origin]:
     found = []
     for entry in entries if isinstance(entries, list) else []:
         try:
-            base = entry.get("one_based")
-            rows = int(entry["first_row"]), int(entry["rows"])
-            base = None if base is None else bool(base)
-            found.append(Origin(str(entry["source"]), *rows, base, entry.get("text")))
+            base, name = entry.get("one_based"), entry["source"]
+            first_row = whole_number(entry["first_row"], 0, 2**63, "first_row")
+            rows = whole_number(entry["rows"], 0, 2**63, "rows")
+            require_fit(isinstance(name, str) and base in (None, False, True), "not a source")
+            base, text = None if base is None else bool(base), entry.get("text")
+            require_fit(text is None or isinstance(text, dict), "not a way of text")
+            found.append(Origin(name, first_row, rows, base, text))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return found

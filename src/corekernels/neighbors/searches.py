@@ -49,6 +49,7 @@ class IndexEstimator(RowsEstimator):
     def __init__(
         self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: str = AUTO,
         recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
+        gamma: float | None = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_neighbors = n_neighbors
@@ -56,6 +57,7 @@ class IndexEstimator(RowsEstimator):
         self.recall = recall
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.gamma = gamma
 
 
 class Searches(IndexEstimator):
@@ -147,7 +149,7 @@ class Searches(IndexEstimator):
         if snapshot.n_alive == 0:
             raise DataError("the index is empty: all its rows were removed; add some.")
         if X is not None:
-            return snapshot, clean_rows(self._fitted_matrix(X)), None
+            return snapshot, clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs), None
         store, own = snapshot.living()
         return snapshot, store.rows(), own
 

@@ -10,7 +10,7 @@ from ..._core.validation import Rows, as_matrix, clean_rows, read_only
 from ..._loops.search import merging
 from ...errors import DataError
 from ...io.readers import RowReader, watched
-from ...kernel_table import CONTAINMENT, Kernel, duplicates_kernel
+from ...kernel_table import CONTAINMENT, Kernel
 from ..store import NARROW, make_store
 from .in_memory import kernel_of_pairs
 
@@ -21,7 +21,7 @@ _BLOCK_PAIRS = 256
 class Comparison:
     """What is asked of the pairs, and the memory there is for rows."""
 
-    kernel: str
+    kernel: Kernel
     threshold: float
     lengths: Array  # nonzeros of each row of the file
     n_bytes: float
@@ -77,7 +77,7 @@ class Comparison:
         self, rows: Rows, first_row: int, held: "_Held", earlier: Array, later: Array
     ) -> tuple[Array, Array, Array]:
         wide = rows.n_columns > NARROW and rows.data.dtype == np.float32
-        if wide or self.kernel == CONTAINMENT.name:
+        if wide or self.kernel is CONTAINMENT:
             values = self._merged(held, rows, earlier, later - first_row)
             similar = values >= self.threshold
             return earlier[similar], later[similar], values[similar]
@@ -85,21 +85,21 @@ class Comparison:
         earlier, later = earlier[order], later[order]
         asked, left = np.unique(earlier, return_inverse=True)
         stored, right = np.unique(later, return_inverse=True)
-        store = make_store(rows.take(stored - first_row), self.kernel)
+        store = make_store(rows.take(stored - first_row), self.kernel, self.n_jobs)
         values = kernel_of_pairs(held.rows(asked), store, left, right, self.threshold, self.n_jobs)
         similar = values >= self.threshold
         return earlier[similar], later[similar], values[similar]
 
     def _merged(self, held: "_Held", rows: Rows, earlier: Array, places: Array) -> Array:
         """Kernel values where columns are too many to lay rows out."""
-        kernel, out = duplicates_kernel(self.kernel), np.empty(len(earlier))
+        kernel, out = self.kernel, np.empty(len(earlier))
         left, right = held.sorted_rows(kernel), sorted_rows(rows, kernel)
         at = held.places(earlier)
 
         def work(block: tuple[int, int]) -> None:
             some = slice(*block)
             merging.merged_pairs(
-                self.threshold, kernel.number, left, right, at[some], places[some], out[some]
+                self.threshold, kernel.for_loops, left, right, at[some], places[some], out[some]
             )
 
         run_blocks(work, row_blocks(0, len(out), _BLOCK_PAIRS), self.n_jobs)

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..._core.arguments import require_count, require_positive, require_seed
+from ..._core.arguments import require_count, require_positive, seed_of
+from ..._core.team import Team
 from ..._core.types import Array, PathLike
 from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError
 from ...io.chained import Chained
 from ...io.readers import RowReader, require_rows, watched
 from ...io.streams import require_file
-from ...kernel_table import CONTAINMENT, duplicates_kernel
+from ...kernel_table import CONTAINMENT, Kernel, duplicates_kernel
 from ...recipe import DEFAULT_KERNEL
 from ..arguments import require_number
 from ..candidates import Exact
@@ -54,7 +55,7 @@ def near_duplicates(
     reader: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
     all_pairs: bool = True, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
     seed: int = 0, scratch: PathLike | None = None, progress: bool | None = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = None, gamma: float | None = None,
 ) -> FileDuplicates:  # fmt: skip
     """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
@@ -63,17 +64,18 @@ def near_duplicates(
     `working_memory`, and 512 bytes for each row of a batch; the disk holds 528 bytes per row
     in the meantime. A file that fits in `working_memory`, tables included, is searched there
     at once: up to 4096 rows exactly, and more where tables would be of no use, below a
-    threshold of 0.47, for core2 below 0.74.
+    threshold of 0.47, for core2 below 0.74, for the correlation always.
 
     Parameters
     ----------
     reader : RowReader
         From `files.open_reader`; not a pipe.
     threshold : float in (0, 1]
-    kernel : {"core1", "core2", "resemblance", "containment"}
-        Containment is the share of a row's columns that a longer one has too, whatever their
-        values. It is found by three readings, with 400 bytes of memory per row, in time that
-        grows with the square of the rows where columns are common: take n-grams of 3 or more.
+    kernel : str
+        Any kernel of `gram_chunks`, or "containment": the share of a row's columns that a longer
+        one has too, whatever their values. It is found by three readings, with 400 bytes of
+        memory per row, in time that grows with the square of the rows where columns are common:
+        take n-grams of 3 or more.
     all_pairs : bool
         If false, a row that equals earlier ones (a copy) is paired with the first of them
         and with no other row. Groups stay the same; many copies no longer make many pairs.
@@ -87,6 +89,8 @@ def near_duplicates(
         Folder for the keys; the system's own for temporary files if None.
     progress, n_jobs
         As for `files.hash_to_file`.
+    gamma : float, optional
+        Parameter of the kernel, if it has one; its default if None.
 
     Examples
     --------
@@ -99,17 +103,17 @@ def near_duplicates(
     ([[0, 2]], [2], 3)
     """
     require_rows(reader)
-    duplicates_kernel(kernel)
+    entry = duplicates_kernel(kernel, gamma)
     least = require_number("threshold", require_positive("threshold", threshold), most=1.0)
     limit = require_positive("working_memory", working_memory)
-    most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
+    most_pairs, seed = require_count("most_pairs", most_pairs), seed_of(seed, "seed")
     require_file(reader.name, reader.is_stream)
-    if kernel == CONTAINMENT.name:
+    if entry is CONTAINMENT:
         return find_contained(
             reader, least, all_pairs, most_pairs, limit * 1e6, seed, progress, n_jobs
         )
     return find_in_file(
-        reader, least, kernel, plan_tables(kernel, least), all_pairs, most_pairs, limit * 1e6,
+        reader, least, entry, plan_tables(entry, least), all_pairs, most_pairs, limit * 1e6,
         seed, scratch, progress, n_jobs,
     )  # fmt: skip
 
@@ -132,7 +136,7 @@ def near_matches(
     threshold, kernel
         As for `near_duplicates`.
     **options
-        `most_pairs`, `working_memory`, `seed`, `scratch`, `progress` and `n_jobs` of
+        `most_pairs`, `working_memory`, `seed`, `scratch`, `progress`, `n_jobs` and `gamma` of
         `near_duplicates`.
 
     Examples
@@ -158,7 +162,7 @@ def near_matches(
 
 
 def find_in_file(
-    reader: RowReader, threshold: float, kernel: str, plan: TablePlan | None,
+    reader: RowReader, threshold: float, kernel: Kernel, plan: TablePlan | None,
     all_pairs: bool, most_pairs: int, n_bytes: float, seed: int,
     scratch: PathLike | None, progress: bool | None, n_jobs: int | None,
     sizes: Sizes = _SIZES,
@@ -209,7 +213,7 @@ def find_contained(
     for some in samples.candidates(reader, threshold, copies, progress):
         collected.add(_across(some, n_rows, boundary))
     comparison = Comparison(
-        CONTAINMENT.name, threshold, samples.lengths, n_bytes, sizes.bytes_per_value, progress,
+        CONTAINMENT, threshold, samples.lengths, n_bytes, sizes.bytes_per_value, progress,
         n_jobs,
     )  # fmt: skip
     pairs = comparison.compare(reader, collected.pairs())
@@ -254,7 +258,7 @@ def _too_many(reader: RowReader, most_pairs: int) -> DataError:
 
 
 def _whole_or_none(
-    reader: RowReader, plan: TablePlan | None, kernel: str, all_pairs: bool, n_bytes: float,
+    reader: RowReader, plan: TablePlan | None, kernel: Kernel, all_pairs: bool, n_bytes: float,
     progress: bool | None,
 ) -> sparse.csr_array | None:  # fmt: skip
     """All rows, if they are to be searched in memory; None if keys are to go to the disk.
@@ -271,7 +275,7 @@ def _whole_or_none(
         if size > n_bytes:
             raise DataError(
                 f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and at so low a "
-                f"threshold hash tables would find too few pairs of {kernel}; raise the "
+                f"threshold hash tables would find too few pairs of {kernel.name}; raise the "
                 "threshold, or the working memory to search exactly."
             )
         batches.append(batch.X)
@@ -281,7 +285,7 @@ def _whole_or_none(
 
 
 def _of_rows_in_memory(
-    X: Any, kernel: str, threshold: float, seed: int, boundary: int | None, n_jobs: int | None
+    X: Any, kernel: Kernel, threshold: float, seed: int, boundary: int | None, n_jobs: int | None
 ) -> tuple[tuple[Array, Array, Array], Copies, float]:
     """Pairs among first rows and those of copies with their first row; the share missed."""
     rows = clean_rows(as_matrix(X))
@@ -289,7 +293,7 @@ def _of_rows_in_memory(
     low, high = row_digests(rows)[some].T
     copies = find_copies_by_side(low, high, some, boundary)
     own = np.setdiff1d(np.arange(len(rows)), copies.rows)
-    snapshot = Snapshot.begin(Exact(make_store(rows.take(own), kernel)), own)
+    snapshot = Snapshot.begin(Exact(make_store(rows.take(own), kernel, n_jobs)), own)
     found = find_duplicates(snapshot, threshold, seed, n_jobs)
     left = np.concatenate([found.pairs[:, 0], copies.firsts])
     right = np.concatenate([found.pairs[:, 1], copies.rows])
@@ -303,13 +307,14 @@ def _write_keys(
 ) -> Array:  # fmt: skip
     """Write the keys of all rows, then two halves of their digests; lengths of the rows."""
     lengths = []
-    for batch in watched(reader, "hashing", progress):
-        matrix = as_matrix(batch.X, reader.name)
-        for start in range(0, matrix.shape[0], n_together):
-            stop = min(start + n_together, matrix.shape[0])
-            rows = clean_rows(matrix, reader.name, start, stop)
-            keys.append(np.hstack([plan.keys(rows, seed, n_jobs), row_digests(rows)]))
-            lengths.append(rows.lengths.astype(np.int32))
+    with Team(n_jobs) as team:
+        for batch in watched(reader, "hashing", progress):
+            matrix = as_matrix(batch.X, reader.name)
+            for start in range(0, matrix.shape[0], n_together):
+                stop = min(start + n_together, matrix.shape[0])
+                rows = clean_rows(matrix, reader.name, start, stop)
+                keys.append(np.hstack([plan.keys(team, rows, seed), row_digests(rows)]))
+                lengths.append(rows.lengths.astype(np.int32))
     return np.concatenate(lengths)
 
 

@@ -146,8 +146,12 @@ def datatrove(corpus: Path) -> dict[str, object]:
     from datatrove.pipeline import dedup
     from datatrove.pipeline.readers import JsonlReader
     from datatrove.pipeline.writers.jsonl import JsonlWriter
+    from datatrove.utils.hashing import HashConfig
 
-    config = dedup.MinhashConfig(n_grams=3, num_buckets=N_BANDS, hashes_per_bucket=BAND_ROWS)
+    config = dedup.MinhashConfig(
+        n_grams=3, num_buckets=N_BANDS, hashes_per_bucket=BAND_ROWS,
+        hash_config=HashConfig(hash_fc="xxhash"),
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         reader = JsonlReader(str(corpus.parent), glob_pattern=corpus.name)
         minima, buckets, removed = (f"{folder}/{name}" for name in ("minima", "buckets", "removed"))

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -53,7 +54,9 @@ def duplicates_report(
         sections.append(_group_section(groups, mine))
     if len(typical):
         sections.append(_pair_section(found, typical, mine, theirs))
-    name = reader.name if others is None else f"{reader.name} against {others.name}"
+    name = Path(reader.name).name
+    if others is not None:
+        name += f" against {Path(others.name).name}"
     return Report(f"Near-duplicates in {name}", _lead(found, groups, threshold, kernel), sections)
 
 
@@ -77,7 +80,9 @@ class _Shown:
 
 def _lead(found: Found, groups: list[Array], threshold: float, kernel: str) -> list[str]:
     pairs = f"{len(found.pairs):,} pairs of a similarity ({kernel}) of at least {threshold:g}"
-    missed = f"At most {found.expected_missed:.1%} of such pairs are expected to be missed."
+    missed = "No such pair was missed."
+    if found.expected_missed:
+        missed = f"At most {found.expected_missed:.2%} of such pairs are expected to be missed."
     if isinstance(found, FileMatches):
         near = len(found.redundant())
         return [

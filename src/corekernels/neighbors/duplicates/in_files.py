@@ -5,7 +5,8 @@ candidates table by table; further passes compute the kernel of the candidates, 
 row of a pair comes by and the earlier one is held.
 """
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,10 @@ from ..._core.arguments import require_count, require_positive, seed_of
 from ..._core.team import Team
 from ..._core.types import Array, PathLike
 from ..._core.validation import as_matrix, clean_rows
+from ...documents.reader import DocumentReader
 from ...errors import DataError
 from ...io.chained import Chained
+from ...io.kept import KeptRows
 from ...io.readers import RowReader, require_rows, watched
 from ...io.streams import require_file
 from ...kernel_table import CONTAINMENT, Kernel, duplicates_kernel
@@ -32,7 +35,7 @@ from .containment import Samples, missed_share
 from .copies import Copies, find_copies_by_side, pairs_with_copies, row_digests
 from .in_memory import FEW_ROWS, find_duplicates
 from .key_file import KeyFile
-from .result import FileDuplicates, FileMatches
+from .result import FileDuplicates
 from .tables import TablePlan, plan_tables
 
 _TABLE_BYTES = 1300  # per row, in memory
@@ -62,9 +65,10 @@ def near_duplicates(
     The file is read twice, or more often where the rows or pairs to compare exceed
     `working_memory`. Memory is at most 128 bytes per row, 100 bytes per pair found, twice
     `working_memory`, and 512 bytes for each row of a batch; the disk holds 528 bytes per row
-    in the meantime. A file that fits in `working_memory`, tables included, is searched there
-    at once: up to 4096 rows exactly, and more where tables would be of no use, below a
-    threshold of 0.47, for core2 below 0.74, for the correlation always.
+    in the meantime, and of documents 12 bytes per n-gram. A file that fits in
+    `working_memory`, tables included, is searched there at once: up to 4096 rows exactly, and
+    more where tables would be of no use, below a threshold of 0.47, for core2 below 0.74, for
+    the correlation always.
 
     Parameters
     ----------
@@ -108,57 +112,25 @@ def near_duplicates(
     limit = require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), seed_of(seed, "seed")
     require_file(reader.name, reader.is_stream)
-    if entry is CONTAINMENT:
-        return find_contained(
-            reader, least, all_pairs, most_pairs, limit * 1e6, seed, progress, n_jobs
-        )
-    return find_in_file(
-        reader, least, entry, plan_tables(entry, least), all_pairs, most_pairs, limit * 1e6,
-        seed, scratch, progress, n_jobs,
-    )  # fmt: skip
+    with kept_if_costly(reader, scratch) as rows:
+        if entry is CONTAINMENT:
+            return find_contained(
+                rows, least, all_pairs, most_pairs, limit * 1e6, seed, progress, n_jobs
+            )
+        return find_in_file(
+            rows, least, entry, plan_tables(entry, least), all_pairs, most_pairs, limit * 1e6,
+            seed, scratch, progress, n_jobs,
+        )  # fmt: skip
 
 
-def near_matches(
-    reader: RowReader,
-    against: RowReader,
-    threshold: float = 0.8,
-    kernel: str = DEFAULT_KERNEL,
-    **options: Any,
-) -> FileMatches:
-    """Rows of a reader that are near a row of another one: all pairs with K >= threshold.
-
-    Both files are read as if they were one, in memory and time as of `near_duplicates`.
-
-    Parameters
-    ----------
-    reader, against : RowReader
-        From `files.open_reader`; not pipes.
-    threshold, kernel
-        As for `near_duplicates`.
-    **options
-        `most_pairs`, `working_memory`, `seed`, `scratch`, `progress`, `n_jobs` and `gamma` of
-        `near_duplicates`.
-
-    Examples
-    --------
-    >>> import corekernels as ck, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     train, test = (os.path.join(folder, name) for name in ("train.npy", "test.npy"))
-    ...     ck.io.write_rows(train, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    ...     ck.io.write_rows(test, [[0.0, 1, 0], [1, 2, 0]])
-    ...     readers = ck.files.open_reader(train), ck.files.open_reader(test)
-    ...     found = ck.files.near_matches(*readers, 0.9)
-    >>> found.pairs.tolist(), found.redundant().tolist()
-    ([[0, 1], [2, 1]], [0, 2])
-    """
-    both = Chained(require_rows(against), require_rows(reader))
-    found = near_duplicates(both, threshold, kernel, **options)
-    pairs = found.pairs[:, ::-1] - [both.boundary, 0]
-    order = np.lexsort(pairs.T[::-1])
-    return FileMatches(
-        pairs[order], found.similarities[order], found.expected_missed,
-        found.rows - both.boundary, both.boundary,
-    )  # fmt: skip
+@contextmanager
+def kept_if_costly(reader: RowReader, scratch: PathLike | None) -> Iterator[RowReader]:
+    """The reader; documents, which are costly to read, are kept as rows after the first time."""
+    if isinstance(reader, DocumentReader):
+        with closing(KeptRows(reader, scratch)) as rows:
+            yield rows
+    else:
+        yield reader
 
 
 def find_in_file(

@@ -152,6 +152,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         probabilities: npt.NDArray[np.float64] = self.linear_.predict_proba(S)
         return probabilities
 
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Logarithm of the probability of each class; with the log loss only."""
+        S = self.sketch(X)
+        logarithms: npt.NDArray[np.float64] = self.linear_.predict_log_proba(S)
+        return logarithms
+
     @property
     def classes_(self) -> Array:
         """The labels, sorted."""

@@ -16,13 +16,15 @@ from ..io.targets import require_target
 from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Gamma, Jobs, Output, Reading, Rows, one_of
+from .options import Gamma, Jobs, Output, Reading, one_of
 from .printing import STANDARD_OUTPUT, to_write
 
 
 @command("corekernels dedup train.svm pairs.tsv --threshold 0.8 --keep unique.svm")
 def dedup(
-    source: Rows,
+    source: Annotated[
+        str, Argument(metavar="IN", help="File of rows; no pipe, since it is read several times.")
+    ],
     target: Annotated[
         str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
     ],

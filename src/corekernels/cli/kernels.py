@@ -9,10 +9,9 @@ from typer import Argument, Option
 
 from .. import files, planner
 from ..errors import ParameterError
-from ..kernel_table import KERNELS
 from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL
 from .app import command
-from .options import Gamma, Jobs, KernelName, Matching, Output, Reading, Rows, one_of
+from .options import ExactKernelName, Gamma, Jobs, KernelName, Matching, Output, Reading, Rows
 from .printing import show
 
 
@@ -22,7 +21,7 @@ def kernel(
     target: Annotated[Path, Argument(metavar="OUT.npy", help="File of the Gram matrix.")],
     reading: Reading,
     output: Output,
-    kernel: Annotated[str, Option(help=f"{one_of(KERNELS)}.")] = DEFAULT_KERNEL,
+    kernel: ExactKernelName = DEFAULT_KERNEL,
     against: Annotated[
         str | None, Option(metavar="IN2", help="Other rows; IN itself unless given.")
     ] = None,

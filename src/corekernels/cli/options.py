@@ -36,6 +36,7 @@ RowsOrSignatures = Annotated[
 ]
 Jobs = Annotated[int | None, Option(help="Threads; all cores unless given.")]
 KernelName = Annotated[str, Option(help=f"{one_of(HASHED_KERNELS)}.")]
+ExactKernelName = Annotated[str, Option(help=f"{one_of(KERNELS)}.")]
 _WITH_GAMMA = ", ".join(name for name, kernel in KERNELS.items() if kernel.gamma is not None)
 Gamma = Annotated[
     float | None, Option(help=f"Parameter of {_WITH_GAMMA}; its default unless given.")
@@ -179,7 +180,7 @@ class Matching(Text):
 class Similarity:
     """What makes rows similar, where kernel values are computed exactly."""
 
-    kernel: Annotated[str, Option(help=f"{one_of(KERNELS)}.")] = DEFAULT_KERNEL
+    kernel: ExactKernelName = DEFAULT_KERNEL
     gamma: Gamma = None
 
 

@@ -31,7 +31,8 @@ def index(
         float, Option(help="Wanted share of the true nearest rows among those found.")
     ] = 0.95,
     n_neighbors: Annotated[
-        int, Option(help="Neighbours per query; the index is tuned to it.")
+        int,
+        Option("--n-neighbors", "-k", help="Neighbours per query; the index is tuned to it."),
     ] = 10,
     seed: Annotated[int, Option(help="Seed of the hashes and of held-out rows.")] = 0,
     n_jobs: Jobs = None,
@@ -70,6 +71,10 @@ def search(
         int | None,
         Option("--n-neighbors", "-k", help="Neighbours per query; as indexed unless given."),
     ] = None,
+    radius: Annotated[
+        float | None,
+        Option(help="All rows of similarity 1 - RADIUS or more instead, by exact search."),
+    ] = None,
     check: Annotated[
         int, Option(help="Compare this many of the first queries with exact search.")
     ] = 0,
@@ -90,8 +95,9 @@ def search(
         matching.open(source, found.n_features_in_, found.provenance_, format=format, labels=False)
     )
     report = files.search(
-        found, reader, to_write(target), n_neighbors, n_checked=check, progress=output.progress
-    )
+        found, reader, to_write(target), n_neighbors, radius=radius, n_checked=check,
+        progress=output.progress,
+    )  # fmt: skip
     output.show(_about_search(report), reader, target)
     if report.check is not None and target == STANDARD_OUTPUT:
         output.note(
@@ -115,7 +121,7 @@ def _show_found(found: list[list[tuple[Any, float]]], queries: list[str], output
 
 def _about_search(report: files.SearchReport) -> dict[str, Any]:
     about = {**asdict(report), "queries_per_second": report.queries_per_second}
-    del about["check"]
+    del about["check"], about["n_neighbors" if report.n_neighbors is None else "radius"]
     if report.check is not None:
         about |= {"checked": report.check.queries, "recall": report.check.recall}
         about |= {"times_faster": report.check.times_faster}

@@ -246,9 +246,9 @@ def _whole_or_none(
             return None
         if size > n_bytes:
             raise DataError(
-                f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and at so low a "
-                f"threshold hash tables would find too few pairs of {kernel.name}; raise the "
-                "threshold, or the working memory to search exactly."
+                f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and hash tables "
+                f"would find too few pairs of {kernel.name} at this threshold; raise it, or the "
+                "working memory to search exactly."
             )
         batches.append(batch.X)
     if not batches:

@@ -20,7 +20,7 @@ from .printing import show
 @command("corekernels info train.svm")
 def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
-    kind = files.file_kind(source, reading.format)
+    kind = "rows" if reading.text else files.file_kind(source, reading.format)
     if kind == "rows":
         reader = reading.open_rows(source)
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)

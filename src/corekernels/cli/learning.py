@@ -1,6 +1,6 @@
 """Commands that learn and predict: train, predict, evaluate, path."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +22,7 @@ from .options import (
     Output,
     Reading,
     RowsOrSignatures,
+    Text,
     one_of,
 )
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
@@ -171,7 +172,10 @@ def path(
     recipe = hashing.recipe(reader)
     scored = None
     if validation is not None:
-        matching = Matching(reading.one_based, ignore_new_columns)
+        text = {field.name: getattr(reading, field.name) for field in fields(Text)}
+        matching = Matching(
+            **text, one_based=reading.one_based, ignore_new_columns=ignore_new_columns
+        )
         scored = matching.open(validation, recipe.n_columns, reader.provenance)
     found = files.sweep(
         reader, recipe, _numbers(Cs), target=target, validation=scored, cv=cv, n_jobs=n_jobs,

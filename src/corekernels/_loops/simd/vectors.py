@@ -70,6 +70,11 @@ def lower(x, y):
     return np.minimum(x, y)
 
 
+def lower_letters(text):
+    """Bytes with ASCII capitals in lower case."""
+    return np.where((text >= ord("A")) & (text <= ord("Z")), text + np.uint8(32), text)
+
+
 def where_not_above(x, y, yes, no):
     """Lane by lane, `yes` where x <= y, else `no`; x and y unsigned."""
     return np.where(x <= y, yes, no)
@@ -173,6 +178,18 @@ def _multiply_add(x, y, z):
 @compiled(lower)
 def _lower(x, y):
     return x, lambda context, builder, signature, args: call(builder, "umin", args)
+
+
+@compiled(lower_letters)
+def _lower_letters(text):
+    def emit(context, builder, signature, args):
+        first, count, more = (
+            ir.Constant(args[0].type, [number] * text.count) for number in (ord("A"), 26, 32)
+        )
+        is_capital = builder.icmp_unsigned("<", builder.sub(args[0], first), count)
+        return builder.select(is_capital, builder.add(args[0], more), args[0])
+
+    return text, emit
 
 
 @compiled(where_not_above)

@@ -50,8 +50,8 @@ def variance(recipe, X):
     u, v = sparse.csr_array((X.data, columns, X.indptr), shape=(2, len(kept))).toarray()
     pair = theory.Pair.of(u, v)
     chance = recipe.aliasing(pair.f1, pair.f2) or theory.NO_ALIASING
-    formula = getattr(theory, f"variance_{recipe.kernel}")
-    return formula(pair, recipe.n_hashes, chance=chance, projection=recipe.projection)
+    k = recipe.n_hashes
+    return recipe.entry.variance(pair, k, chance=chance, projection=recipe.projection)
 
 
 def sketches(X, kernel, scheme, projection, repeats):
@@ -78,7 +78,13 @@ def estimates(X, kernel, scheme, projection, repeats):
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
 @pytest.mark.parametrize(
     ("kernel", "projection"),
-    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+    [
+        ("resemblance", None),
+        ("core2", None),
+        ("core1", "gaussian"),
+        ("core1", "rademacher"),
+        ("core_rbf", "gaussian"),
+    ],
 )
 def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
     repeats = 40
@@ -92,7 +98,13 @@ def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
 @pytest.mark.parametrize("pair", ["dense-ish", "sparse", "more columns than tables"])
 @pytest.mark.parametrize(
     ("kernel", "projection"),
-    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+    [
+        ("resemblance", None),
+        ("core2", None),
+        ("core1", "gaussian"),
+        ("core1", "rademacher"),
+        ("core_rbf", "gaussian"),
+    ],
 )
 def test_variance_is_the_formula_s(pair, kernel, projection):
     """Independent hashes meet it, circulant ones do not exceed it."""
@@ -147,7 +159,7 @@ def test_locations_and_projections_are_independent(scheme):
     assert abs(np.mean(gaps)) <= 5 * np.std(gaps, ddof=1) / np.sqrt(80)
 
 
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
 @pytest.mark.parametrize("n_bits", [1, 8, None])
 def test_standard_errors_cover(kernel, n_bits):
     """Among many pairs, about 95 % lie within two standard errors, and none far off."""
@@ -180,7 +192,7 @@ def test_errors_of_core2_allow_for_columns_that_no_slot_shows():
 
 def test_empty_rows_are_known_exactly():
     X = sparse.csr_array(np.array([[0.0, 0], [1, 2]]))
-    for kernel in ("resemblance", "core1", "core2"):
+    for kernel in ("resemblance", "core1", "core2", "core_rbf"):
         S = ck.CoREHasher(kernel, 16, n_bits=1, random_state=0).fit(X).sketch(X)
         np.testing.assert_array_equal(S.estimate()[0], 0)
         estimate, error = S.estimate_pairs([0, 0], [0, 1])

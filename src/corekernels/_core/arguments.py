@@ -17,6 +17,15 @@ def require_positive(name: str, value: Any) -> float:
     return float(value)
 
 
+def require_gamma(value: Any) -> float:
+    """A finite number of at least zero."""
+    if isinstance(value, np.ndarray) and value.size == 1:  # scikit-learn's Gaussian processes
+        value = value.item()
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+        raise ParameterError(f"gamma: got {value!r}; give a finite number >= 0.")
+    return float(value)
+
+
 def require_count(name: str, value: Any) -> int:
     """An integer of at least one."""
     try:

@@ -9,7 +9,7 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.estimates import count_matches, sum_matches
 from ..errors import DataError
-from ..kernel_table import SlotWeight, hashed_kernel
+from ..kernel_table import SlotWeight
 from ..recipe import Recipe
 from ..theory.aliasing import NO_ALIASING, Aliasing
 from ..theory.estimators import LinearForm, RowNumbers
@@ -72,7 +72,7 @@ def _variance(
     recipe: Recipe, u: RowNumbers, v: RowNumbers, chance: Aliasing, slots: Slots
 ) -> Array:
     """Variance of the estimate of a pair that the slots show, weights rounded to halves."""
-    kernel = hashed_kernel(recipe.kernel)
+    kernel = recipe.entry
     n_columns, projection = recipe.n_columns, recipe.projection
     pair = kernel.observed_pair(slots, u.length, v.length, n_columns, chance, projection)
     variance: Array = kernel.variance(
@@ -102,7 +102,7 @@ def _row_numbers(arrays: Arrays, new_axis: int | None = None) -> RowNumbers:
 def _linear_form(
     recipe: Recipe, u: RowNumbers, v: RowNumbers, chance: Aliasing | None
 ) -> LinearForm:
-    return hashed_kernel(recipe.kernel).linear_form(u, v, chance)
+    return recipe.entry.linear_form(u, v, chance)
 
 
 def _sum_over_slots(form: LinearForm, mine: Arrays, others: Arrays) -> Any:
@@ -133,7 +133,7 @@ def _match_counts(mine: Arrays, others: Arrays) -> Array:
 
 
 def _keeps_values(recipe: Recipe) -> bool:
-    return hashed_kernel(recipe.kernel).slot_weight is SlotWeight.VALUE
+    return recipe.entry.slot_weight is SlotWeight.VALUE
 
 
 def _slot_averages(

@@ -15,7 +15,7 @@ from .._loops.hashing.minwise import BinScratch, MinimaScratch
 from .._loops.hashing.offsets import new_offsets
 from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
-from ..kernel_table import SlotWeight, hashed_kernel
+from ..kernel_table import SlotWeight
 from ..recipe import Recipe
 from .directions import random_numbers
 from .streams import Key, mix_key, mixed, with_random_signs
@@ -31,14 +31,14 @@ class RowHasher:
 
     def __init__(self, recipe: Recipe, tables: HashTables) -> None:
         self.recipe, self.tables = recipe, tables
-        self._weight = hashed_kernel(recipe.kernel).slot_weight
+        kernel = recipe.entry
+        self._weight, self._projects = kernel.slot_weight, bool(kernel.projections)
 
     @property
     def has_tables(self) -> bool:
         """Whether all that is random stands in tables, so that `step` can be used."""
-        projects = self._weight is SlotWeight.PROJECTION
         return self.tables.minima is not None and (
-            not projects or self.tables.directions is not None
+            not self._projects or self.tables.directions is not None
         )
 
     def hash(self, rows: Rows, out: Arrays) -> None:
@@ -52,7 +52,7 @@ class RowHasher:
         if self._weight is not SlotWeight.NONE:
             weights = out["weights"].view(np.uint16)
             unit_values(rows.indptr, rows.data, values)
-        if self._weight is SlotWeight.PROJECTION:
+        if self._projects:
             self._project(rows, values, out["weights"].view(np.uint16))
             weights = None
         elif self._weight is SlotWeight.VALUE:
@@ -91,8 +91,8 @@ class RowHasher:
         sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
         tiles = aligned_zeros((projection.SUMS,), np.float32)
         return lambda n_blocks: blocks.hash_projections(
-            task, n_blocks, banks, self.tables.directions, mask, sign_key, offsets, scratch,
-            per_value, tiles, *targets,
+            task, n_blocks, banks, self.tables.directions, mask, sign_key, self.tables.waves,
+            offsets, scratch, per_value, tiles, *targets,
         )  # fmt: skip
 
     def _mixed_minima(
@@ -118,18 +118,20 @@ class RowHasher:
             )
 
     def _project(self, rows: Rows, values: Array, out: Array) -> None:
-        """Projections of the unit rows onto the random directions, as halves."""
-        recipe, banks = self.recipe, self.tables.directions
+        """Projections of the unit rows onto the random directions, or their cosines, as halves."""
+        recipe, banks, waves = self.recipe, self.tables.directions, self.tables.waves
         if banks is None:
             columns = mixed(rows.indices, mix_key(recipe.seed, Key.ENTRY))
             numbers, sums = random_numbers(recipe.projection), np.empty(recipe.n_hashes, np.float32)
             values = read_only(values)
-            projection.mixed_projections(rows.indptr, columns, values, numbers, sums, out)
+            projection.mixed_projections(rows.indptr, columns, values, numbers, waves, sums, out)
             return
         values = with_random_signs(recipe.seed, rows.indices, values)
         starts = np.empty(rows.lengths.max(initial=0), np.int32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
-        projection.table_projections(rows.indptr, rows.indices, values, banks, starts, tiles, out)
+        projection.table_projections(
+            rows.indptr, rows.indices, values, banks, waves, starts, tiles, out
+        )
 
 
 class Largest(NamedTuple):

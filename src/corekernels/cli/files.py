@@ -119,7 +119,8 @@ def _about_index(path: str) -> dict[str, Any]:
     index = CoRENeighbors.load(path)
     return {
         "format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_,
-        "kernel": index.kernel, "method": index.method_, "because": index.reason_,
+        "kernel": index.kernel, **({} if index.gamma is None else {"gamma": index.gamma}),
+        "method": index.method_, "because": index.reason_,
         "n_neighbors": index.n_neighbors, "recall": index.recall,
         "estimated_recall": index.estimated_recall_,
     }  # fmt: skip

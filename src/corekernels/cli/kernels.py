@@ -11,7 +11,7 @@ from .. import files, planner
 from ..errors import ParameterError
 from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL
 from .app import command
-from .options import ExactKernelName, Jobs, KernelName, Matching, Output, Reading, Rows
+from .options import ExactKernelName, Gamma, Jobs, KernelName, Matching, Output, Reading, Rows
 from .printing import show
 
 
@@ -26,7 +26,8 @@ def kernel(
         str | None, Option(metavar="IN2", help="Other rows; IN itself unless given.")
     ] = None,
     gamma: Annotated[
-        float | None, Option(help="If given, exp(-gamma (1 - K)) in place of K.")
+        float | None,
+        Option(help="If given, exp(-gamma (1 - K)) in place of K; where K has a gamma, that."),
     ] = None,
     working_memory: Annotated[
         float | None, Option(help="Megabytes a block of the matrix may take.")
@@ -93,6 +94,7 @@ def plan(
     length: Annotated[int | None, Option(help="Typical number of nonzeros per row.")] = None,
     n_columns: Annotated[int | None, Option(help="Number of columns.")] = None,
     heaviness: Annotated[float, Option(help="As `info` prints it; for core2.")] = 1.0,
+    gamma: Gamma = None,
     n_rows: Annotated[int | None, Option(help="Rows, for the forecast.")] = None,
     threads: Annotated[int, Option(help="Threads, for the forecast.")] = 1,
 ) -> None:
@@ -100,7 +102,7 @@ def plan(
     found = planner.plan(
         error, n_hashes=n_hashes, kernel=kernel, n_bits=n_bits, confidence=confidence,
         R=resemblance, rho=rho, length=length, heaviness=heaviness, n_columns=n_columns,
-        n_rows=n_rows, threads=threads,
+        n_rows=n_rows, threads=threads, gamma=gamma,
     )  # fmt: skip
     show(asdict(found), output.as_json)
 

@@ -13,9 +13,8 @@ from ..io.streams import display_name, is_stream, require_file
 from ..io.targets import require_target
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
-from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import ExactKernelName, Format, Jobs, Matching, Output, Reading, Rows, one_of
+from .options import Format, Jobs, Matching, Output, Reading, Rows, Similarity, one_of
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -25,7 +24,7 @@ def index(
     target: Annotated[Path, Argument(metavar="INDEX", help="Index file to write.")],
     reading: Reading,
     output: Output,
-    kernel: ExactKernelName = DEFAULT_KERNEL,
+    similarity: Similarity,
     method: Annotated[
         str, Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
     ] = AUTO,
@@ -42,8 +41,8 @@ def index(
     """Index the rows of IN for `search`, under their row numbers, from 0."""
     reader = reading.open_rows(source, labels=False)
     report = files.index_rows(
-        reader, target, kernel=kernel, method=method, recall=recall, n_neighbors=n_neighbors,
-        random_state=seed, n_jobs=n_jobs, progress=output.progress,
+        reader, target, **asdict(similarity), method=method, recall=recall,
+        n_neighbors=n_neighbors, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     output.show(asdict(report), reader)
 
@@ -105,8 +104,8 @@ def dedup(
     ],
     reading: Reading,
     output: Output,
+    similarity: Similarity,
     threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
-    kernel: ExactKernelName = DEFAULT_KERNEL,
     groups: Annotated[
         str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
     ] = None,
@@ -127,7 +126,7 @@ def dedup(
     require_file(display_name(source), is_stream(source))
     reader = reading.open_rows(source)
     found = files.near_duplicates(
-        reader, threshold, kernel, all_pairs=not copies_once, most_pairs=most_pairs,
+        reader, threshold, **asdict(similarity), all_pairs=not copies_once, most_pairs=most_pairs,
         working_memory=working_memory, seed=seed, n_jobs=n_jobs,
         scratch=targets[0].parent if targets else None, progress=output.progress,
     )  # fmt: skip

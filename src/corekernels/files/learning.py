@@ -148,6 +148,7 @@ def _model(
     hashing = {name: getattr(recipe, name) for name in ("kernel", "n_hashes", "n_bits", "scheme")}
     if recipe.projection is not None:
         hashing["projection"] = recipe.projection
+    hashing["gamma"] = recipe.gamma
     return kind(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
 
 

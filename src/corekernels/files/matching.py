@@ -9,9 +9,8 @@ from ..errors import DataError
 from ..io.provenance import Origin, column_base
 from ..io.readers import Batch, RowReader
 from ..io.streams import is_stream
+from ..recipe import MAX_COLUMNS
 from .readers import AnyReader, SignatureReader, open_reader
-
-_MOST_COLUMNS = 2**31 - 1
 
 
 class Narrowed(RowReader):
@@ -73,7 +72,7 @@ def open_matching(
     options: dict[str, Any] = {
         "format": format, "one_based": one_based, "labels": labels, "like": like,
     }  # fmt: skip
-    wide = _MOST_COLUMNS if ignore_new_columns else n_columns
+    wide = MAX_COLUMNS if ignore_new_columns else n_columns
     reader = open_reader(path, n_columns=wide if is_stream(path) else None, **options)
     if isinstance(reader, SignatureReader):
         require_same_base(reader, like)

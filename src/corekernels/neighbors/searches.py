@@ -51,6 +51,7 @@ class IndexEstimator(RowsEstimator):
     def __init__(
         self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: str = AUTO,
         recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
+        gamma: float | None = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_neighbors = n_neighbors
@@ -58,6 +59,7 @@ class IndexEstimator(RowsEstimator):
         self.recall = recall
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.gamma = gamma
 
 
 class Searches(IndexEstimator):

@@ -11,6 +11,7 @@ k               number of hashes
 b               bits kept of each location; None keeps them whole
 n_locations     size of the space locations come from (`Recipe.n_locations`)
 shared_squares  sum of u_i^2 v_i^2 over the columns, for unit rows u and v
+gamma           parameter of kernels with a factor exp(-gamma (1 - rho))
 m, T            slots of a hash table's key, number of tables
 C1, C2          Pr{codes equal} = C1 + (1 - C2) R
 ==============  ==============================================================

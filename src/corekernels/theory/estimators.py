@@ -49,11 +49,11 @@ def resemblance_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> L
     return LinearForm(flat=unit, constant=-chance.C1 * unit)
 
 
-def core1_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
+def projection_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
     """(mean of w1 w2 over colliding slots, less C1 times its mean over all) / (1 - C2).
 
-    Projections are independent of the codes, so chance collisions add C1 times the mean of all
-    products, and take C2 of K1.
+    Weights made of projections are independent of the codes, so chance collisions add C1 times
+    the mean of all products, and take C2 of the kernel value.
     """
     if chance is None:
         return LinearForm(both=1.0)

@@ -100,6 +100,16 @@ def observed_core1(
     return Pair(rho, f1, f2, pair.a, shared_squares)
 
 
+def observed_core_rbf(
+    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None, *,
+    gamma: float,
+) -> Pair:  # fmt: skip
+    """The pair as equal codes and all products show it, whose mean is exp(-gamma (1 - rho))."""
+    pair = _supports(slots, f1, f2, n_columns, chance)
+    mean = np.clip(slots.product, np.exp(-2 * gamma), 1)
+    return Pair(1 + np.log(mean) / gamma if gamma else 1.0, f1, f2, pair.a)
+
+
 def observed_core2(
     slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None
 ) -> Pair:

@@ -89,12 +89,43 @@ def variance_core1(
     moment = 1 + 2 * np.square(pair.rho)
     if projection == "rademacher":
         moment = moment - 2 * pair.shared_squares
+    mixed = 1 + np.square(pair.rho) - 2 * pair.shared_squares
+    return _variance_of_products(pair, k, pair.rho, moment, mixed, chance, dependence)
+
+
+def variance_core_rbf(
+    pair: Pair, k: int, *, gamma: float, chance: Aliasing = NO_ALIASING,
+    projection: str | None = None, dependence: Dependence = INDEPENDENT,
+) -> Any:  # fmt: skip
+    """Var of the estimated R exp(-gamma (1 - rho)): as of K1, for other products of weights.
+
+    Their mean is G = exp(-gamma (1 - rho)) and their second moment 1 + G^4 / 2; with whole
+    locations the variance is [(1 + G^4 / 2) R - G^2 R^2] / k. `docs/core-rbf.md` derives it.
+    Columns i and j of the same directions change gamma (1 - rho) by gamma d_i d_j, d = u - v;
+    the squares of that add up to at most 2 (gamma (1 - rho))^2.
+
+    >>> float(variance_core_rbf(Pair(1.0, 3, 3, 3), 100, gamma=2.0))  # one row with itself
+    0.005
+    """
+    exponent = gamma * (1 - np.asarray(pair.rho, float))
+    mean = np.exp(-exponent)
+    mixed = 2 * np.square(exponent * mean)
+    return _variance_of_products(pair, k, mean, 1 + mean**4 / 2, mixed, chance, dependence)
+
+
+def _variance_of_products(
+    pair: Pair, k: int, mean: Any, moment: Any, mixed: Any, chance: Aliasing,
+    dependence: Dependence,
+) -> Any:  # fmt: skip
+    """Variance of `projection_form`, from the mean and second moment of a product of weights.
+
+    `mixed` is what columns of the same directions add to the square of the mean.
+    """
     C1, p = chance.C1, chance.collision_probability(pair.R)
     second = moment * (p * (1 - 2 * C1) + np.square(C1)) / np.square(1 - chance.C2)
     locations = dependence.change * pair.R * (1 - pair.R) - np.square(pair.R)
-    mixed = 1 + np.square(pair.rho) - 2 * pair.shared_squares
     lasting = dependence.shared_directions * np.square(pair.R) * np.maximum(mixed, 0)
-    return (second + np.square(pair.rho) * locations) / k + lasting
+    return (second + np.square(mean) * locations) / k + lasting
 
 
 def variance_core2(

@@ -30,7 +30,7 @@ from ..._loops.search.heaps import Heaps
 from ..._loops.search.inspection import is_permutation
 from ..._loops.search.pairs import Queries
 from ...io.fields import require_fit
-from ...kernel_table import CORE1, RESEMBLANCE, exact_kernel
+from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
@@ -206,7 +206,7 @@ class Graph(CandidateMethod):
 
 def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     """How many of the bits should be signs: the share that finds most on a small sample."""
-    if not exact_kernel(store.kernel).uses_values:
+    if not store.kernel.uses_values:
         return 0
     small = store.take(np.sort(held_out.rest[:_SAMPLE_ROWS]))
     n_kept = min(10, len(small))

@@ -180,7 +180,9 @@ def shingle_sets(corpus: Path):
     with open(corpus, encoding="utf-8") as file:
         for line in file:
             words = WORD.findall(json.loads(line)["text"].lower())
-            yield list({f"{a} {b} {c}" for a, b, c in zip(words, words[1:], words[2:])})
+            yield list(
+                {f"{a} {b} {c}" for a, b, c in zip(words, words[1:], words[2:], strict=False)}
+            )
 
 
 def batches(items, size: int):

@@ -122,7 +122,8 @@ def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
     n_rows = int(50_000 * scale)
     for name, shape in {"images": IMAGES, "text": TEXT}.items():
         X = random_rows(n_rows, *shape[1:], max(1, n_rows // 50), shared=0.9)
-        for method in ("graph", "exact", "inverted") if name == "text" else ("graph", "exact"):
+        methods = ("graph", "lsh", "exact", "inverted") if name == "text" else ("graph", "exact")
+        for method in methods:
 
             def build(n_jobs: int, method: str = method, X: Any = X) -> Any:
                 options = {"method": method, "random_state": SEED, "n_jobs": n_jobs}
@@ -134,7 +135,7 @@ def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
             def query(n_jobs: int, index: Any = index, queries: Any = queries) -> object:
                 return index.set_params(n_jobs=n_jobs).kneighbors(queries)
 
-            if method == "graph":
+            if method in ("graph", "lsh"):
                 yield f"build {method}, {name}", build, {"thousand rows": n_rows / 1e3}
             yield f"search {method}, {name}", query, {"thousand rows": queries.shape[0] / 1e3}
 

@@ -41,11 +41,12 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        expects_compiling = bool({"-q", "--quiet", "warmup"} & self._given)
+        # as progress: only where a person waits
+        silent = not sys.stderr.isatty() or bool({"-q", "--quiet", "warmup"} & self._given)
         own = [command for name, command in self.commands.items() if name in self._given]
         options = option_names([*own, *self.commands.values()])
         try:
-            with warnings.catch_warnings(), _unless(expects_compiling, announce_compiling()):
+            with warnings.catch_warnings(), _unless(silent, announce_compiling()):
                 warnings.showwarning = _warning_printer(options)
                 result = super().invoke(ctx)
             sys.stdout.flush()

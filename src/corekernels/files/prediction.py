@@ -139,12 +139,21 @@ def _names(model: Any, output: str, has_names: bool) -> bytes:
 def _lines(model: Model, batch: HashedBatch, output: str) -> bytes:
     """A line for each row: its name, its label or value, and the numbers wanted beside it."""
     S = batch.signatures
+    labels = model.linear_.predict(S)
+    if output == "labels" and batch.names is None and isinstance(model, CoREClassifier):
+        return _label_lines(labels, model.classes_)
     columns: list[Any] = [] if batch.names is None else [batch.names]
-    columns.append(map(label_text, model.linear_.predict(S).tolist()))
+    columns.append(map(label_text, labels.tolist()))
     if output != "labels":
         numbers = getattr(model.linear_, _NUMBERS[output])(S)
         columns += [map(repr, column.tolist()) for column in numbers.reshape(len(S), -1).T]
     return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True)).encode()
+
+
+def _label_lines(labels: Array, classes: Array) -> bytes:
+    """A line for each label; each class is made into text once."""
+    lines = np.array([f"{label_text(label)}\n".encode() for label in classes.tolist()])
+    return lines[np.searchsorted(classes, labels)].tobytes().replace(b"\0", b"")  # zero bytes pad the shorter ones
 
 
 def label_text(label: Any) -> str:

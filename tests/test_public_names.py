@@ -16,6 +16,7 @@ def test_public_names_are_the_intended_ones():
         "concatenate",
         "core1",
         "core2",
+        "core_rbf",
         "correlation",
         "datasets",
         "files",

@@ -5,7 +5,15 @@ from .advice.verdict import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
-from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
+from .kernels import (
+    core1,
+    core2,
+    core_rbf,
+    correlation,
+    gram_chunks,
+    gram_to_file,
+    resemblance,
+)
 from .models import load_model
 from .neighbors import CoRENeighbors, CoRENeighborsTransformer
 from .planner import Plan, plan
@@ -29,6 +37,7 @@ __all__ = [
     "concatenate",
     "core1",
     "core2",
+    "core_rbf",
     "correlation",
     "datasets",
     "files",

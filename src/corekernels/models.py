@@ -6,8 +6,10 @@ from .classifier import CoREClassifier
 from .linear.model_file import CLASSIFIER, REGRESSOR, read_model
 from .regressor import CoRERegressor
 
+Model = CoREClassifier | CoRERegressor
 
-def load_model(path: str | os.PathLike[str]) -> CoREClassifier | CoRERegressor:
+
+def load_model(path: str | os.PathLike[str]) -> Model:
     """The classifier or regressor that a file holds, as `save` wrote it.
 
     Examples

@@ -193,14 +193,14 @@ def test_labels_that_no_file_can_hold(tmp_path, rows):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("road", ["raw", "file", "shards"])
-def test_the_road_over_files_gives_the_predictions_of_memory(tmp_path, rows, kernel, road):
+@pytest.mark.parametrize("stored", ["raw", "file", "shards"])
+def test_learning_from_files_gives_the_predictions_of_memory(tmp_path, rows, kernel, stored):
     X, y = rows
     model = ck.CoREClassifier(kernel, 32, random_state=5, C=0.7, class_weight="balanced").fit(X, y)
     source = Rows(X, y)
     recipe = recipe_of(source, kernel=kernel)
-    if road != "raw":
-        shard_rows = 9 if road == "shards" else None
+    if stored != "raw":
+        shard_rows = 9 if stored == "shards" else None
         files.hash_to_file(source, tmp_path / "rows", recipe, shard_rows=shard_rows)
         source = files.open_reader(tmp_path / "rows")
     learned = files.train(source, tmp_path / "model", recipe, C=0.7, class_weight="balanced")

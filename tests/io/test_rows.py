@@ -20,9 +20,12 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataError, FileError, MissingExtra, ParameterError
+from corekernels.io.formats import FORMATS
 from support.strategies import messy_csr, messy_pair
 
-NAMES = ("rows.svm", "rows.svm.gz", "rows.svm.bz2", "rows.npz", "rows.npy", "rows.parquet")
+NAMES = (
+    *(f"rows{entry.suffixes[0]}" for entry in FORMATS.values()), "rows.svm.gz", "rows.svm.bz2",
+)  # fmt: skip
 LABELS = {
     "integers": [3, -1, 0, 7],
     "floats": [0.1, -2.0, 1e-300, 0.30000000000000004],

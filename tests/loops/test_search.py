@@ -9,7 +9,7 @@ from corekernels._core.validation import check_rows
 from corekernels._loops.blocks import Blocks
 from corekernels._loops.search import buckets, heaps, pairs, postings, similar, sketches
 from corekernels._loops.search import graph as beam
-from corekernels.kernel_table import HASHED_KERNELS
+from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
 from corekernels.neighbors.store import make_queries, make_store
 from support import oracles
@@ -46,7 +46,7 @@ def test_heaps():
 
 
 def test_lists_and_candidates(X):
-    store = make_store(check_rows(X), "core1")
+    store = make_store(check_rows(X), CORE1)
     heads, rows, values = inverted_lists(store, store.values)
     back = sparse.csc_array((values.astype(float), rows, heads), shape=X.shape)
     np.testing.assert_array_equal(back.toarray(), X)
@@ -57,7 +57,7 @@ def test_lists_and_candidates(X):
         lists = inverted_lists(store, units[X != 0])
         out = np.empty((3, 5), np.int32)
         lengths, ranking = store.lengths.astype(np.int32), postings.Ranking.new(30, 5)
-        arguments = entry.number, 10**6, queries, lengths, lists, ranking, out
+        arguments = entry.for_loops, 10**6, queries, lengths, lists, ranking, out
         with Team(1) as team:
             team.run(postings.best_by_lists, arguments, 3, 2)
         K = oracles.kernel(kernel, X[:3], X)
@@ -123,7 +123,7 @@ def test_tables():
 
 def test_similar_pairs_of_rows_that_share_a_bucket(X):
     """All rows share a bucket, so every pair is compared; the room for pairs has to grow."""
-    store = make_store(check_rows(X), "core1")
+    store = make_store(check_rows(X), CORE1)
     tables = buckets.Tables(np.zeros((1, 3), np.int32), np.arange(30, dtype=np.int32)[None])
     tables.heads[0, 1:] = 30
     found = similar.Found.new(1)
@@ -131,7 +131,7 @@ def test_similar_pairs_of_rows_that_share_a_bucket(X):
         queries = make_queries(check_rows(X), store, team)
         blocks = Blocks(np.zeros(1, np.int64), 30, 7)
         numbers, scratch = np.zeros((30, 1), np.uint32), similar.PairScratch.new(30, 24)
-        arguments = store.kernel_number, queries, store.stored_rows, numbers, tables, scratch
+        arguments = store.kernel.for_loops, queries, store.stored_rows, numbers, tables, scratch
         while similar.similar_pairs(blocks, 2, 0.3, *arguments, found):
             if found.is_short:
                 found = found.grown()
@@ -166,7 +166,7 @@ def test_digests_tell_rows_apart(X):
 
 
 def test_pairs(X):
-    store = make_store(check_rows(X), "core1")
+    store = make_store(check_rows(X), CORE1)
     with Team(1) as team:
         queries = make_queries(check_rows(X[:2]), store, team)
         out = store.kernel_values(team, queries, np.array([0, 2, 4]), np.array([0, 5, 1, 7]), 0.3)

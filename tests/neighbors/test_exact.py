@@ -9,6 +9,7 @@ from scipy import sparse
 import corekernels as ck
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
+from corekernels.kernel_table import CORE1
 from corekernels.neighbors.store import join, make_queries, make_store
 from support import oracles
 from support.indexes import exact_index
@@ -129,10 +130,10 @@ def test_radius_with_many_rows_inside(scans):
 
 def test_stores():
     X = sparse.csr_array(np.array([[1.0, 0, 255], [0, 0, 0], [0.5, 2, 0]]))
-    store = make_store(check_rows(X[:2]), "core1")
+    store = make_store(check_rows(X[:2]), CORE1)
     assert store.values.dtype == np.uint8
     assert store.columns.dtype == np.uint16
-    both = join(store, make_store(check_rows(X[2:] / 3), "core1"))
+    both = join(store, make_store(check_rows(X[2:] / 3), CORE1))
     assert both.values.dtype == np.float64
     assert (both.lengths == [2, 0, 2]).all()
     with Team(1) as team:

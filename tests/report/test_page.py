@@ -237,6 +237,16 @@ def test_figure_files_stand_alone(report):
         assert {one for found in used for one in found if one} <= set(ids)
 
 
+def test_figures_are_short(report):
+    for figure in report.figures():
+        text = draw(figure, assign_looks(report.figures(), METHODS))
+        groups = re.findall(r"<g[^>]*>((?:<use [^>]*>)+)</g>", text)
+        markers = sum(group.count("<use ") for group in groups)
+        assert markers == text.count("<use ") > 10  # all stand in groups, which have their style
+        assert not re.search(r'<use [^>]*style|<g/>|xlink|="[^"]*\d\.\d{3}|[ML] \d', text)
+        assert max(map(len, re.findall(r' id="([^"]*)"', text))) <= 4
+
+
 def test_numbers_at_the_axes_are_not_rounded():
     line = Line("one", [0.001, 0.002], [0.0125, 0.0135])
     figure = Figure("figure", "", "", [Panel("", "x", "y", [line], [Mark("mark", 0.01312)])])

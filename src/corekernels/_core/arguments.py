@@ -1,4 +1,4 @@
-"""Numbers, names and seeds among the arguments; `_validation` is the door for arrays."""
+"""Numbers, names and seeds among the arguments; arrays come in through `validation`."""
 
 import operator
 from numbers import Integral, Real
@@ -14,6 +14,15 @@ def require_positive(name: str, value: Any) -> float:
     """A finite number above zero."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise ParameterError(f"{name}: got {value!r}; give a number above 0.")
+    return float(value)
+
+
+def require_gamma(value: Any) -> float:
+    """A finite number of at least zero."""
+    if isinstance(value, np.ndarray) and value.size == 1:  # scikit-learn's Gaussian processes
+        value = value.item()
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+        raise ParameterError(f"gamma: got {value!r}; give a finite number >= 0.")
     return float(value)
 
 

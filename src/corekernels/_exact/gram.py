@@ -134,7 +134,9 @@ def _fill_block(
         target[...] = 0
     x = BlockRows(rows.indptr, rows.indices, values, bits)
     counts = np.empty(len(panel.rows), np.int32)
-    loops.finish_block(formula.kernel.number, formula.exponent, x, y, columns.slot, counts, target)
+    loops.finish_block(
+        formula.kernel.for_loops, formula.exponent, x, y, columns.slot, counts, target
+    )
 
 
 def _fill_diagonal(
@@ -219,6 +221,6 @@ def value_of_vectors(x: Any, y: Any, formula: Formula) -> float:
     u, v, out = np.asarray(x), np.asarray(y), np.empty(1)
     if u.dtype.kind in "biuf" and v.dtype.kind in "biuf" and u.shape == v.shape:
         u, v = read_only(u, np.float64), read_only(v, np.float64)
-        if loops.vector_pair(formula.kernel.number, formula.exponent, u, v, out):
+        if loops.vector_pair(formula.kernel.for_loops, formula.exponent, u, v, out):
             return float(out[0])
     return float(Gram(u[np.newaxis], v[np.newaxis], formula, 1).whole()[0, 0])

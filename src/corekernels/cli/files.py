@@ -10,6 +10,7 @@ from typer import Argument, Option
 from .. import files
 from ..classifier import CoREClassifier
 from ..io.formats import FORMATS
+from ..models import load_model
 from ..neighbors import CoRENeighbors
 from .app import command
 from .options import Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
@@ -90,7 +91,8 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
         "because": found.reason,
         "error": f"{plan.error:.2g} on close pairs (confidence {plan.confidence:.0%})",
         "forecast": f"{(plan.n_bytes or 0) / 1e6:,.3g} MB of signatures, "
-        f"{plan.seconds or 0:.2g} s of hashing",
+        f"{found.reading_seconds:.2g} s of reading and {plan.seconds or 0:.2g} s of hashing "
+        "(measured here)",
     }
 
 
@@ -101,18 +103,24 @@ def _about_signatures(path: str) -> dict[str, Any]:
 
 
 def _about_model(path: str) -> dict[str, Any]:
-    model = CoREClassifier.load(path)
-    classes = ", ".join(map(str, model.classes_[:10]))
-    more = ", ..." if len(model.classes_) > 10 else ""
-    about = {"format": "model", "classes": f"{len(model.classes_)} ({classes}{more})"}
-    return about | {"loss": model.loss, "C": model.C} | model.recipe_.asdict()
+    model = load_model(path)
+    about: dict[str, Any] = {"format": "model", "rows": model.linear_.n_rows_, "C": model.C}
+    if isinstance(model, CoREClassifier):
+        classes = ", ".join(map(str, model.classes_[:10]))
+        more = ", ..." if len(model.classes_) > 10 else ""
+        about |= {"predicts": "classes", "loss": model.loss}
+        about |= {"classes": f"{len(model.classes_)} ({classes}{more})"}
+    else:
+        about |= {"predicts": "values"}
+    return about | model.recipe_.asdict()
 
 
 def _about_index(path: str) -> dict[str, Any]:
     index = CoRENeighbors.load(path)
     return {
         "format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_,
-        "kernel": index.kernel, "method": index.method_, "because": index.reason_,
+        "kernel": index.kernel, **({} if index.gamma is None else {"gamma": index.gamma}),
+        "method": index.method_, "because": index.reason_,
         "n_neighbors": index.n_neighbors, "recall": index.recall,
         "estimated_recall": index.estimated_recall_,
     }  # fmt: skip

@@ -12,8 +12,8 @@ from .. import files
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
-from ..kernel_table import HASHED_KERNELS
-from ..recipe import MAX_BITS, PROJECTIONS, SCHEMES, Recipe
+from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
+from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, Recipe
 from .printing import STANDARD_OUTPUT, show
 
 
@@ -29,6 +29,11 @@ RowsOrSignatures = Annotated[
 ]
 Jobs = Annotated[int | None, Option(help="Threads; all cores unless given.")]
 KernelName = Annotated[str, Option(help=f"{one_of(HASHED_KERNELS)}.")]
+ExactKernelName = Annotated[str, Option(help=f"{one_of(KERNELS)}.")]
+_WITH_GAMMA = ", ".join(name for name, kernel in KERNELS.items() if kernel.gamma is not None)
+Gamma = Annotated[
+    float | None, Option(help=f"Parameter of {_WITH_GAMMA}; its default unless given.")
+]
 Figure = Annotated[Path | None, Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")]
 Format = Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if the content does not tell.")]
 OneBased = Annotated[
@@ -110,6 +115,14 @@ def _unless_given(what: str, default: object) -> Any:
 
 
 @dataclass(frozen=True)
+class Similarity:
+    """What makes rows similar, where kernel values are computed exactly."""
+
+    kernel: ExactKernelName = DEFAULT_KERNEL
+    gamma: Gamma = None
+
+
+@dataclass(frozen=True)
 class Hashing:
     """How rows are hashed."""
 
@@ -122,6 +135,7 @@ class Hashing:
     projection: Annotated[
         str | None, _unless_given(f"{one_of(PROJECTIONS)}, for core1", Recipe.projection)
     ] = None
+    gamma: Gamma = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
     def recipe(self, reader: files.AnyReader) -> Recipe:

@@ -13,9 +13,8 @@ from ..io.streams import display_name, is_stream, require_file
 from ..io.targets import require_target
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
-from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Format, Jobs, KernelName, Matching, Output, Reading, Rows, one_of
+from .options import Format, Jobs, Matching, Output, Reading, Rows, Similarity, one_of
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -25,7 +24,7 @@ def index(
     target: Annotated[Path, Argument(metavar="INDEX", help="Index file to write.")],
     reading: Reading,
     output: Output,
-    kernel: KernelName = DEFAULT_KERNEL,
+    similarity: Similarity,
     method: Annotated[
         str, Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
     ] = AUTO,
@@ -33,7 +32,8 @@ def index(
         float, Option(help="Wanted share of the true nearest rows among those found.")
     ] = 0.95,
     n_neighbors: Annotated[
-        int, Option(help="Neighbours per query; the index is tuned to it.")
+        int,
+        Option("--n-neighbors", "-k", help="Neighbours per query; the index is tuned to it."),
     ] = 10,
     seed: Annotated[int, Option(help="Seed of the hashes and of held-out rows.")] = 0,
     n_jobs: Jobs = None,
@@ -41,8 +41,8 @@ def index(
     """Index the rows of IN for `search`, under their row numbers, from 0."""
     reader = reading.open_rows(source, labels=False)
     report = files.index_rows(
-        reader, target, kernel=kernel, method=method, recall=recall, n_neighbors=n_neighbors,
-        random_state=seed, n_jobs=n_jobs, progress=output.progress,
+        reader, target, **asdict(similarity), method=method, recall=recall,
+        n_neighbors=n_neighbors, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     output.show(asdict(report), reader)
 
@@ -65,6 +65,10 @@ def search(
         int | None,
         Option("--n-neighbors", "-k", help="Neighbours per query; as indexed unless given."),
     ] = None,
+    radius: Annotated[
+        float | None,
+        Option(help="All rows of similarity 1 - RADIUS or more instead, by exact search."),
+    ] = None,
     check: Annotated[
         int, Option(help="Compare this many of the first queries with exact search.")
     ] = 0,
@@ -79,8 +83,9 @@ def search(
         matching.open(source, found.n_features_in_, found.provenance_, format=format, labels=False)
     )
     report = files.search(
-        found, reader, to_write(target), n_neighbors, n_checked=check, progress=output.progress
-    )
+        found, reader, to_write(target), n_neighbors, radius=radius, n_checked=check,
+        progress=output.progress,
+    )  # fmt: skip
     output.show(_about_search(report), reader, target)
     if report.check is not None and target == STANDARD_OUTPUT:
         output.note(
@@ -91,14 +96,16 @@ def search(
 
 @command("corekernels dedup train.svm pairs.tsv --threshold 0.8 --keep unique.svm")
 def dedup(
-    source: Rows,
+    source: Annotated[
+        str, Argument(metavar="IN", help="File of rows; no pipe, since it is read several times.")
+    ],
     target: Annotated[
         str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
     ],
     reading: Reading,
     output: Output,
+    similarity: Similarity,
     threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
-    kernel: KernelName = DEFAULT_KERNEL,
     groups: Annotated[
         str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
     ] = None,
@@ -119,7 +126,7 @@ def dedup(
     require_file(display_name(source), is_stream(source))
     reader = reading.open_rows(source)
     found = files.near_duplicates(
-        reader, threshold, kernel, all_pairs=not copies_once, most_pairs=most_pairs,
+        reader, threshold, **asdict(similarity), all_pairs=not copies_once, most_pairs=most_pairs,
         working_memory=working_memory, seed=seed, n_jobs=n_jobs,
         scratch=targets[0].parent if targets else None, progress=output.progress,
     )  # fmt: skip
@@ -144,7 +151,7 @@ def _targets(source: str, target: str, groups: str | None, keep: str | None) -> 
 
 def _about_search(report: files.SearchReport) -> dict[str, Any]:
     about = {**asdict(report), "queries_per_second": report.queries_per_second}
-    del about["check"]
+    del about["check"], about["n_neighbors" if report.n_neighbors is None else "radius"]
     if report.check is not None:
         about |= {"checked": report.check.queries, "recall": report.check.recall}
         about |= {"times_faster": report.check.times_faster}

@@ -55,7 +55,7 @@ def load(
     name : str
         One of the above.
     folder : path, optional
-        Holds a folder a data set: `mnist/*-ubyte.gz`, `usps/usps.h5` (needs the extra
+        Holds one folder per data set: `mnist/*-ubyte.gz`, `usps/usps.h5` (needs the extra
         `hdf5`) or `usps/usps*.bz2`, `rcv1/rcv1_*.binary` or `.binary.bz2`,
         `youtube/*/audio_sai_boxes.txt.gz`, `20news/*.npz`. If not given, the one that the
         environment variable COREKERNELS_DATA names.

@@ -12,14 +12,15 @@ from .hashing import HashReport, hash_to_file
 from .kernels import gram_description, kernel_to_file
 from .learning import sweep, train
 from .matching import open_matching
-from .prediction import Evaluation, evaluate, label_text, predict, predictions
+from .prediction import Evaluation, RegressionEvaluation, evaluate, label_text, predict, predictions
 from .readers import AnyReader, SignatureReader, load_signatures, open_reader, recipe_for
 from .search import IndexReport, SearchReport, index_rows, search
 from .survey import Survey, sample, survey
 
 __all__ = [
     "AnyReader", "Estimates", "Evaluation", "FileDuplicates", "HashReport", "IndexReport",
-    "SearchReport", "SignatureReader", "Survey", "convert", "estimate_pairs", "evaluate",
+    "RegressionEvaluation", "SearchReport", "SignatureReader", "Survey", "convert",
+    "estimate_pairs", "evaluate",
     "file_kind", "gram_description", "hash_to_file", "index_rows", "kernel_to_file", "label_text",
     "load_signatures", "near_duplicates", "nearest", "open_matching", "open_reader", "predict",
     "predictions", "recipe_for", "sample", "search", "survey", "sweep", "train", "write_groups",

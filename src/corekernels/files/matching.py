@@ -6,12 +6,11 @@ from typing import Any
 
 from .._core.types import PathLike
 from ..errors import DataError
-from ..io.provenance import Origin
+from ..io.provenance import Origin, column_base
 from ..io.readers import Batch, RowReader
 from ..io.streams import is_stream
+from ..recipe import MAX_COLUMNS
 from .readers import AnyReader, SignatureReader, open_reader
-
-_MOST_COLUMNS = 2**31 - 1
 
 
 class Narrowed(RowReader):
@@ -35,6 +34,16 @@ class Narrowed(RowReader):
             X = batch.X[:, : self.n_columns]
             self._dropped += batch.X.nnz - X.nnz
             yield replace(batch, X=X)
+
+
+def require_same_base(reader: SignatureReader, like: Sequence[Origin]) -> None:
+    """Refuse signatures whose svmlight columns counted from another number than those of `like`."""
+    mine, theirs = column_base(reader.provenance), column_base(like)
+    if mine is not None and theirs is not None and mine != theirs:
+        raise DataError(
+            f"{reader.name}: its columns counted from {int(mine)}, those known before from "
+            f"{int(theirs)}; hash its rows again with one_based={theirs}."
+        )
 
 
 def open_matching(
@@ -63,9 +72,12 @@ def open_matching(
     options: dict[str, Any] = {
         "format": format, "one_based": one_based, "labels": labels, "like": like,
     }  # fmt: skip
-    wide = _MOST_COLUMNS if ignore_new_columns else n_columns
+    wide = MAX_COLUMNS if ignore_new_columns else n_columns
     reader = open_reader(path, n_columns=wide if is_stream(path) else None, **options)
-    if isinstance(reader, SignatureReader) or reader.n_columns == n_columns:
+    if isinstance(reader, SignatureReader):
+        require_same_base(reader, like)
+        return reader
+    if reader.n_columns == n_columns:
         return reader
     if reader.n_columns < n_columns:
         return open_reader(path, n_columns=n_columns, **options)

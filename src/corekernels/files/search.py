@@ -2,9 +2,11 @@
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -39,7 +41,9 @@ class SearchReport:
 
     target: str
     queries: int
-    n_neighbors: int
+    n_neighbors: int | None
+    radius: float | None
+    found: int  # neighbours of all queries together
     seconds: float
     check: RecallCheck | None
 
@@ -92,12 +96,13 @@ def index_rows(
 
 def search(
     index: CoRENeighbors, reader: RowReader, target: Target, n_neighbors: int | None = None, *,
-    n_checked: int = 0, progress: bool | None = None,
+    radius: float | None = None, n_checked: int = 0, progress: bool | None = None,
 ) -> SearchReport:  # fmt: skip
     """Write the nearest rows of each row of a reader, in batches.
 
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
-    together; any other a line `query`, `id`, `similarity` for each neighbour, nearest first,
+    together, and with a radius `indptr`: those of query q are from indptr[q] to indptr[q + 1].
+    Any other gets a line `query`, `id`, `similarity` for each neighbour, nearest first,
     with tabs between and a line of names at the top.
 
     Parameters
@@ -109,6 +114,8 @@ def search(
         A file is created or replaced, whole or not at all.
     n_neighbors : int, optional
         Rows for each query; the index's own number if None.
+    radius : float, optional
+        All rows within this distance 1 - K instead, by exact search.
     n_checked : int
         Look up this many of the first queries by exact search as well, and report the recall.
     progress : bool, optional
@@ -127,43 +134,77 @@ def search(
     ['query', 'id', 'similarity', '0', '1', '1.000000']
     """
     require_rows(reader)
-    n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors
-    wanted = require_count("n_neighbors", n_neighbors)
+    if radius is not None and (n_neighbors is not None or n_checked):
+        raise ParameterError(
+            "radius: has no n_neighbors, and needs no check, being exact; leave them out."
+        )
     if n_checked < 0:
         raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
+    n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors
+    wanted = require_count("n_neighbors", n_neighbors)
+    ask = partial(_nearest, index, wanted) if radius is None else partial(_within, index, radius)
     name = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
     as_arrays = name.endswith(".npz")
-    n_queries, seconds = 0, 0.0
-    found: list[tuple[Array, Array]] = []
+    n_queries, n_found, seconds = 0, 0, 0.0
+    parts: list[_Found] = []
     checked: list[Any] = []
     with open_target(target, reader.name) as file:
         file.write(b"" if as_arrays else b"query\tid\tsimilarity\n")
         for batch in watched(reader, "searching", progress):
             if not n_queries:
-                index.kneighbors(batch.X[:1], wanted)  # the first search loads the loops
+                ask(batch.X[:1])  # the first search loads the loops
             if n_queries < n_checked:
                 checked.append(batch.X[: n_checked - n_queries])
             start = time.perf_counter()
-            distances, ids = index.kneighbors(batch.X, wanted)
+            found = ask(batch.X)
             seconds += time.perf_counter() - start
-            n_queries += len(ids)
+            n_queries += len(found.lengths)
+            n_found += len(found.ids)
             if as_arrays:
-                found.append((distances, ids))
+                parts.append(found)
             else:
-                file.write(_lines(batch.first_row, distances, ids))
+                file.write(found.lines(batch.first_row))
         if not n_queries:
             raise DataError(f"{reader.name}: holds no rows; give some to look up.")
         if as_arrays:
-            distances, indices = map(np.concatenate, zip(*found, strict=True))
-            np.savez(file, distances=distances, indices=indices)
+            np.savez(file, **_arrays(parts, radius is not None))
         first = sparse.vstack(checked, format="csr") if checked else None
         check = None if first is None else index.check_recall(first, wanted)
-    return SearchReport(name, n_queries, ids.shape[1], seconds, check)
+    per_query = n_found // n_queries if radius is None else None
+    return SearchReport(name, n_queries, per_query, radius, n_found, seconds, check)
 
 
-def _lines(first_row: int, distances: Array, ids: Array) -> bytes:
-    """A line for each query and neighbour."""
-    queries = np.repeat(np.arange(first_row, first_row + len(ids)), ids.shape[1])
-    columns = (array.ravel().tolist() for array in (queries, ids, 1 - distances))
-    rows = zip(*columns, strict=True)
-    return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
+class _Found(NamedTuple):
+    """Neighbours of queries, one after the other, and how many each query has."""
+
+    lengths: Array
+    distances: Array
+    ids: Array
+
+    def lines(self, first_row: int) -> bytes:
+        """A line for each query and neighbour."""
+        queries = np.repeat(np.arange(first_row, first_row + len(self.lengths)), self.lengths)
+        columns = (array.tolist() for array in (queries, self.ids, 1 - self.distances))
+        rows = zip(*columns, strict=True)
+        return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
+
+
+def _nearest(index: CoRENeighbors, n_neighbors: int, X: Any) -> _Found:
+    distances, ids = index.kneighbors(X, n_neighbors)
+    return _Found(np.full(len(ids), ids.shape[1]), distances.ravel(), ids.ravel())
+
+
+def _within(index: CoRENeighbors, radius: float, X: Any) -> _Found:
+    distances, ids = index.radius_neighbors(X, radius)
+    lengths = np.array([len(row) for row in ids])
+    return _Found(lengths, np.concatenate(distances), np.concatenate(ids))
+
+
+def _arrays(parts: Sequence[_Found], ragged: bool) -> dict[str, Any]:
+    """The arrays of an .npz file: one row per query, or with pointers to the rows."""
+    lengths, distances, ids = map(np.concatenate, zip(*parts, strict=True))
+    if ragged:
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return {"distances": distances, "indices": ids, "indptr": indptr}
+    shape = (len(lengths), -1)
+    return {"distances": distances.reshape(shape), "indices": ids.reshape(shape)}

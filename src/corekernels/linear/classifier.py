@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -198,6 +198,16 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         even = np.full_like(positive, 1 / positive.shape[1])
         shares: npt.NDArray[np.float64] = np.divide(positive, total, out=even, where=total > 0)
         return shares
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
+        """Logarithm of the probability of each class: finite where the probability rounds to 0."""
+        scores = self.decision_function(S)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        logs = log_expit(scores)
+        found: npt.NDArray[np.float64] = logs - logsumexp(logs, axis=1, keepdims=True)
+        return found
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import seed_of
+from .._core.estimator import parameters_for_file
 from ..errors import RecipeMismatch
 from ..hasher import HashingEstimator
 from ..io.fields import checking
@@ -84,7 +85,7 @@ class CoREModel(HashingEstimator):
         """
         check_is_fitted(self)
         saved = SavedModel(
-            {**self.get_params(deep=False), "random_state": self.recipe_.seed},
+            parameters_for_file(self, self.recipe_.seed, self.recipe_.gamma),
             self.linear_._planes,
             getattr(self, "classes_", None),
             self.linear_.n_rows_,

@@ -35,6 +35,11 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     except TypeError as error:
         raise DataError("y: labels are of several kinds; use numbers or strings.") from error
     except ValueError as error:
+        if "continuous" in str(error):
+            raise DataError(
+                f"y: Unknown label type: real numbers such as {labels.flat[0]}, not classes; "
+                "make them classes, or learn a regressor (regression=True)."
+            ) from error
         raise DataError(f"y: {error}") from error
     if len(labels) != n_rows:
         raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label per row.")

@@ -13,7 +13,7 @@ from .._core.types import Array, PathLike
 from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
 from .arguments import check_ids, require_number, require_recall
 from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
@@ -42,8 +42,8 @@ class CoRENeighbors(Searches):
 
     Parameters
     ----------
-    kernel : {"core1", "core2", "resemblance"}
-        What similar means.
+    kernel : str
+        What similar means: any kernel of `gram_chunks`.
     n_neighbors : int
         Neighbours per query unless it says otherwise; the method is tuned to it.
     method : {"auto", "exact", "graph", "inverted", "lsh"}
@@ -54,6 +54,8 @@ class CoRENeighbors(Searches):
         Threads; None means all cores. Never changes the result.
     random_state : int, RandomState instance or None
         Seed of the hashes, the graph and the held-out sample.
+    gamma : float, optional
+        Parameter of the kernel, if it has one; its default if None.
 
     Attributes
     ----------
@@ -91,14 +93,14 @@ class CoRENeighbors(Searches):
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers given."""
-        hashed_kernel(self.kernel)
+        kernel = exact_kernel(self.kernel, self.gamma)
         require_choice("method", self.method, METHOD_NAMES)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
         recall = require_recall(self.recall)
         rows = clean_rows(self._fitting_matrix(X), n_jobs=self.n_jobs)
         numbers = check_ids(ids, len(rows), np.empty(0, np.int64))
         seed = seed_of(self.random_state)
-        store = make_store(rows, self.kernel, self.n_jobs)
+        store = make_store(rows, kernel, self.n_jobs)
         choice = choose(store, self.method, recall, n_neighbors, seed, self.n_jobs)
         if not choice.as_asked:
             warnings.warn(choice.reason, UserWarning, stacklevel=2)

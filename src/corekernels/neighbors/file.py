@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._core.arguments import require_count
+from .._core.estimator import parameters_for_file
 from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.types import Array, PathLike
 from .._core.validation import read_only
@@ -21,7 +22,7 @@ from ..errors import ParameterError
 from ..io.containers import load_arrays, save_arrays
 from ..io.fields import checking, column_names, require_fit, whole_number
 from ..io.provenance import Origin, read_provenance
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
 from ..recipe import MAX_COLUMNS, MAX_SEED
 from .arguments import require_recall
 from .candidates import METHODS, Exact
@@ -49,7 +50,7 @@ def write_index(
     names = getattr(model, "feature_names_in_", None)
     main = snapshot.main
     about: dict[str, Any] = {
-        "parameters": model.get_params(deep=False) | {"random_state": model.seed_},
+        "parameters": parameters_for_file(model, model.seed_, main.store.kernel.gamma),
         "facts": {name: getattr(model, name) for name in _FACTS},
         "feature_names": None if names is None else [str(name) for name in names],
         "source": main.settings(),
@@ -75,7 +76,6 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
     with checking(path, "save the index again"):
         parameters, facts = dict(about["parameters"]), dict(about["facts"])
-        hashed_kernel(parameters["kernel"])
         require_count("n_neighbors", parameters["n_neighbors"])
         require_recall(parameters["recall"])
         thread_count(parameters["n_jobs"])
@@ -95,7 +95,8 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
 
 
 def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
-    kernel, n_columns = model.kernel, model.n_features_in_
+    kernel, n_columns = exact_kernel(model.kernel, model.gamma), model.n_features_in_
+    require_fit(model.gamma == kernel.gamma, "the kernel's gamma is missing")
 
     def part(prefix: str) -> dict[str, Array]:
         start = f"{prefix}."

@@ -14,7 +14,7 @@ from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
 from .._loops.search.preparation import prepare_queries, summarise_rows
-from ..kernel_table import hashed_kernel
+from ..kernel_table import Kernel
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
@@ -27,7 +27,7 @@ _BLOCK_QUERIES = 16  # that a thread compares at a time
 class Store:
     """Rows of one kernel's index; arrays may be memory-mapped."""
 
-    kernel: str
+    kernel: Kernel
     n_columns: int
     vocabulary: Array  # the columns in use, ascending; empty where columns keep their numbers
     indptr: Array
@@ -38,11 +38,6 @@ class Store:
 
     def __len__(self) -> int:
         return len(self.squares)
-
-    @property
-    def kernel_number(self) -> int:
-        """The kernel as the loops know it."""
-        return hashed_kernel(self.kernel).number
 
     @property
     def stored_rows(self) -> StoredRows:
@@ -95,7 +90,7 @@ class Store:
         team.run(
             pairs_at_least,
             lambda: (
-                threshold, self.kernel_number, queries, self.stored_rows, ends, candidates,
+                threshold, self.kernel.for_loops, queries, self.stored_rows, ends, candidates,
                 np.zeros(self.width), out,
             ),
             len(queries.lengths), _BLOCK_QUERIES,
@@ -103,7 +98,7 @@ class Store:
         return out
 
 
-def make_store(rows: Rows, kernel: str, n_jobs: int | None = 1) -> Store:
+def make_store(rows: Rows, kernel: Kernel, n_jobs: int | None = 1) -> Store:
     """A store of clean rows."""
     rows = rows.compact()
     vocabulary, columns, values = np.empty(0), rows.indices, _narrow(rows.indptr, rows.data)
@@ -126,7 +121,7 @@ def join(first: Store, second: Store, n_jobs: int | None = 1) -> Store:
     )
 
 
-def restore(kernel: str, n_columns: int, arrays: dict[str, Array]) -> Store:
+def restore(kernel: Kernel, n_columns: int, arrays: dict[str, Array]) -> Store:
     """A store from the arrays of a file."""
     return Store(kernel, n_columns, **{name: read_only(arrays[name]) for name in ARRAYS})
 
@@ -146,7 +141,7 @@ def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
 
 
 def _finish(
-    kernel: str, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array,
+    kernel: Kernel, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array,
     n_jobs: int | None,
 ) -> Store:  # fmt: skip
     width = max(1, len(vocabulary)) if n_columns > NARROW else n_columns

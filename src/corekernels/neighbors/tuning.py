@@ -15,7 +15,7 @@ from .._core.team import Team
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
-from ..kernel_table import RESEMBLANCE
+from ..kernel_table import Kernel
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all
 from .store import Store, make_queries
@@ -61,22 +61,29 @@ class HeldOut:
         error = widened.std() / np.sqrt(len(widened))
         return float(shares.mean()), float(shares.mean() - _Z * error)
 
-    def resemblances(self, store: Store) -> tuple[Array, Array]:
-        """R and kernel value of each query and true neighbour."""
-        supports = replace(store, kernel=RESEMBLANCE.name)
+    def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
+        """The value of another kernel for each query and true neighbour."""
+        other = replace(store, kernel=kernel)
         rows = self.truth.rows
         ends = np.arange(len(self.rows) + 1) * rows.shape[1]
         with Team(self.n_jobs) as team:
-            queries = make_queries(self.rows, supports, team)
-            R = supports.kernel_values(team, queries, ends, rows.ravel().astype(np.int32), -1.0)
-        return R.reshape(rows.shape), self.truth.keys
+            queries = make_queries(self.rows, other, team)
+            values = other.kernel_values(team, queries, ends, rows.ravel().astype(np.int32), -1.0)
+        return values.reshape(rows.shape)
 
 
 def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:
-    """A sample of up to a quarter of the rows, answered by exact search."""
+    """A sample of up to a quarter of the rows, answered by exact search.
+
+    Empty rows are no queries, unless there are no others: whatever is found for them is right.
+    """
     n = len(store)
-    n_rest = n - max(1, min(MOST_QUERIES, n // 4))
-    rest, sample = np.split(np.random.default_rng(seed).permutation(n), [n_rest])
+    order = np.random.default_rng(seed).permutation(n)
+    full = np.flatnonzero(store.lengths[order])
+    full = full if len(full) else np.arange(n)
+    chosen = full[len(full) - max(1, min(MOST_QUERIES, len(full) // 4)) :]
+    rest, sample = np.delete(order, chosen), order[chosen]
+    n_rest = len(rest)
     alive = np.ones(n, np.uint8)
     alive[sample] = 0
     rows, n_kept = store.take(sample).rows(), max(1, min(n_neighbors, n_rest))

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ..blocks import next_block
-from ..kernels import kernel_value, support_weight, uses_values
+from ..kernels import kernel_value, shape, support_weight, uses_values
 from .heaps import push, worse
 from .pairs import erase, product, query_row, scatter
 
@@ -204,7 +204,7 @@ def _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out):
         union = f1 + f2 - a
         share = support_weight(kernel, f1, f2, a)
         if uses_values(kernel):
-            share *= sums[row, 0]
+            share *= shape(kernel, sums[row, 0])
         sums[row, 0] = 0.0
         sums[row, 1] = 0.0
         if share > least * union:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ..blocks import next_block
-from ..kernels import kernel_value, length_bound, support_bound, uses_values
+from ..kernels import kernel_value, length_bound, shape, support_bound, uses_values
 from .heaps import push
 from .pairs import AHEAD, SLACK, erase, prefetch_row, product, query_row, scatter, shared_bits
 
@@ -25,17 +25,18 @@ class ByLength(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def largest_shares(values, squares, out):
-    """out[a]: the length of the largest `a` values of a row over that of all of them.
+def largest_shapes(kernel, values, squares, out):
+    """out[a]: what the cosine's part of a kernel value is at most, with a shared columns.
 
-    With a shared columns, rho is at most this, by the inequality of Cauchy and Schwarz.
+    By the inequality of Cauchy and Schwarz, rho is at most the length of the largest `a` values
+    of a row over that of all of them.
     """
     ascending = np.sort(values * values)
     total = 0.0
     out[0] = 0.0
     for a in range(1, values.shape[0] + 1):
         total += ascending[values.shape[0] - a]
-        out[a] = np.sqrt(min(total / squares, 1.0)) / SLACK
+        out[a] = shape(kernel, np.sqrt(min(total / squares, 1.0)) / SLACK)
 
 
 class ScanScratch(NamedTuple):
@@ -46,7 +47,7 @@ class ScanScratch(NamedTuple):
     places: np.ndarray
     place_bounds: np.ndarray
     seed_keys: np.ndarray
-    share: np.ndarray
+    largest: np.ndarray
 
     @classmethod
     def new(cls, n_rows: int, n_columns: int) -> "ScanScratch":
@@ -85,18 +86,18 @@ def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, 
     there, shared bits decide whether an inner product is worth its time.
     """
     n = by_length.order.shape[0]
-    dense, bounds, left, left_bounds, seed_keys, share = scratch
+    dense, bounds, left, left_bounds, seed_keys, largest = scratch
     mine, weights = query_row(queries, q)
     keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
     scatter(mine, weights, dense)
     if uses_values(kernel):
-        largest_shares(weights, queries.squares[q], share)
+        largest_shapes(kernel, weights, queries.squares[q], largest)
     f1 = queries.lengths[q]
     middle = np.searchsorted(by_length.lengths, f1)
     low, high = max(0, middle - _FIRST), min(n, middle + _FIRST)
     first, start, stop = True, low, high
     while True:
-        _bound_rows(kernel, f1, queries.bits[q], share, by_length, start, stop, bounds)
+        _bound_rows(kernel, f1, queries.bits[q], largest, by_length, start, stop, bounds)
         if first:
             n_seeds = 0
             for i in range(stop - start):
@@ -137,12 +138,12 @@ def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, 
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _bound_rows(kernel, f1, bits, share, by_length, start, stop, out):
+def _bound_rows(kernel, f1, bits, largest, by_length, start, stop, out):
     """For rows start to stop of the order, what their kernel values cannot exceed."""
     lengths, bits_of = by_length.lengths[start:stop], by_length.bits[start:stop]
     for i in range(lengths.shape[0]):
         a = shared_bits(bits, bits_of[i])
-        out[i] = support_bound(kernel, f1, lengths[i], a) * share[a]
+        out[i] = support_bound(kernel, f1, lengths[i], a) * largest[a]
 
 
 @njit(nogil=True, cache=True)

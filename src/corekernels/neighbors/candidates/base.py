@@ -174,7 +174,7 @@ class CandidateMethod(SearchMethod):
         team.run(
             rerank,
             lambda: (
-                store.kernel_number, queries, store.stored_rows, alive, first_row, candidates,
+                store.kernel.for_loops, queries, store.stored_rows, alive, first_row, candidates,
                 np.zeros(store.width), heaps,
             ),
             len(rows), BLOCK_QUERIES,

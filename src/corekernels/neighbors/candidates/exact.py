@@ -45,7 +45,7 @@ class Exact(SearchMethod):
         """Push all rows of the store that are alive into the queries' heaps."""
         store, n, width = self.store, len(self.store), self.store.width
         queries = make_queries(rows, store, team)
-        both = store.kernel_number, queries, store.stored_rows
+        both = store.kernel.for_loops, queries, store.stored_rows
         if self.scans:
             where = self._by_length, alive, first_row
             team.run(
@@ -66,7 +66,7 @@ class Exact(SearchMethod):
 
     @property
     def cost(self) -> float:
-        """The time to scan all rows, or to walk the lists of a query like the rows."""
+        """The time to scan all rows, or to read the lists of a query that is like the rows."""
         n = len(self.store)
         if self.scans:
             return _SCANNED_ROW * n

@@ -30,7 +30,7 @@ from ..._loops.search.heaps import Heaps
 from ..._loops.search.inspection import is_permutation
 from ..._loops.search.pairs import Queries
 from ...io.fields import require_fit
-from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..tuning import HeldOut, Task
 
 N_BITS = 512  # of a sketch
-WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
+WIDTHS = tuple(sorted({round(10 * 1.06**step) for step in range(80)}))  # of beams, 10 to 1000
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
@@ -206,7 +206,7 @@ class Graph(CandidateMethod):
 
 def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     """How many of the bits should be signs: the share that finds most on a small sample."""
-    if not hashed_kernel(store.kernel).uses_values:
+    if not store.kernel.uses_values:
         return 0
     small = store.take(np.sort(held_out.rest[:_SAMPLE_ROWS]))
     n_kept = min(10, len(small))

@@ -65,7 +65,7 @@ class Inverted(CandidateMethod):
         n = len(self.store)
         out = self.room(rows, self.n_kept, factor)
         budget = int(self.share * factor * n)
-        listed = self.store.kernel_number, budget, queries, self._lengths, self.lists
+        listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists
         team.run(
             best_by_lists, lambda: (*listed, Ranking.new(n, out.shape[1]), out),
             len(rows), BLOCK_QUERIES,

@@ -20,7 +20,7 @@ from ..._loops.search import buckets
 from ..._loops.search.inspection import ascend_in_buckets, is_permutation
 from ..._loops.search.pairs import Queries
 from ...io.fields import require_fit
-from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
@@ -104,10 +104,10 @@ class Tables(CandidateMethod):
     def tune(cls, task: "Task") -> Tuned | None:
         """The fewest tables, of the longest keys, that reach the recall."""
         store, held_out = task.store, task.held_out
-        R, K = held_out.resemblances(store)
-        signed = hashed_kernel(store.kernel).uses_values and bool(np.median(R) > _DENSE)
-        rho = np.clip(K / np.maximum(R, 1e-12), -1, 1)
-        p = np.maximum(theory.slot_collision(R, rho if signed else None), 0)
+        R = held_out.neighbor_values(store, RESEMBLANCE)
+        signed = store.kernel.uses_values and bool(np.median(R) > _DENSE)
+        rho = held_out.neighbor_values(store, CORRELATION) if signed else None
+        p = np.maximum(theory.slot_collision(R, rho), 0)
         for n_tables in _TABLES:
             most = min(_MOST_SLOTS, theory.slots_allowed(p, n_tables, (1 + task.recall) / 2))
             for n_slots in range(most, max(0, most - 3), -1):

@@ -8,6 +8,7 @@ from ..._core.types import Array
 from ..._core.validation import Rows, as_matrix, clean_rows
 from ...errors import DataError
 from ...io.readers import RowReader, watched
+from ...kernel_table import Kernel
 from ..store import make_store
 from .in_memory import kernel_of_pairs
 
@@ -16,7 +17,7 @@ from .in_memory import kernel_of_pairs
 class Comparison:
     """What is asked of the pairs, and the memory there is for rows."""
 
-    kernel: str
+    kernel: Kernel
     threshold: float
     lengths: Array  # nonzeros of each row of the file
     n_bytes: float

@@ -19,7 +19,7 @@ from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError
 from ...io.readers import RowReader, require_rows, watched
 from ...io.streams import require_file
-from ...kernel_table import hashed_kernel
+from ...kernel_table import Kernel, exact_kernel
 from ...recipe import DEFAULT_KERNEL
 from ..arguments import require_number
 from ..candidates import Exact
@@ -53,7 +53,7 @@ def near_duplicates(
     reader: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
     all_pairs: bool = True, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
     seed: int = 0, scratch: PathLike | None = None, progress: bool | None = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = None, gamma: float | None = None,
 ) -> FileDuplicates:  # fmt: skip
     """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
@@ -62,14 +62,15 @@ def near_duplicates(
     `working_memory`, and 512 bytes for each row of a batch; the disk holds 528 bytes per row
     in the meantime. A file that fits in `working_memory`, tables included, is searched there
     at once: up to 4096 rows exactly, and more where tables would be of no use, below a
-    threshold of 0.47, for core2 below 0.74.
+    threshold of 0.47, for core2 below 0.74, for the correlation always.
 
     Parameters
     ----------
     reader : RowReader
         From `files.open_reader`; not a pipe.
     threshold : float in (0, 1]
-    kernel : {"core1", "core2", "resemblance"}
+    kernel : str
+        Any kernel of `gram_chunks`.
     all_pairs : bool
         If false, a row that equals earlier ones (a copy) is paired with the first of them
         and with no other row. Groups stay the same; many copies no longer make many pairs.
@@ -83,6 +84,8 @@ def near_duplicates(
         Folder for the keys; the system's own for temporary files if None.
     progress, n_jobs
         As for `files.hash_to_file`.
+    gamma : float, optional
+        Parameter of the kernel, if it has one; its default if None.
 
     Examples
     --------
@@ -95,19 +98,19 @@ def near_duplicates(
     ([[0, 2]], [2], 3)
     """
     require_rows(reader)
-    hashed_kernel(kernel)
+    entry = exact_kernel(kernel, gamma)
     least = require_number("threshold", require_positive("threshold", threshold), most=1.0)
     limit = require_positive("working_memory", working_memory)
     most_pairs, seed = require_count("most_pairs", most_pairs), seed_of(seed, "seed")
     require_file(reader.name, reader.is_stream)
     return find_in_file(
-        reader, least, kernel, plan_tables(kernel, least), all_pairs, most_pairs, limit * 1e6,
+        reader, least, entry, plan_tables(entry, least), all_pairs, most_pairs, limit * 1e6,
         seed, scratch, progress, n_jobs,
     )  # fmt: skip
 
 
 def find_in_file(
-    reader: RowReader, threshold: float, kernel: str, plan: TablePlan | None,
+    reader: RowReader, threshold: float, kernel: Kernel, plan: TablePlan | None,
     all_pairs: bool, most_pairs: int, n_bytes: float, seed: int,
     scratch: PathLike | None, progress: bool | None, n_jobs: int | None,
     sizes: Sizes = _SIZES,
@@ -153,7 +156,7 @@ def _too_many(reader: RowReader, most_pairs: int) -> DataError:
 
 
 def _whole_or_none(
-    reader: RowReader, plan: TablePlan | None, kernel: str, all_pairs: bool, n_bytes: float,
+    reader: RowReader, plan: TablePlan | None, kernel: Kernel, all_pairs: bool, n_bytes: float,
     progress: bool | None,
 ) -> sparse.csr_array | None:  # fmt: skip
     """All rows, if they are to be searched in memory; None if keys are to go to the disk.
@@ -169,9 +172,9 @@ def _whole_or_none(
             return None
         if size > n_bytes:
             raise DataError(
-                f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and at so low a "
-                f"threshold hash tables would find too few pairs of {kernel}; raise the "
-                "threshold, or the working memory to search exactly."
+                f"{reader.name}: rows take more than {n_bytes / 1e6:,.0f} MB, and hash tables "
+                f"would find too few pairs of {kernel.name} at this threshold; raise it, or the "
+                "working memory to search exactly."
             )
         batches.append(batch.X)
     if not batches:
@@ -180,7 +183,7 @@ def _whole_or_none(
 
 
 def _of_rows_in_memory(
-    X: Any, kernel: str, threshold: float, seed: int, n_jobs: int | None
+    X: Any, kernel: Kernel, threshold: float, seed: int, n_jobs: int | None
 ) -> tuple[tuple[Array, Array, Array], Copies, float]:
     """Pairs among first rows and those of copies with their first row; the share missed."""
     rows = clean_rows(as_matrix(X))

@@ -60,7 +60,7 @@ def _by_tables(
         numbers = read_only(key_ranks(plan.keys(team, rows, seed), n_jobs))
         tables = fill_tables(team, numbers, n_rows)
         queries = make_queries(rows, store, team)
-        task = threshold, store.kernel_number, queries, store.stored_rows, numbers, tables
+        task = threshold, store.kernel.for_loops, queries, store.stored_rows, numbers, tables
 
         def make_step(blocks: Blocks) -> Step:
             mine, scratch = [Found.new(_FIRST_ROOM)], PairScratch.new(n_rows, store.width)

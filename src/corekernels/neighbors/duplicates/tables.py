@@ -1,7 +1,7 @@
 """Hash tables in which the rows of a pair above a threshold share a bucket.
 
 Rows of resemblance R agree in all m slots of a key with probability R^m. No kernel value is
-large where R is small: `HashedKernel.least_resemblance` says how large R must be for K >= t.
+large where R is small: `Kernel.least_resemblance` says how large R must be for K >= t.
 So rows of K >= t share a bucket of one of T tables with probability at least
 1 - (1 - p^m)^T, p that least resemblance.
 """
@@ -15,7 +15,7 @@ from ..._core.team import Team
 from ..._core.threads import run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows
-from ...kernel_table import hashed_kernel
+from ...kernel_table import Kernel
 from ..candidates.lsh import write_keys
 
 N_TABLES = 64
@@ -39,9 +39,9 @@ class TablePlan:
         return out
 
 
-def plan_tables(kernel: str, threshold: float) -> TablePlan | None:
+def plan_tables(kernel: Kernel, threshold: float) -> TablePlan | None:
     """Tables for pairs of K >= threshold; None where they would be of no use."""
-    least = hashed_kernel(kernel).least_resemblance(threshold)
+    least = kernel.least_resemblance(threshold)
     if not 0 < least <= 1:
         return None
     n_slots = theory.slots_allowed(least, N_TABLES, _RECALL)

@@ -61,7 +61,7 @@ def add(x, y):
 
 
 def multiply_add(x, y, z):
-    """x * y + z, lane by lane, rounded once."""
+    """x * y + z, lane by lane, rounded once where the processor has an instruction for it."""
     return x * y + z
 
 
@@ -172,7 +172,9 @@ def _add(x, y):
 
 @compiled(multiply_add)
 def _multiply_add(x, y, z):
-    return x, lambda context, builder, signature, args: call(builder, "fma", args)
+    # a processor without such an instruction multiplies, rounds and adds: not to round would take
+    # a call of a function for every number
+    return x, lambda context, builder, signature, args: call(builder, "fmuladd", args)
 
 
 @compiled(lower)

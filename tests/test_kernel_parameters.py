@@ -25,7 +25,7 @@ def test_exact_values_everywhere(X, gamma, tmp_path):
     assert ck.core_rbf(X[0], X[1], gamma=gamma) == pytest.approx(expected[0, 1])
     kept = ck.gram_to_file(tmp_path / "K.npy", X, kernel="core_rbf", gamma=gamma)
     np.testing.assert_allclose(kept, expected, atol=1e-12)
-    distances, ids = ck.CoRENeighbors("core_rbf", 5, gamma=gamma).fit(X).kneighbors(X)
+    distances, _ = ck.CoRENeighbors("core_rbf", 5, gamma=gamma).fit(X).kneighbors(X)
     np.testing.assert_allclose(1 - distances, -np.sort(-expected, axis=1)[:, :5], atol=1e-6)
     assert exact_kernel("core_rbf", gamma).gamma == gamma
 
@@ -63,12 +63,12 @@ def test_a_gamma_that_is_no_number_from_zero_is_refused(X, gamma):
         lambda: ck.Recipe("core_rbf", gamma=gamma),
         lambda: ck.CoRENeighbors("core_rbf", gamma=gamma).fit(X),
     ):
-        with pytest.raises(ParameterError, match="gamma: got .*; give a finite number >= 0"):
+        with pytest.raises(ParameterError, match=r"gamma: got .*; give a finite number >= 0"):
             call()
 
 
 def test_hashed_the_largest_gamma_and_the_projection_are_limited():
-    with pytest.raises(ParameterError, match="gamma: got 10001.0; hashed, it is 10000 at most"):
+    with pytest.raises(ParameterError, match=r"gamma: got 10001\.0; hashed, it is 10000 at most"):
         ck.Recipe("core_rbf", gamma=10_001)
     with pytest.raises(ParameterError, match="projection"):
         ck.Recipe("core_rbf", projection="rademacher")

@@ -14,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import measure
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
+import measure
 from corekernels import files, io
 
 RESULTS = Path(__file__).parent / "results" / "files.json"
@@ -29,7 +29,7 @@ RECIPE = {"kernel": "core1", "n_hashes": 256, "n_bits": 8, "seed": 0}
 PEAK = """
 import sys
 from corekernels import files
-reader = files.open_source(sys.argv[1], n_columns=int(sys.argv[3]))
+reader = files.open_reader(sys.argv[1], n_columns=int(sys.argv[3]))
 recipe = files.recipe_for(reader, kernel="core1", n_hashes=256, n_bits=8, seed=0)
 files.hash_to_file(reader, sys.argv[2], recipe)
 with open("/proc/self/status") as file:
@@ -54,14 +54,14 @@ def write_rows(path: Path, n_rows: int) -> None:
 
 def hash_file(source: Path, target: Path, kernel: str) -> None:
     """What `corekernels hash` does, without the start of a process."""
-    reader = files.open_source(source, n_columns=N_COLUMNS)
+    reader = files.open_reader(source, n_columns=N_COLUMNS)
     recipe = files.recipe_for(reader, **{**RECIPE, "kernel": kernel})
     files.hash_to_file(reader, target, recipe)
 
 
 def read_batches(source: Path) -> None:
     """Our reader alone, batch by batch."""
-    for _ in files.open_source(source, n_columns=N_COLUMNS):
+    for _ in files.open_reader(source, n_columns=N_COLUMNS):
         pass
 
 

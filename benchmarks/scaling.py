@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import measure
 import numpy as np
 from scipy import sparse
 
 import corekernels as ck
+import measure
 
 RESULTS = Path(__file__).parent / "results"
 FIGURE = Path(__file__).parents[1] / "docs" / "images" / "scaling.svg"

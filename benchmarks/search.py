@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 
 import hnswlib
-import measure
 import numpy as np
 from scipy import ndimage, sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 import corekernels as ck
+import measure
 from corekernels import datasets
 from corekernels._core.validation import check_rows
 from corekernels._loops.search.heaps import Heaps
@@ -118,8 +118,8 @@ def on(X: object, Q: object, recall: float, repeats: int, *, curve: bool) -> dic
         "recall": round(float(found.mean()), 4),
         "fit": fit,
         "bytes_per_row_beyond_the_data": round(index._snapshot.main.nbytes / X.shape[0]),
-        "microseconds_a_query": times,
-        "wall_microseconds_a_query_by_threads": both,
+        "microseconds_per_query": times,
+        "wall_microseconds_per_query_by_threads": both,
         "times_faster_than_exact": round(times["exact"] / times["index"], 1),
     }
     if curve and isinstance(index._snapshot.main, Graph):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._core.team import Team
 from ._core.types import Array, PathLike
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
@@ -253,9 +254,9 @@ def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None = None, name: str = "
     return Signatures.from_arrays(recipe, hash_matrix(matrix, recipe, n_jobs, name))
 
 
-def sketch_rows(rows: Rows, recipe: Recipe) -> Signatures:
-    """Signatures of clean rows, in this thread."""
-    return Signatures.from_arrays(recipe, hash_rows(rows, recipe))
+def sketch_rows(rows: Rows, recipe: Recipe, team: Team) -> Signatures:
+    """Signatures of clean rows."""
+    return Signatures.from_arrays(recipe, hash_rows(rows, recipe, team))
 
 
 def concatenate(signatures: Sequence[Signatures]) -> Signatures:

@@ -1,5 +1,6 @@
 """Blocks over threads: results in order, errors, and who does the work."""
 
+import os
 import threading
 
 import pytest
@@ -70,3 +71,25 @@ def test_thread_count(monkeypatch):
     for wrong in (0, "two", 1.5):
         with pytest.raises(ParameterError, match="n_jobs: got"):
             thread_count(wrong)
+
+
+def test_threads_are_used_again():
+    def names(_):
+        barrier.wait()
+        return threading.current_thread()
+
+    barrier = threading.Barrier(3)
+    first = set(run_blocks(names, range(3), 3))
+    second = set(run_blocks(names, range(3), 3))
+    assert len(first) == 3
+    assert first == second
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    run_blocks(abs, range(3), 3)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if run_blocks(abs, [-1, -2, -3], 3) == [1, 2, 3] else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from corekernels import theory
+from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels.errors import ParameterError
 from corekernels.kernel_table import CORE1
@@ -45,7 +46,8 @@ def test_rows_collide_as_often_as_expected(m, T, signed):
     tables = Tables.build(
         make_store(rows, CORE1), 1, None, n_slots=m, n_tables=T, signed=signed, n_kept=1, seed=0
     )
-    numbers = tables.numbers(rows, None)
+    with Team(None) as team:
+        numbers = tables.numbers(team, rows)
     collide = (numbers[::2] == numbers[1::2]).any(axis=1)
     p = theory.slot_collision(0.8, rho if signed else None)
     expected = 1 - theory.miss_rate(p, m, T)

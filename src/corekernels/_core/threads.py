@@ -1,13 +1,16 @@
 """Work shared out over threads: how many there are, and blocks of rows for them.
 
-The loops release the GIL, so threads are enough. Where a result could depend on how rows are
-cut into blocks, they are cut by the size of the work alone, never by the number of threads.
+The loops release the GIL, so threads are enough. They stay when their work is done and wait
+for more: on a machine of many cores, starting a thread takes longer than hashing a thousand
+rows. Where a result could depend on how rows are cut into blocks, they are cut by the size of
+the work alone, never by the number of threads.
 """
 
 import operator
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from threading import Thread
+from threading import Lock, Thread
 from typing import TypeVar
 
 from numba import config
@@ -67,18 +70,59 @@ def run_blocks(
                 errors[turn] = error
                 waiting.clear()
 
-    helpers: list[Thread] = []
+    done: list[Lock] = []
     try:
-        for number in range(1, min(thread_count(n_jobs), n_items)):
-            helper = Thread(target=run, name=f"corekernels-{number}")
-            helpers.append(helper)
-            helper.start()
+        for _ in range(1, min(thread_count(n_jobs), n_items)):
+            done.append(_begin(run))
         run()
     finally:  # also when interrupted: no thread begins another item
         waiting.clear()
-        for helper in helpers:
-            if helper.ident is not None:  # it was started
-                helper.join()
+        for lock in done:
+            lock.acquire()
     if errors:
         raise errors[min(errors)]
     return [results[turn] for turn in range(n_items)]
+
+
+class _Helper(Thread):
+    """A thread that does one piece of work after another, and waits in `_idle` in between."""
+
+    def __init__(self) -> None:
+        super().__init__(name="corekernels", daemon=True)
+        self._work: tuple[Callable[[], None], Lock] | None = None
+        self._begun = Lock()
+        self._begun.acquire()
+
+    def begin(self, work: Callable[[], None]) -> Lock:
+        """Have `work` called, which must not raise; the lock is released once it is done."""
+        done = Lock()
+        done.acquire()
+        self._work = work, done
+        self._begun.release()
+        return done
+
+    def run(self) -> None:
+        while True:
+            self._begun.acquire()
+            assert self._work is not None
+            work, done = self._work
+            work()
+            self._work = None
+            del work  # and with it the arrays it works on
+            _idle.append(self)
+            done.release()
+
+
+_idle: list[_Helper] = []
+if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _begin(work: Callable[[], None]) -> Lock:
+    """Have `work` called by a thread that is idle, or a new one."""
+    try:
+        helper = _idle.pop()
+    except IndexError:
+        helper = _Helper()
+        helper.start()
+    return helper.begin(work)

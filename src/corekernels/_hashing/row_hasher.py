@@ -1,12 +1,11 @@
 """The loops of a recipe, with their tables and working memory."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._core.memory import aligned_zeros
+from .._core.team import Step
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.hashing import blocks, minwise, projection
@@ -24,7 +23,6 @@ from .tables import HashTables
 
 Arrays = dict[str, Array]  # the arrays of signatures, as `Recipe.arrays` names them
 
-_BLOCKS_PER_STEP = 16  # so that an interrupt from the keyboard is not kept waiting
 _MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
 
 
@@ -38,7 +36,7 @@ class RowHasher:
 
     @property
     def has_tables(self) -> bool:
-        """Whether all that is random stands in tables, so that `steps` can be used."""
+        """Whether all that is random stands in tables, so that `step` can be used."""
         return self.tables.minima is not None and (
             not self._projects or self.tables.directions is not None
         )
@@ -46,8 +44,8 @@ class RowHasher:
     def hash(self, rows: Rows, out: Arrays) -> None:
         """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
         if self.has_tables:
-            cuts = np.array([0, len(rows)])
-            self.steps(new_task(rows, cuts), out)()
+            cuts, counter, flaws = np.array([0, len(rows)]), *np.zeros((2, 1), np.int64)
+            self.step(new_task(rows, cuts, counter, flaws), out)(1)
             return
         out["lengths"][:] = rows.lengths
         halves, values, weights = None, np.empty(rows.nnz, np.float32), None
@@ -63,8 +61,8 @@ class RowHasher:
             blocks.write_nonzero_halves(values, halves)
         self._mixed_minima(rows, halves, out["codes"], weights)
 
-    def steps(self, task: Task, out: Arrays) -> Callable[[], bool]:
-        """A function that hashes a few blocks of the task per call; False once none is left.
+    def step(self, task: Task, out: Arrays) -> Step:
+        """A function that hashes some blocks of the task; False once none is left.
 
         Each thread needs one of its own, because it holds the working memory.
         """
@@ -80,25 +78,24 @@ class RowHasher:
         k, codes = self.recipe.n_hashes, out["codes"].reshape(-1)
         offsets = new_offsets(len(scratch.starts), banks.width) if banks.positions.size else None
         if self._weight is SlotWeight.NONE:
-            return partial(
-                blocks.hash_supports, task, _BLOCKS_PER_STEP, banks, mask, offsets, scratch, k,
-                codes, out["lengths"],
-            )  # fmt: skip
+            return lambda n_blocks: blocks.hash_supports(
+                task, n_blocks, banks, mask, offsets, scratch, k, codes, out["lengths"]
+            )
         largest = int(np.diff(task.indptr[task.cuts]).max(initial=0))
         per_value = BlockScratch(
             np.empty(largest, np.float32), np.empty(largest if with_values else 0, np.uint16)
         )
         targets = k, codes, out["weights"].view(np.uint16).reshape(-1), out["lengths"]
         if with_values:
-            return partial(
-                blocks.hash_values, task, _BLOCKS_PER_STEP, banks, mask, offsets, scratch,
-                per_value, *targets, out["sums"],
-            )  # fmt: skip
+            return lambda n_blocks: blocks.hash_values(
+                task, n_blocks, banks, mask, offsets, scratch, per_value, *targets, out["sums"]
+            )
         has_signs = self.recipe.scheme != "independent"
-        return partial(
-            blocks.hash_projections, task, _BLOCKS_PER_STEP, banks, self.tables.directions, mask,
-            mix_key(self.recipe.seed, Key.SIGN) if has_signs else None, self.tables.waves, offsets,
-            scratch, per_value, aligned_zeros((projection.SUMS,), np.float32), *targets,
+        sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
+        tiles = aligned_zeros((projection.SUMS,), np.float32)
+        return lambda n_blocks: blocks.hash_projections(
+            task, n_blocks, banks, self.tables.directions, mask, sign_key, self.tables.waves,
+            offsets, scratch, per_value, tiles, *targets,
         )  # fmt: skip
 
     def _mixed_minima(
@@ -140,12 +137,12 @@ class RowHasher:
         )
 
 
-def new_task(rows: Rows, cuts: Array) -> Task:
-    """The rows as blocks for `RowHasher.steps`; none of them begun."""
+def new_task(rows: Rows, cuts: Array, counter: Array, flaws: Array) -> Task:
+    """The rows as blocks for `RowHasher.step`."""
+    indptr = read_only(rows.indptr)
     return Task(
-        np.zeros(1, np.int64), read_only(cuts, np.int64), rows.indptr, rows.indices, rows.data,
-        rows.n_columns, np.zeros(len(cuts) - 1, np.int64),
-    )  # fmt: skip
+        counter, read_only(cuts, np.int64), indptr, rows.indices, rows.data, rows.n_columns, flaws
+    )
 
 
 def _minima_scratch(

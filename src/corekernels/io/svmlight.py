@@ -1,8 +1,9 @@
 """Rows from svmlight text: `label [qid:n] column:value column:value ... # comment`.
 
 Blocks of lines are read ahead in a thread of their own, cut into one segment per thread, and
-parsed by loops that hold no lock. Where the number of columns is not known, a first pass over
-the text finds out; if only where they count from is not, a look at the first block.
+parsed by loops that hold no lock, one block ahead of what is done with the rows. Where the
+number of columns is not known, a first pass over the text finds out; if only where they count
+from is not, a look at the first block.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
+from .._core.pipeline import read_ahead
 from .._core.threads import thread_count
 from .._core.types import Array, PathLike
 from .._core.validation import read_only
@@ -21,7 +23,7 @@ from . import svmlight_lines as lines
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader
 from .streams import HEAD_BYTES, ByteStream, display_name, is_stream
-from .svmlight_parser import BadLine, ParsedBlock, parse_block, scan_block
+from .svmlight_parser import BadLine, ParsedBlock, count_block, parse_block, scan_block
 from .svmlight_writer import SvmlightWriter
 from .text_blocks import line_blocks
 
@@ -110,6 +112,10 @@ class SvmlightReader(RowReader):
         return (found if n_columns is None else n_columns), bool(found_base)
 
     def _batches(self) -> Iterator[Batch]:
+        batches = self._parsed_batches()
+        return read_ahead(batches) if self._n_threads > 1 else batches
+
+    def _parsed_batches(self) -> Iterator[Batch]:
         if self.is_stream and self._is_used:
             raise FileError(f"{self.name}: was read before and is gone; save it in a file first.")
         self._is_used = True
@@ -129,10 +135,12 @@ class SvmlightReader(RowReader):
 
     def _parse(self, text: Array, first_line: int) -> ParsedBlock:
         """The rows of whole lines, or an error that names the line."""
-        lines.require_text(self.name, text, first_line)
+        block = count_block(text, self._n_threads)
+        if not block.is_ascii:
+            lines.require_text(self.name, text, first_line)
         base = int(bool(self.one_based))
         try:
-            parsed = parse_block(text, base, self.n_columns, self._n_threads)
+            parsed = parse_block(text, block, base, self.n_columns, self._n_threads)
         except BadLine as bad:
             raise self._refusal(text, bad.place, first_line) from None
         if parsed.n_queries:

@@ -97,10 +97,10 @@ class CoRENeighbors(Searches):
         require_choice("method", self.method, METHOD_NAMES)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
         recall = require_recall(self.recall)
-        rows = clean_rows(self._fitting_matrix(X))
+        rows = clean_rows(self._fitting_matrix(X), n_jobs=self.n_jobs)
         numbers = check_ids(ids, len(rows), np.empty(0, np.int64))
         seed = seed_of(self.random_state)
-        store = make_store(rows, kernel)
+        store = make_store(rows, kernel, self.n_jobs)
         choice = choose(store, self.method, recall, n_neighbors, seed, self.n_jobs)
         if not choice.as_asked:
             warnings.warn(choice.reason, UserWarning, stacklevel=2)
@@ -145,7 +145,7 @@ class CoRENeighbors(Searches):
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
         """Put more rows into the index, under new ids (those after the highest if None)."""
-        rows = clean_rows(self._fitted_matrix(X))
+        rows = clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs)
         with self._lock:
             snapshot = self._snapshot
             numbers = check_ids(ids, len(rows), snapshot.ids[snapshot.alive > 0])

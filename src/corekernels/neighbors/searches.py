@@ -149,7 +149,7 @@ class Searches(IndexEstimator):
         if snapshot.n_alive == 0:
             raise DataError("the index is empty: all its rows were removed; add some.")
         if X is not None:
-            return snapshot, clean_rows(self._fitted_matrix(X)), None
+            return snapshot, clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs), None
         store, own = snapshot.living()
         return snapshot, store.rows(), own
 

@@ -9,15 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._core.team import Team
 from .._core.types import Array
 from .._core.validation import Rows, read_only
-from .._loops.search import pairs as loops
-from .._loops.search.pairs import Queries, StoredRows
+from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
+from .._loops.search.preparation import prepare_queries, summarise_rows
 from ..kernel_table import Kernel
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
 ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
+_BLOCK_ROWS = 256  # that a thread summarises at a time
+_BLOCK_QUERIES = 16  # that a thread compares at a time
 
 
 @dataclass(frozen=True)
@@ -77,30 +80,34 @@ class Store:
         return Store(self.kernel, self.n_columns, self.vocabulary, indptr, *map(read_only, arrays))
 
     def kernel_values(
-        self, queries: Queries, ends: Array, candidates: Array, threshold: float
+        self, team: Team, queries: Queries, ends: Array, candidates: Array, threshold: float
     ) -> Array:
         """Kernel values of query q and rows candidates[ends[q]:ends[q + 1]].
 
         -2 where a value is below the threshold.
         """
         out = np.empty(len(candidates))
-        loops.pairs_at_least(
-            threshold, self.kernel.for_loops, queries, self.stored_rows, ends, candidates,
-            np.zeros(self.width), out,
+        team.run(
+            pairs_at_least,
+            lambda: (
+                threshold, self.kernel.for_loops, queries, self.stored_rows, ends, candidates,
+                np.zeros(self.width), out,
+            ),
+            len(queries.lengths), _BLOCK_QUERIES,
         )  # fmt: skip
         return out
 
 
-def make_store(rows: Rows, kernel: Kernel) -> Store:
+def make_store(rows: Rows, kernel: Kernel, n_jobs: int | None = 1) -> Store:
     """A store of clean rows."""
     rows = rows.compact()
     vocabulary, columns, values = np.empty(0), rows.indices, _narrow(rows.indptr, rows.data)
     if rows.n_columns > NARROW:
         vocabulary, columns = np.unique(columns, return_inverse=True)
-    return _finish(kernel, rows.n_columns, vocabulary, rows.indptr, columns, values)
+    return _finish(kernel, rows.n_columns, vocabulary, rows.indptr, columns, values, n_jobs)
 
 
-def join(first: Store, second: Store) -> Store:
+def join(first: Store, second: Store, n_jobs: int | None = 1) -> Store:
     """The rows of both stores, one after the other."""
     vocabulary = np.union1d(first.vocabulary, second.vocabulary)
     columns = [first.columns, second.columns]
@@ -110,7 +117,7 @@ def join(first: Store, second: Store) -> Store:
     indptr = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]])
     values = np.concatenate([first.values, second.values])
     return _finish(
-        first.kernel, first.n_columns, vocabulary, indptr, np.concatenate(columns), values
+        first.kernel, first.n_columns, vocabulary, indptr, np.concatenate(columns), values, n_jobs
     )
 
 
@@ -119,39 +126,36 @@ def restore(kernel: Kernel, n_columns: int, arrays: dict[str, Array]) -> Store:
     return Store(kernel, n_columns, **{name: read_only(arrays[name]) for name in ARRAYS})
 
 
-def make_queries(rows: Rows, store: Store) -> Queries:
+def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
     """Queries for a store from clean rows of the same columns."""
-    rows = rows.compact()
-    indptr, columns, local = rows.indptr, rows.indices, rows.indices
-    values = _narrow(indptr, rows.data).astype(np.float64)
-    if rows.n_columns > NARROW:
-        _, local = np.unique(columns, return_inverse=True)
-    squares = _squares(indptr, local, values, int(local.max(initial=0)) + 1)
-    if rows.n_columns > NARROW:
-        places = np.searchsorted(store.vocabulary, columns)
-        places = np.minimum(places, max(0, len(store.vocabulary) - 1))
-        known = np.zeros(len(columns), bool)
-        if len(store.vocabulary):
-            known = store.vocabulary[places] == columns
-        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
-        columns, values = places[known], values[known]
-    indptr, columns = read_only(indptr, np.int64), read_only(columns, np.int32)
-    return Queries(
-        indptr, columns, read_only(values), squares, _bits(indptr, columns, store.width),
-        read_only(rows.lengths, np.int64),
+    n, nnz = len(rows), rows.nnz
+    starts, ends, lengths = np.empty((3, n), np.int64)
+    out = Queries(
+        starts, ends, np.empty(nnz, np.int32), np.empty(nnz), np.empty(n),
+        np.zeros((n, n_words(store.width)), np.uint64), lengths,
     )  # fmt: skip
+    vocabulary = store.vocabulary if rows.n_columns > NARROW else None
+    arguments = rows.indptr, rows.indices, rows.data, vocabulary, out
+    team.run(prepare_queries, arguments, n, _BLOCK_ROWS)
+    return Queries(*map(read_only, out))
 
 
 def _finish(
-    kernel: Kernel, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array
-) -> Store:
+    kernel: Kernel, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array,
+    n_jobs: int | None,
+) -> Store:  # fmt: skip
     width = max(1, len(vocabulary)) if n_columns > NARROW else n_columns
     indptr = read_only(indptr, np.int64)
     columns = read_only(columns, np.uint16 if width <= NARROW else np.int32)
     values = read_only(values)
+    squares = np.empty(len(indptr) - 1)
+    bits = np.zeros((len(squares), n_words(width)), np.uint64)
+    arguments = indptr, columns, values, squares, bits
+    with Team(n_jobs) as team:
+        team.run(summarise_rows, arguments, len(squares), _BLOCK_ROWS)
     return Store(
         kernel, n_columns, read_only(vocabulary, np.int64), indptr, columns, values,
-        _squares(indptr, columns, values, width), _bits(indptr, columns, width),
+        read_only(squares), read_only(bits),
     )  # fmt: skip
 
 
@@ -166,21 +170,6 @@ def _narrow(indptr: Array, values: Array) -> Array:
     _, exponents = np.frexp(np.where(np.diff(indptr) > 0, largest, 1))
     scaled: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
     return scaled
-
-
-def _squares(indptr: Array, columns: Array, values: Array, width: int) -> Array:
-    out = np.empty(len(indptr) - 1)
-    loops.sum_squares(
-        read_only(indptr, np.int64), read_only(columns), read_only(values), np.zeros(width), out
-    )
-    return read_only(out)
-
-
-def _bits(indptr: Array, columns: Array, width: int) -> Array:
-    out = np.zeros((len(indptr) - 1, n_words(width)), np.uint64)
-    if out.shape[1]:
-        loops.set_bits(read_only(indptr), read_only(columns), out)
-    return read_only(out)
 
 
 def n_words(width: int) -> int:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._core.team import Team
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
@@ -24,7 +25,6 @@ METHOD_NAMES = (AUTO, *METHODS)
 FEW_ROWS = 2048
 MOST_QUERIES = 512
 
-_BLOCK_QUERIES = 64
 _Z = 1.645  # normal quantile of a one-sided confidence of 95 %
 _WORTH = 1.5  # a method must be this many times cheaper than the exact search
 _MARGIN = 0.25  # share of the misses allowed that is kept back: later queries may be harder
@@ -46,7 +46,7 @@ class HeldOut:
     def search(self, method: SearchMethod, n_kept: int) -> Heaps:
         """What a method finds for the sample, sorted."""
         one = [(method, 0, 1.0)]
-        return search_all(one, self.rows, self.alive, n_kept, self.n_jobs, _BLOCK_QUERIES)
+        return search_all(one, self.rows, self.alive, n_kept, self.n_jobs)
 
     def recall(self, method: SearchMethod) -> tuple[float, float]:
         """Share of the true neighbours found, ties counted as equal; its lower confidence bound.
@@ -63,10 +63,11 @@ class HeldOut:
 
     def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
         """The value of another kernel for each query and true neighbour."""
-        other = replace(store, kernel=kernel)
-        queries, rows = make_queries(self.rows, other), self.truth.rows
+        other, rows = replace(store, kernel=kernel), self.truth.rows
         ends = np.arange(len(self.rows) + 1) * rows.shape[1]
-        values = other.kernel_values(queries, ends, rows.ravel().astype(np.int32), -1.0)
+        with Team(self.n_jobs) as team:
+            queries = make_queries(self.rows, other, team)
+            values = other.kernel_values(team, queries, ends, rows.ravel().astype(np.int32), -1.0)
         return values.reshape(rows.shape)
 
 

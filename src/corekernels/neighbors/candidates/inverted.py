@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
 from ..._loops.search.pairs import Queries
-from ..._loops.search.postings import Lists, best_by_lists
+from ..._loops.search.postings import Lists, Ranking, best_by_lists
 from ..store import Store
-from .base import LIST_STEP, RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
+from .base import (
+    BLOCK_QUERIES,
+    LIST_STEP,
+    RANKED_ROW,
+    CandidateMethod,
+    Tuned,
+    first_of,
+    require_fit,
+)
 from .exact import Exact, inverted_lists
 
 if TYPE_CHECKING:
@@ -55,13 +64,15 @@ class Inverted(CandidateMethod):
         unit_values(self.store.indptr, read_only(self.store.values), units)
         return inverted_lists(self.store, read_only(units))
 
-    def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that the columns read rank highest."""
         n = len(self.store)
         out = self.room(rows, self.n_kept, factor)
-        best_by_lists(
-            self.store.kernel.for_loops, int(self.share * factor * n), queries, self._lengths,
-            self.lists, np.zeros((n, 2), np.float32), np.empty(n + 1, np.int32), out,
+        budget = int(self.share * factor * n)
+        listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists
+        team.run(
+            best_by_lists, lambda: (*listed, Ranking.new(n, out.shape[1]), out),
+            len(rows), BLOCK_QUERIES,
         )  # fmt: skip
         return out
 

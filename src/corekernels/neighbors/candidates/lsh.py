@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
-from ..._core.threads import row_blocks, run_blocks
+from ..._core.team import Team
+from ..._core.threads import row_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
@@ -21,12 +22,13 @@ from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
-from .base import RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
+from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
 
 if TYPE_CHECKING:
     from ..tuning import Task
 
-_BLOCK_ROWS = 1 << 11
+_BLOCK_ROWS = 1 << 7  # whose keys a thread makes at a time
+_PORTION_CODES = 1 << 26  # held together
 _TABLES = (64, 128)
 _MOST_SLOTS = 16
 _RANKED = (50, 100, 200, 400, 800)  # rows ranked again by the exact kernel
@@ -57,8 +59,9 @@ class Tables(CandidateMethod):
         version = version or Recipe(n_columns=store.n_columns).version
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
         numbers = np.empty((len(store), n_tables), np.uint32)
-        write_keys(store.rows(), n_slots, signed, seed, 64 - n_bits, n_jobs, numbers, version)
-        tables = fill_tables(numbers, 2**n_bits)
+        with Team(n_jobs) as team:
+            write_keys(team, store.rows(), n_slots, signed, seed, 64 - n_bits, numbers, version)
+            tables = fill_tables(team, numbers, 2**n_bits)
         settings = n_slots, n_tables, signed, n_kept, seed, version
         return cls(store, *settings, *tables, n_wanted=n_wanted)
 
@@ -71,20 +74,22 @@ class Tables(CandidateMethod):
         """Tables of more rows."""
         return Tables.build(store, self.n_wanted, n_jobs, **self.settings())
 
-    def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that collide with each query most often."""
         n, out = len(self.store), self.room(rows, self.n_kept, factor)
-        buckets.most_collisions(
-            read_only(self.numbers(rows, 1)), queries.lengths, self.tables,
-            np.zeros(n, np.int32), np.empty(n + 1, np.int32), out,
+        collided = read_only(self.numbers(team, rows)), queries.lengths, self.tables
+        team.run(
+            buckets.most_collisions,
+            lambda: (*collided, np.zeros(n, np.int32), np.empty(n + 1, np.int32), out),
+            len(rows), BLOCK_QUERIES,
         )  # fmt: skip
         return out
 
-    def numbers(self, rows: Rows, n_jobs: int | None) -> Array:
+    def numbers(self, team: Team, rows: Rows) -> Array:
         """Number of the bucket of each row in each table."""
         out = np.empty((len(rows), self.n_tables), np.uint32)
         shift = 64 - (self.tables.heads.shape[1] - 1).bit_length() + 1
-        write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out, self.version)
+        write_keys(team, rows, self.n_slots, self.signed, self.seed, shift, out, self.version)
         return out
 
     @property
@@ -132,18 +137,19 @@ class Tables(CandidateMethod):
         require_fit(0 <= rows.min() <= rows.max() < n, "a row of the tables is out of range")
 
 
-def fill_tables(numbers: Array, n_buckets: int) -> buckets.Tables:
+def fill_tables(team: Team, numbers: Array, n_buckets: int) -> buckets.Tables:
     """Tables of rows, from the number of each row's bucket in each table."""
     tables = buckets.Tables(
         np.zeros((numbers.shape[1], n_buckets + 1), np.int32),
         np.empty((numbers.shape[1], len(numbers)), np.int32),
     )
-    buckets.fill_tables(read_only(numbers), tables)
+    numbers = read_only(numbers)
+    team.run(buckets.fill_tables, (numbers, tables), numbers.shape[1], 1)
     return buckets.Tables(*map(read_only, tables))
 
 
 def write_keys(
-    rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array,
+    team: Team, rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, out: Array,
     version: int = 0,
 ) -> None:  # fmt: skip
     """The key of each row in each table, one column of `out` per table, without its lowest bits.
@@ -154,12 +160,8 @@ def write_keys(
         CORE1.name if signed else RESEMBLANCE.name, n_slots * out.shape[1], n_bits=None,
         seed=seed, n_columns=rows.n_columns, version=version,
     )  # fmt: skip
-
-    def work(block: tuple[int, int]) -> None:
-        S = sketch_rows(rows.block(*block), recipe)
+    for block in row_blocks(0, len(rows), max(1, _PORTION_CODES // recipe.n_hashes)):
+        S = sketch_rows(rows.block(*block), recipe, team)
         weights = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)
-        buckets.write_keys(
-            read_only(S.codes), read_only(weights), n_slots, shift, out[slice(*block)]
-        )
-
-    run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
+        mine = read_only(S.codes), read_only(weights), n_slots, shift, out[slice(*block)]
+        team.run(buckets.write_keys, mine, len(S), _BLOCK_ROWS)

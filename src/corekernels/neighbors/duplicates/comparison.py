@@ -76,7 +76,7 @@ class Comparison:
         earlier, later = earlier[order], later[order]
         asked, left = np.unique(earlier, return_inverse=True)
         stored, right = np.unique(later, return_inverse=True)
-        store = make_store(rows.take(stored - first_row), self.kernel)
+        store = make_store(rows.take(stored - first_row), self.kernel, self.n_jobs)
         values = kernel_of_pairs(held.rows(asked), store, left, right, self.threshold, self.n_jobs)
         similar = values >= self.threshold
         return earlier[similar], later[similar], values[similar]

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._core.arguments import require_count, require_positive, require_seed
+from ..._core.team import Team
 from ..._core.types import Array, PathLike
 from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError
@@ -190,7 +191,7 @@ def _of_rows_in_memory(
     low, high = row_digests(rows)[some].T
     copies = find_copies(low, high, some)
     own = np.setdiff1d(np.arange(len(rows)), copies.rows)
-    snapshot = Snapshot.begin(Exact(make_store(rows.take(own), kernel)), own)
+    snapshot = Snapshot.begin(Exact(make_store(rows.take(own), kernel, n_jobs)), own)
     found = find_duplicates(snapshot, threshold, seed, n_jobs)
     left = np.concatenate([found.pairs[:, 0], copies.firsts])
     right = np.concatenate([found.pairs[:, 1], copies.rows])
@@ -204,13 +205,14 @@ def _write_keys(
 ) -> Array:  # fmt: skip
     """Write the keys of all rows, then two halves of their digests; lengths of the rows."""
     lengths = []
-    for batch in watched(reader, "hashing", progress):
-        matrix = as_matrix(batch.X, reader.name)
-        for start in range(0, matrix.shape[0], n_together):
-            stop = min(start + n_together, matrix.shape[0])
-            rows = clean_rows(matrix, reader.name, start, stop)
-            keys.append(np.hstack([plan.keys(rows, seed, n_jobs), row_digests(rows)]))
-            lengths.append(rows.lengths.astype(np.int32))
+    with Team(n_jobs) as team:
+        for batch in watched(reader, "hashing", progress):
+            matrix = as_matrix(batch.X, reader.name)
+            for start in range(0, matrix.shape[0], n_together):
+                stop = min(start + n_together, matrix.shape[0])
+                rows = clean_rows(matrix, reader.name, start, stop)
+                keys.append(np.hstack([plan.keys(team, rows, seed), row_digests(rows)]))
+                lengths.append(rows.lengths.astype(np.int32))
     return np.concatenate(lengths)
 
 

@@ -41,7 +41,7 @@ def random_rows(n_rows: int, length: int, n_columns: int, n_groups: int = 0) -> 
         group = np.arange(n_rows) % n_groups
         chosen = rng.integers(0, 2 * length, (n_rows, length // 2))
         columns[:, : length // 2] = own[group[:, None], chosen]
-    columns.sort(axis=1)
+    columns = np.sort(columns, axis=1).astype(np.int32)  # as loaders give them
     indptr = np.arange(0, n_rows * length + 1, length)
     values = rng.random(n_rows * length, np.float32) + np.float32(0.1)
     X = sparse.csr_array((values, columns.ravel(), indptr), shape=(n_rows, n_columns))

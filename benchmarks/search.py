@@ -25,8 +25,9 @@ from sklearn.preprocessing import normalize
 import corekernels as ck
 import measure
 from corekernels import datasets
+from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
-from corekernels._loops.search.heaps import Heaps
+from corekernels._loops.search.heaps import Heaps, sort_heaps
 from corekernels._loops.search.pairs import rerank
 from corekernels.neighbors.candidates.graph import Graph
 from corekernels.neighbors.snapshot import Snapshot
@@ -159,12 +160,14 @@ def with_hnswlib(X: np.ndarray, Q: np.ndarray, repeats: int) -> dict[str, object
         peer.set_ef(ef)
         labels, _ = peer.knn_query(queries, k=ef, num_threads=1)
         heaps = Heaps.empty(len(Q), K)
-        rerank(
-            store.code, *make_queries(check_rows(Q), store).arrays(), store.indptr,
-            store.columns, store.values, store.squares, store.bits, alive, 0,
-            labels.astype(np.int32), np.zeros(store.width), *heaps.arrays(),
-        )  # fmt: skip
-        heaps.sort()
+        with Team(1) as team:
+            asked = make_queries(check_rows(Q), store, team)
+            arguments = (
+                store.kernel_number, asked, store.stored_rows, alive, 0, labels.astype(np.int32),
+                np.zeros(store.width), heaps,
+            )  # fmt: skip
+            team.run(rerank, arguments, len(Q), len(Q))
+            team.run(sort_heaps, (heaps,), len(Q), len(Q))
         return heaps
 
     points = []

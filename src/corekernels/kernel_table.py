@@ -22,6 +22,12 @@ from ._loops.kernels import LoopKernel
 from .errors import ParameterError
 from .theory.aliasing import Aliasing
 from .theory.estimators import LinearForm, RowNumbers, core2_form, projection_form, resemblance_form
+from .theory.observed import (
+    observed_core1,
+    observed_core2,
+    observed_core_rbf,
+    observed_resemblance,
+)
 from .theory.pairs import (
     Pair,
     variance_core1,
@@ -107,14 +113,18 @@ class HashedKernel(Kernel):
         The estimator of two rows (`theory.RowNumbers`) and their chance collisions (None for
         whole locations) as a `theory.LinearForm` in the slots.
     variance : callable
-        Variance of the estimator, from a `theory.Pair` and the number of independent hashes;
-        options `chance` (the chance collisions) and `projection` (the kind of projection).
+        Variance of the estimator, from a `theory.Pair` and the number of hashes; options
+        `chance` (the chance collisions), `projection` (the kind of projection) and `dependence`
+        (how far hashes are from independent).
+    observed_pair : callable
+        The `theory.Pair` that slots show (`theory.observed.Slots`), for the standard error.
     """
 
     slot_weight: SlotWeight
     keeps_sums: bool
     linear_form: Callable[[RowNumbers, RowNumbers, Aliasing | None], LinearForm]
     variance: Callable[..., Any]
+    observed_pair: Callable[..., Pair]
     projections: tuple[str, ...] = ()
     version: int = 3
 
@@ -129,14 +139,16 @@ RESEMBLANCE = HashedKernel(
     name="resemblance", label="resemblance", formula="R = a / (f1 + f2 - a)",
     number=loops.RESEMBLANCE, uses_values=False, value=lambda pair: pair.R,
     slot_weight=SlotWeight.NONE, keeps_sums=False, linear_form=resemblance_form,
-    variance=variance_resemblance, least_resemblance=lambda value: value,
+    variance=variance_resemblance, observed_pair=observed_resemblance,
+    least_resemblance=lambda value: value,
 )  # fmt: skip
 
 CORE1 = HashedKernel(
     name="core1", label="CoRE 1", formula="K1 = rho R",
     number=loops.CORE1, uses_values=True, value=lambda pair: pair.rho * pair.R,
     slot_weight=SlotWeight.PROJECTION, projections=PROJECTIONS, keeps_sums=False,
-    linear_form=projection_form, variance=variance_core1, least_resemblance=lambda value: value,
+    linear_form=projection_form, variance=variance_core1, observed_pair=observed_core1,
+    least_resemblance=lambda value: value,
 )  # fmt: skip
 
 CORE2 = HashedKernel(
@@ -145,7 +157,8 @@ CORE2 = HashedKernel(
     value=lambda pair: pair.rho * np.sqrt(np.multiply(pair.f1, pair.f2, dtype=float)) / pair.union,
     slot_weight=SlotWeight.VALUE, keeps_sums=True, linear_form=core2_form,
     # its denominator is (f1 + f2) / (1 + R), its numerator at most (f1 + f2) / 2
-    variance=variance_core2, least_resemblance=lambda value: 2 * value - 1,
+    variance=variance_core2, observed_pair=observed_core2,
+    least_resemblance=lambda value: 2 * value - 1,
 )  # fmt: skip
 
 
@@ -158,6 +171,7 @@ def core_rbf(gamma: float) -> HashedKernel:
         # the exponential is that of normal projections alone
         slot_weight=SlotWeight.COSINE, projections=("gaussian",), keeps_sums=False, version=5,
         linear_form=projection_form, variance=partial(variance_core_rbf, gamma=gamma),
+        observed_pair=partial(observed_core_rbf, gamma=gamma),
         least_resemblance=lambda value: value,
     )  # fmt: skip
 

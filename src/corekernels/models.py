@@ -3,8 +3,7 @@
 import os
 
 from .classifier import CoREClassifier
-from .io.containers import container_kind
-from .linear.model_file import REGRESSOR
+from .linear.model_file import CLASSIFIER, REGRESSOR, read_model
 from .regressor import CoRERegressor
 
 
@@ -21,6 +20,7 @@ def load_model(path: str | os.PathLike[str]) -> CoREClassifier | CoRERegressor:
     >>> type(again).__name__, bool((again.predict([[0, 2.0]]) == model.predict([[0, 2.0]])).all())
     ('CoRERegressor', True)
     """
-    if os.path.isfile(path) and container_kind(path) == REGRESSOR:
-        return CoRERegressor.load(path)
-    return CoREClassifier.load(path)  # says what is wrong with any other file
+    saved = read_model(path, CLASSIFIER, REGRESSOR)
+    if saved.classes is None:
+        return CoRERegressor._restored(path, saved)
+    return CoREClassifier._restored(path, saved)

@@ -1,6 +1,7 @@
 """The planner: from an error to the hashes it takes, and back; memory and time before a run."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from statistics import NormalDist
@@ -10,7 +11,7 @@ import numpy as np
 from .errors import ParameterError
 from .kernel_table import HashedKernel
 from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
-from .theory.aliasing import NO_ALIASING, Aliasing
+from .theory.aliasing import NO_ALIASING
 from .theory.pairs import Pair
 
 # Slot updates (nonzeros x hashes) per second and thread, as `benchmarks/hashing.py` measured
@@ -81,10 +82,12 @@ def plan(
     --------
     >>> import corekernels as ck
     >>> ck.plan(0.05, kernel="resemblance", n_bits=None).n_hashes
-    385
+    386
+    >>> ck.plan(0.05, kernel="resemblance", n_columns=784, length=600, R=0.7).n_hashes
+    235
     >>> wanted = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
     >>> wanted.n_hashes, wanted.n_bytes
-    (664, 2000000000)
+    (666, 2006000000)
     >>> round(ck.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
     """
@@ -108,21 +111,26 @@ def plan(
     if error is not None and not error > 0:
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
     length = min(_TYPICAL_LENGTH, n_columns) if length is None else length
+    pairs = _possible_pairs(R, rho, length, heaviness, n_columns)
     one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns, gamma=gamma)
-    entry = one_slot.entry
-    slot = _slot_variance(entry, one_slot.aliasing(length, length), R, rho, length, heaviness)
+    entry, chance = one_slot.entry, one_slot.aliasing(length, length)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
+
+    def error_of(n_hashes: int) -> float:
+        dependence = replace(one_slot, n_hashes=n_hashes).dependence(pairs.union)
+        options = {"chance": chance or NO_ALIASING, "dependence": dependence}
+        return z * math.sqrt(max(0.0, float(np.max(entry.variance(pairs, n_hashes, **options)))))
+
     if n_hashes is None:
-        needed = slot * (z / error) * (z / error)  # type: ignore[operator]
-        if not needed <= MAX_HASHES:
+        n_hashes = _fewest_hashes(lambda k: error_of(k) <= error, n_columns)  # type: ignore[operator]
+        if n_hashes > MAX_HASHES:
             raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
-        n_hashes = max(1, math.ceil(needed))
     per_row = replace(one_slot, n_hashes=n_hashes).bytes_per_row
     seconds = n_hashes * _seconds_per_slot(entry, length, n_columns) / threads
-    error = z * math.sqrt(slot / n_hashes)
     n_bytes, total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
     return Plan(
-        kernel, n_hashes, n_bits, error, confidence, per_row, n_bytes, total, entry.gamma
+        kernel, n_hashes, n_bits, error_of(n_hashes), confidence, per_row, n_bytes, total,
+        entry.gamma,
     )  # fmt: skip
 
 
@@ -135,16 +143,34 @@ def _require_range(name: str, value: object, low: float, high: float, kind: type
         raise ParameterError(f"{name}: got {value!r}; give {what} from {low}{upper}.")
 
 
-def _slot_variance(
-    kernel: HashedKernel, chance: Aliasing | None, R: float | None, rho: float | None,
-    length: int, heaviness: float,
-) -> float:  # fmt: skip
-    """Variance of one slot; where R or rho is unknown, the largest over a fine grid."""
+def _possible_pairs(
+    R: float | None, rho: float | None, length: int, heaviness: float, n_columns: int
+) -> Pair:
+    """Pairs of rows of this length; where R or rho is not known, all of a fine grid."""
     r = (_GRID if R is None else np.array([R]))[:, None]
+    if R is None:  # rows that fill more than half of the columns have some in common
+        r = np.maximum(r, 2 * length / n_columns - 1)
     cosines = np.concatenate([-_GRID[:0:-1], _GRID]) if rho is None else np.array([rho])
     shared = 2 * length * r / (1 + r)
-    pairs = Pair(cosines, length, length, shared, heaviness * shared / length**2)
-    return max(0.0, float(np.max(kernel.variance(pairs, 1, chance=chance or NO_ALIASING))))
+    return Pair(cosines, length, length, shared, heaviness * shared / length**2)
+
+
+def _fewest_hashes(are_enough: Callable[[int], bool], n_columns: int) -> int:
+    """The least number of hashes that are enough, or one more than there can be.
+
+    The error falls with every hash, but for one place: beyond as many hashes as columns, a
+    second bank begins, which knows nothing of the first.
+    """
+    low, high = 0, n_columns
+    if not (n_columns <= NARROW_COLUMNS and are_enough(n_columns)):
+        low, high = 0, 1
+        while high <= MAX_HASHES and not are_enough(high):
+            low, high = high, 2 * high
+    high = min(high, MAX_HASHES + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if are_enough(middle) else (middle, high)
+    return high
 
 
 def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> float:

@@ -11,16 +11,21 @@ from ._core.extras import require_extra
 from ._core.types import PathLike
 from .errors import ParameterError
 from .io import atomic_write
+from .io.targets import require_target
 
 _BAR = "▏▎▍▌▋▊▉█"
 _BAR_WIDTH = 20
 _FORMATS = (".png", ".svg", ".pdf")
 
 
-def require_figure(path: PathLike) -> None:
-    """Raise unless a figure can be drawn and written there: for use before long work."""
+def require_figure(path: PathLike, *others: PathLike) -> None:
+    """Raise unless a figure can be drawn and written there: for use before long work.
+
+    `others` are the files that are read, or written as well.
+    """
     if Path(path).suffix.lower() not in _FORMATS:
         raise ParameterError(f"plot: got {os.fspath(path)!r}; end it in {', '.join(_FORMATS)}.")
+    require_target(path, *others)
     require_extra("matplotlib", "plot", "figures")
 
 

@@ -14,6 +14,14 @@ from ._core.arguments import require_choice
 from .errors import ParameterError
 from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, SlotWeight, hashed_kernel
 from .theory.aliasing import Aliasing, aliasing
+from .theory.dependence import (
+    INDEPENDENT,
+    Dependence,
+    circulant_change,
+    offset_change,
+    one_permutation_change,
+)
+from .theory.few_columns import aliasing_at_share
 from .theory.ties import aliasing_with_ties
 
 CONTRACT_VERSION = max(4, *(kernel.version for kernel in HASHED_KERNELS.values()))
@@ -36,7 +44,22 @@ MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for th
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4)
 WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
+OFFSET_WIDTH = 512  # slots per bank with offsets
+DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
+
+# beyond, the line that `theory.aliasing` takes for a curve is off by less than 0.001
+FEW_COLUMNS = 128
+
+
+def share_slots(n_hashes: int, most: int) -> tuple[int, int]:
+    """Number of banks among which the slots are shared, at most `most` each, and their width.
+
+    Banks are equally wide but for the last, and a multiple of 64 slots where that fits.
+    """
+    width = -(-n_hashes // -(-n_hashes // most))
+    width = min(most, -(-width // 64) * 64)
+    return -(-n_hashes // width), width
 
 
 @dataclass(frozen=True)
@@ -152,11 +175,46 @@ class Recipe:
             return WIDE_LOCATIONS
         return self.n_columns
 
-    def aliasing(self, f1: Any, f2: Any) -> Aliasing | None:
-        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never."""
+    @property
+    def has_few_columns(self) -> bool:
+        """Whether columns are so few that chance collisions have to be summed for each overlap."""
+        bits = self.n_bits
+        return bits is not None and 2**bits < self.n_locations <= FEW_COLUMNS
+
+    def aliasing(self, f1: Any, f2: Any, share: Any = None) -> Aliasing | None:
+        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never.
+
+        The share of equal codes, where it is known, matters for few columns.
+        """
         if self.has_offsets:
             return aliasing_with_ties(f1, f2, self.n_bits)
-        return None if self.n_bits is None else aliasing(f1, f2, self.n_locations, self.n_bits)
+        if self.n_bits is None:
+            return None
+        if share is not None and self.has_few_columns:
+            return aliasing_at_share(f1, f2, self.n_locations, self.n_bits, share)
+        return aliasing(f1, f2, self.n_locations, self.n_bits)
+
+    def dependence(self, union: Any) -> Dependence:
+        """How slots depend on each other, for rows that together have `union` columns."""
+        if self.scheme == "independent":
+            return INDEPENDENT
+        wide, change = self.n_columns > NARROW_COLUMNS, 0.0
+        if self.scheme == "one-permutation":
+            change = one_permutation_change(union, self.n_hashes)
+        elif self.has_offsets:
+            change = offset_change(union, self._slots_per_bank(OFFSET_WIDTH))
+        elif not wide:
+            per_bank = self._slots_per_bank(self.n_columns)
+            change = circulant_change(union, self.n_columns, per_bank)
+        # banks have directions of their own
+        share = self._slots_per_bank(DIRECTIONS) / self.n_hashes
+        return Dependence(change, share / DIRECTIONS if wide else 0.0)
+
+    def _slots_per_bank(self, most: int) -> float:
+        """Slots in the bank of a slot, itself included, on average over the slots."""
+        n_banks, width = share_slots(self.n_hashes, most)
+        last = self.n_hashes - (n_banks - 1) * width
+        return ((n_banks - 1) * width**2 + last**2) / self.n_hashes
 
     @property
     def code_mask(self) -> int:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.validation import as_matrix
-from corekernels._hashing.directions import DIRECTIONS, random_numbers
+from corekernels._hashing.directions import random_numbers
 from corekernels._hashing.sketch import _cuts, hash_matrix
 from corekernels._hashing.streams import (
     Key,
@@ -24,6 +24,7 @@ from corekernels._hashing.streams import (
 from corekernels._hashing.tables import HashTables, hash_tables
 from corekernels._loops.hashing.banks import find_starts
 from corekernels.errors import DataError
+from corekernels.recipe import DIRECTIONS
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 KERNELS = ("resemblance", "core1", "core2", "core_rbf")

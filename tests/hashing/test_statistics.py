@@ -8,7 +8,7 @@ rows reuses bins).
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 from sklearn.utils.random import sample_without_replacement
 
 import corekernels as ck
@@ -171,6 +171,23 @@ def test_standard_errors_cover(kernel, n_bits):
     distance = np.abs(estimate - getattr(ck, kernel)(X)[i, j]) / error
     assert 0.93 <= np.mean(distance < 2) <= 0.99
     assert distance.max() < 8
+
+
+def test_errors_of_core2_allow_for_columns_that_no_slot_shows():
+    """Each pair has one column with most of both norms; of 64 slots few have it, or none."""
+    rng = np.random.default_rng(0)
+    n_pairs, n_columns = 150, 5000
+    X = np.zeros((2 * n_pairs, n_columns))
+    for pair in range(n_pairs):
+        columns = rng.permutation(n_columns)[:400]
+        X[2 * pair, columns[:300]] = 1
+        X[2 * pair + 1, columns[100:]] = 1
+        X[2 * pair : 2 * pair + 2, columns[200]] = rng.uniform(30, 90, 2)
+    i = np.arange(0, 2 * n_pairs, 2)
+    S = ck.CoREHasher("core2", 64, random_state=0).fit(X).sketch(X)
+    estimate, error = S.estimate_pairs(i, i + 1)
+    covered = np.abs(estimate - ck.core2(X)[i, i + 1]) <= 1.96 * error
+    assert covered.sum() >= binom.ppf(1e-6, n_pairs, 0.92)
 
 
 def test_empty_rows_are_known_exactly():

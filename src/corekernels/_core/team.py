@@ -7,27 +7,23 @@ Python function, see `threads.run_blocks`.
 
 import time
 from collections.abc import Callable
-from threading import Lock, Thread
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from .._loops.blocks import Blocks
 from .memory import aligned_zeros
-from .threads import thread_count
+from .threads import run_blocks, thread_count
 
 Step = Callable[[int], bool]  # does up to so many blocks; False once there are no more
 
 _CALL_SECONDS = 0.05
+_FIRST_BLOCKS = 4  # in the first call, whose time is not known yet
 _NO_BLOCK = 1 << 40  # the counter of a job that was stopped
 
 
 class Team:
     """Threads that share out the rows of one loop after another, the calling one included.
-
-    They start when they are first needed and end with the `with` block, so a job of many short
-    phases costs no new threads.
 
     >>> def add_one(blocks, n_blocks, out):
     ...     for _ in range(n_blocks):
@@ -47,18 +43,12 @@ class Team:
     def __init__(self, n_jobs: int | None) -> None:
         self.n_threads = thread_count(n_jobs)
         self._counter = aligned_zeros((16,), np.int64)  # alone in its cache lines
-        self._helpers: list[_Helper] = []
 
     def __enter__(self) -> "Team":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:  # fmt: skip
-        for helper in self._helpers:
-            helper.end()
-        self._helpers = []
+    def __exit__(self, *error: object) -> None:
+        pass
 
     def run(
         self, loop: Callable[..., bool],
@@ -79,92 +69,32 @@ class Team:
     def share(self, make_step: Callable[[Blocks], Step], n_rows: int, block_rows: int) -> None:
         """The same, with a function of its own for each thread, which does some blocks.
 
-        After an error, or an interrupt from the keyboard, no further block is begun.
+        The functions are made before any thread begins: threads that all allocate memory in
+        Python wait for one another. After an error, or an interrupt from the keyboard, no
+        further block is begun.
         """
         self._counter[0] = 0
         blocks = Blocks(self._counter, n_rows, block_rows)
+        n_threads = min(self.n_threads, -(-n_rows // block_rows))
+        steps = [make_step(blocks) for _ in range(n_threads)]
 
-        def work() -> None:
+        def work(step: Step) -> None:
             try:
-                _take_all(make_step(blocks))
+                _take_all(step)
             except BaseException:
                 self._counter[0] = _NO_BLOCK
                 raise
 
-        begun: list[_Helper] = []
-        errors: list[BaseException | None] = []
         try:
-            for number in range(1, min(self.n_threads, -(-n_rows // block_rows))):
-                if number > len(self._helpers):
-                    self._helpers.append(_Helper(number))
-                helper = self._helpers[number - 1]
-                helper.begin(work)
-                begun.append(helper)
-            if n_rows:
-                work()
-        except BaseException as error:
+            run_blocks(work, steps, self.n_threads)
+        except BaseException:
             self._counter[0] = _NO_BLOCK
-            errors.append(error)
-        errors += [self._outcome(helper) for helper in begun]
-        for found in errors:
-            if found is not None:
-                raise found
-
-    def _outcome(self, helper: "_Helper") -> BaseException | None:
-        """The error of a helper, once it is done, or the interrupt that came meanwhile."""
-        try:
-            return helper.outcome()
-        except BaseException as error:
-            self._counter[0] = _NO_BLOCK
-            helper.outcome()
-            return error
-
-
-class _Helper(Thread):
-    """A thread that does one piece of work after another, as it is told."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(name=f"corekernels-{number}")
-        self._work: Callable[[], None] | None = None
-        self._error: BaseException | None = None
-        self._begun, self._done = Lock(), Lock()  # each is acquired once for every release
-        self._begun.acquire()
-        self._done.acquire()
-        self.start()
-
-    def begin(self, work: Callable[[], None]) -> None:
-        """Let it call `work`."""
-        self._work, self._error = work, None
-        self._begun.release()
-
-    def outcome(self) -> BaseException | None:
-        """Wait until its work is done; the error in which that ended, if any."""
-        self._done.acquire()
-        return self._error
-
-    def end(self) -> None:
-        """Let it end, once its work is done."""
-        self._work = None
-        self._begun.release()
-        self.join()
-
-    def run(self) -> None:
-        while True:
-            self._begun.acquire()
-            work = self._work
-            if work is None:
-                return
-            try:
-                work()
-            except BaseException as error:
-                self._error = error
-            del work  # what it refers to may be large
-            self._done.release()
+            raise
 
 
 def _take_all(step: Step) -> None:
     """Call a step until no block is left, for so many blocks that a call stays short."""
-    n_blocks = 1
+    n_blocks = _FIRST_BLOCKS
     while True:
         start = time.perf_counter()
         if not step(n_blocks):

@@ -13,11 +13,10 @@ from .._core.validation import read_only
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.projection import TILE
-from ..recipe import NARROW_COLUMNS, Recipe
-from .banks import make_banks, own_rows, round_up, share_slots, wrapped
+from ..recipe import DIRECTIONS, NARROW_COLUMNS, Recipe, share_slots
+from .banks import make_banks, own_rows, round_up, wrapped
 from .streams import Key, Purpose, mix_key, permutation, stream
 
-DIRECTIONS = 1 << 16
 _LINE = 16  # numbers: slices that start at a multiple of it load fastest
 
 

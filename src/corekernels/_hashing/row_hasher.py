@@ -1,6 +1,6 @@
 """The loops of a recipe, with their tables and working memory."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class RowHasher:
         """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
         if self.has_tables:
             cuts, counter, flaws = np.array([0, len(rows)]), *np.zeros((2, 1), np.int64)
-            self.step(new_task(rows, cuts, counter, flaws), out)(1)
+            self.step(new_task(rows, cuts, counter, flaws), out, Largest.of(rows, cuts))(1)
             return
         out["lengths"][:] = rows.lengths
         halves, values, weights = None, np.empty(rows.nnz, np.float32), None
@@ -61,18 +61,15 @@ class RowHasher:
             blocks.write_nonzero_halves(values, halves)
         self._mixed_minima(rows, halves, out["codes"], weights)
 
-    def step(self, task: Task, out: Arrays) -> Step:
+    def step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
         """A function that hashes some blocks of the task; False once none is left.
 
         Each thread needs one of its own, because it holds the working memory.
         """
         banks = self.tables.minima
         assert banks is not None
-        lengths = np.diff(task.indptr)
         with_values = self._weight is SlotWeight.VALUE
-        scratch = _minima_scratch(
-            banks, int(lengths.max(initial=0)), out["codes"].dtype, with_values
-        )
+        scratch = _minima_scratch(banks, largest.row, out["codes"].dtype, with_values)
         location_type = banks.tables.dtype
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
         k, codes = self.recipe.n_hashes, out["codes"].reshape(-1)
@@ -81,9 +78,9 @@ class RowHasher:
             return lambda n_blocks: blocks.hash_supports(
                 task, n_blocks, banks, mask, offsets, scratch, k, codes, out["lengths"]
             )
-        largest = int(np.diff(task.indptr[task.cuts]).max(initial=0))
         per_value = BlockScratch(
-            np.empty(largest, np.float32), np.empty(largest if with_values else 0, np.uint16)
+            np.empty(largest.block, np.float32),
+            np.empty(largest.block if with_values else 0, np.uint16),
         )
         targets = k, codes, out["weights"].view(np.uint16).reshape(-1), out["lengths"]
         if with_values:
@@ -135,6 +132,19 @@ class RowHasher:
         projection.table_projections(
             rows.indptr, rows.indices, values, banks, waves, starts, tiles, out
         )
+
+
+class Largest(NamedTuple):
+    """The most nonzeros in a row, and in a block of rows: what working memory must hold."""
+
+    row: int
+    block: int
+
+    @classmethod
+    def of(cls, rows: Rows, cuts: Array) -> "Largest":
+        """Those of rows that are cut into blocks."""
+        per_block = np.diff(rows.indptr[cuts])
+        return cls(int(rows.lengths.max(initial=0)), int(per_block.max(initial=0)))
 
 
 def new_task(rows: Rows, cuts: Array, counter: Array, flaws: Array) -> Task:

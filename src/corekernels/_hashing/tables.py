@@ -14,13 +14,12 @@ from .._loops.hashing.cosines import Waves
 from .._loops.hashing.minwise import GROUP
 from .._loops.hashing.offsets import POSITIONS, STRATUM
 from ..kernel_table import SlotWeight
-from ..recipe import NARROW_COLUMNS, Recipe
-from .banks import make_banks, own_rows, round_up, share_slots, wrapped
+from ..recipe import NARROW_COLUMNS, OFFSET_WIDTH, Recipe, share_slots
+from .banks import make_banks, own_rows, round_up, wrapped
 from .directions import direction_banks, make_waves
 from .streams import Key, Purpose, mix_key, permutation, stream
 
 WIDE_POSITIONS = 1 << 22
-OFFSET_WIDTH = 512  # slots per bank with offsets
 
 
 @dataclass(frozen=True)

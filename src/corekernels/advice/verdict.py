@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from .._core.arguments import require_count, require_positive, require_seed
+from .._core.arguments import require_count, require_positive, seed_of
 from .._core.progress import progress_bar
 from .._core.types import Array
 from .._core.validation import as_matrix
@@ -85,7 +85,7 @@ def advise(
     n_folds, repeats = require_count("cv", cv), require_count("repeats", repeats)
     if n_folds < 2:
         raise ParameterError(f"cv: got {cv!r}; give 2 folds or more.")
-    time_limit, seed = require_positive("time_limit", time_limit), require_seed(random_state)
+    time_limit, seed = require_positive("time_limit", time_limit), seed_of(random_state)
     sizes = sorted(require_count("sizes", size) for size in sizes)
     if not sizes:
         raise ParameterError("sizes: got none; give at least one number of hashes.")

@@ -43,7 +43,7 @@ def advise(
 ) -> None:
     """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
     if plot is not None:
-        plotting.require_figure(plot)
+        plotting.require_figure(plot, source)
     reader = reading.open_rows(source)
     X, y = files.sample(
         reader, 10 * rows, most_read=most_read, seed=seed, labelled=True, progress=output.progress

@@ -92,7 +92,8 @@ def plan(
         float | None, Option("--R", help="Resemblance of the pairs that matter.")
     ] = None,
     rho: Annotated[float | None, Option(help="Cosine of the pairs that matter.")] = None,
-    length: Annotated[int, Option(help="Typical number of nonzeros per row.")] = 100,
+    length: Annotated[int | None, Option(help="Typical number of nonzeros per row.")] = None,
+    n_columns: Annotated[int | None, Option(help="Number of columns.")] = None,
     heaviness: Annotated[float, Option(help="As `info` prints it; for core2.")] = 1.0,
     gamma: Gamma = None,
     n_rows: Annotated[int | None, Option(help="Rows, for the forecast.")] = None,
@@ -101,8 +102,8 @@ def plan(
     """How many hashes an error takes, or what error they give; memory and time."""
     found = planner.plan(
         error, n_hashes=n_hashes, kernel=kernel, n_bits=n_bits, confidence=confidence,
-        R=resemblance, rho=rho, length=length, heaviness=heaviness, n_rows=n_rows, threads=threads,
-        gamma=gamma,
+        R=resemblance, rho=rho, length=length, heaviness=heaviness, n_columns=n_columns,
+        n_rows=n_rows, threads=threads, gamma=gamma,
     )  # fmt: skip
     show(asdict(found), output.as_json)
 

@@ -127,7 +127,8 @@ def path(
 ) -> None:
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
     if plot is not None:
-        plotting.require_figure(plot)
+        others = [name for name in (source, validation, target) if name is not None]
+        plotting.require_figure(plot, *others)
     reader = reading.open(source)
     recipe = hashing.recipe(reader)
     scored = None

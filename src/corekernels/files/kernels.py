@@ -42,7 +42,9 @@ def kernel_to_file(
     (n, m) : shape of the matrix
     """
     readers = [reader] if against is None else [reader, against]
-    require_target(target, *(side.name for side in readers))
+    names = [side.name for side in readers]
+    require_target(target, *names)
+    require_target(description_path(target), *names)
     X = read_whole(reader, progress)
     Y = None if against is None else read_whole(against, progress)
     if Y is not None:

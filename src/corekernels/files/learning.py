@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core.types import Array, PathLike
 from ..classifier import CoREClassifier
+from ..errors import FileError
 from ..io.provenance import Origin, join_runs
 from ..io.targets import require_target
 from ..linear import CPath, HashedLinearClassifier, c_path
@@ -144,6 +145,8 @@ def _signatures(
             yield load_signatures(Path(folder) / "rows")
     else:
         scratch = beside.with_name(f".{beside.name}.rows")
+        if scratch.is_symlink():
+            raise FileError(f"{scratch}: is a symbolic link; remove it, hashed rows go there.")
         try:
             hash_to_file(reader, scratch, recipe, progress=progress, n_jobs=n_jobs)
             yield load_signatures(scratch)

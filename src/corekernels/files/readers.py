@@ -15,6 +15,7 @@ from .._hashing.signature_file import SignatureFile, read_signatures
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..io.provenance import Origin, column_base
 from ..io.readers import Reader, RowReader, watched
+from ..io.sources import Identity
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate, sketch
 from .shards import is_shard_folder, part_files
@@ -49,16 +50,19 @@ class SignatureReader(Reader):
         self.name = os.fspath(path)
         self.parts = part_files(path)
         self._provenance: list[Origin] = []
+        self._identities: list[Identity] = []
         self.n_rows = 0
-        self.recipe = read_signatures(self.parts[0]).recipe
         for part in self.parts:
             found = read_signatures(part)
+            if not self._identities:
+                self.recipe = found.recipe
             if found.recipe != self.recipe:
                 raise RecipeMismatch(self.recipe, found.recipe)
             self.n_rows += len(found)
             self._provenance.extend(found.provenance)
+            self._identities.append(found.identity)
         self.n_columns = self.recipe.n_columns
-        self.n_bytes = sum(part.stat().st_size for part in self.parts)
+        self.n_bytes = sum(identity.n_bytes for identity in self._identities)
 
     @property
     def provenance(self) -> list[Origin]:
@@ -67,8 +71,8 @@ class SignatureReader(Reader):
 
     def __iter__(self) -> Iterator[HashedBatch]:
         first_row, bytes_done = 0, 0
-        for part in self.parts:
-            S, labels = _signatures_and_labels(read_signatures(part))
+        for found in self._contents():
+            S, labels = _signatures_and_labels(found)
             size = max(1, _BATCH_BYTES * max(1, len(S)) // max(1, S.nbytes))
             for start in range(0, len(S), size):
                 some = slice(start, start + size)
@@ -88,8 +92,7 @@ class SignatureReader(Reader):
             )
         out = Signatures.empty(self.recipe, len(wanted)).arrays()
         first_row = 0
-        for part in self.parts:
-            found = read_signatures(part)
+        for found in self._contents():
             here = np.flatnonzero((wanted >= first_row) & (wanted < first_row + len(found)))
             for name, array in found.arrays.items():
                 out[name][here] = array[wanted[here] - first_row]
@@ -98,13 +101,18 @@ class SignatureReader(Reader):
 
     def read(self) -> tuple[Signatures, Array | None]:
         """All signatures and labels: memory-mapped if in one file, else in memory."""
-        parts = [_signatures_and_labels(read_signatures(part)) for part in self.parts]
+        parts = [_signatures_and_labels(found) for found in self._contents()]
         if len(parts) == 1:
             return parts[0]
         labels = [y for _, y in parts if y is not None]
         if labels and len(labels) < len(parts):
             raise DataError(f"{self.name}: some parts have labels and some have none.")
         return concatenate([S for S, _ in parts]), np.concatenate(labels) if labels else None
+
+    def _contents(self) -> Iterator[SignatureFile]:
+        """The parts, which must be those that were there when the reader was opened."""
+        for part, identity in zip(self.parts, self._identities, strict=True):
+            yield read_signatures(part, identity=identity)
 
 
 AnyReader = RowReader | SignatureReader

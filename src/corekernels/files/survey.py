@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import require_count, require_seed
+from .._core.arguments import require_count, seed_of
 from .._core.threads import thread_count
 from .._core.types import Array
 from .._core.validation import clean_rows
@@ -123,7 +123,7 @@ class Sample:
 
     def __init__(self, n_rows: int, seed: Any) -> None:
         self._n_rows = require_count("n_rows", n_rows)
-        self._rng = np.random.default_rng(require_seed(seed))
+        self._rng = np.random.default_rng(seed_of(seed, "seed"))
         self._keys: Array = np.empty(0)
         self._X: list[Any] = []
         self._y: list[Array] = []
@@ -200,7 +200,7 @@ def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, st
     if binary:
         return RESEMBLANCE.name, "all values are equal: they say nothing that the columns do not"
     if heaviness > _HEAVY:
-        return CORE1.name, "values are heavy-tailed, which CoRE 1 bears better than CoRE 2"
+        return CORE1.name, "values are heavy-tailed, which CoRE 1 handles better than CoRE 2"
     if density < _SPARSE:
         return CORE2.name, "few columns are shared, as in texts: try a linear model first"
     return CORE1.name, "values and columns both count, and values are not heavy-tailed"

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .fields import require_fit, whole_number
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -40,9 +42,11 @@ def read_provenance(entries: Any) -> list[Origin]:
     found = []
     for entry in entries if isinstance(entries, list) else []:
         try:
-            base = entry.get("one_based")
-            rows = int(entry["first_row"]), int(entry["rows"])
-            found.append(Origin(str(entry["source"]), *rows, None if base is None else bool(base)))
+            base, name = entry.get("one_based"), entry["source"]
+            first_row = whole_number(entry["first_row"], 0, 2**63, "first_row")
+            rows = whole_number(entry["rows"], 0, 2**63, "rows")
+            require_fit(isinstance(name, str) and base in (None, False, True), "not a source")
+            found.append(Origin(name, first_row, rows, None if base is None else bool(base)))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return found

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import IO, Any, Protocol
 
 from .._core.types import PathLike
-from ..errors import CoREError, FileError
+from ..errors import FileError
+from .sources import SourceFile, reading
 
 STANDARD_INPUT = "-"
 
@@ -50,41 +51,6 @@ def require_file(name: str, passes_once: bool) -> None:
         )
 
 
-def open_file(path: PathLike) -> IO[bytes]:
-    """A file opened for reading, or a `FileError` that says why not."""
-    try:
-        if os.path.isdir(path):
-            raise FileError(f"{path}: is a folder; give the name of a file.")
-        return open(path, "rb")
-    except FileNotFoundError:
-        raise FileError(f"{path}: does not exist; check the name.") from None
-    except PermissionError as error:
-        raise FileError(f"{path}: may not be read; ask for the permission.") from error
-    except (OSError, ValueError) as error:
-        if isinstance(error, CoREError):
-            raise
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path}: cannot be opened ({reason}); check the name.") from error
-
-
-@contextlib.contextmanager
-def reading(name: str, kind: str) -> Iterator[None]:
-    """Turn whatever a reader of untrusted bytes raises into a `FileError`."""
-    try:
-        yield
-    except CoREError:
-        raise
-    except EOFError as error:
-        raise FileError(
-            f"{name}: this {kind} file is cut short; fetch or make it again."
-        ) from error
-    except Exception as error:  # NumPy, zipfile and pyarrow let everything through
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(
-            f"{name}: not a whole {kind} file ({reason.rstrip('.')}); fetch or make it again."
-        ) from error
-
-
 class ByteStream:
     """The bytes of a file or of standard input, unpacked if they are gz or bz2.
 
@@ -97,12 +63,14 @@ class ByteStream:
         "gz", "bz2" or None.
     """
 
-    def __init__(self, path: PathLike) -> None:
+    def __init__(self, source: PathLike | SourceFile) -> None:
+        file = source if isinstance(source, SourceFile) else SourceFile(source)
+        path = file.path
         self.name = display_name(path)
         standard = os.fspath(path) == STANDARD_INPUT
         if standard and sys.stdin is None:
             raise FileError("standard input: is closed; give a file or a pipe.")
-        self._handle: IO[bytes] = sys.stdin.buffer if standard else open_file(path)
+        self._handle: IO[bytes] = sys.stdin.buffer if standard else file.open()
         self._close = not standard
         self.n_bytes = None if is_stream(path) else os.fstat(self._handle.fileno()).st_size
         self.packing: str | None = None

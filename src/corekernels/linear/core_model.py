@@ -11,11 +11,12 @@ from .._core.arguments import seed_of
 from .._core.estimator import parameters_for_file
 from ..errors import RecipeMismatch
 from ..hasher import HashingEstimator
+from ..io.fields import checking
 from ..io.provenance import Origin
 from ..recipe import Recipe
 from ..signatures import Signatures, sketch
 from .model import HashedLinearModel
-from .model_file import SavedModel, damaged, read_model, write_model
+from .model_file import REMEDY, SavedModel, read_model, write_model
 from .packed import require_signatures
 
 Array = npt.NDArray[Any]
@@ -108,13 +109,15 @@ class CoREModel(HashingEstimator):
         >>> str(again.predict([[0, 2.0]])[0])
         'right'
         """
-        saved = read_model(path, cls._file_kind)
-        try:
+        return cls._restored(path, read_model(path, cls._file_kind))
+
+    @classmethod
+    def _restored(cls, path: str | os.PathLike[str], saved: SavedModel) -> Self:
+        """The model that the file at `path` holds."""
+        with checking(path, REMEDY):
             model = cls(**saved.parameters)
-        except TypeError as error:
-            raise damaged(path, error) from error
-        model.recipe_ = saved.planes.recipe
-        linear = model._new_linear()
+            model.recipe_ = saved.planes.recipe
+            linear = model._new_linear()
         linear._keep(saved.planes, saved.n_rows)
         if saved.classes is not None:
             linear.classes_ = saved.classes

@@ -1,5 +1,6 @@
 """Labels, values to predict and weights, checked once."""
 
+import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -19,15 +20,35 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
             "y: requires y to be passed, but the target y is None; give one label per row."
         )
     try:
+        if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
+            # NumPy would make the word "nan" of a missing one
+            _refuse_missing(np.array(y, dtype=object))
         labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+        _refuse_missing(labels)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError("contains NaN or infinity")
         check_classification_targets(labels)
+        if labels.dtype.kind == "O":
+            np.unique(labels)  # a TypeError where they cannot be put in order
+    except DataError:
+        raise
+    except TypeError as error:
+        raise DataError("y: labels are of several kinds; use numbers or strings.") from error
     except ValueError as error:
         raise DataError(f"y: {error}") from error
     if len(labels) != n_rows:
         raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label per row.")
     return labels
+
+
+def _refuse_missing(labels: npt.NDArray[Any]) -> None:
+    """Raise if a label among objects is None, NaN or what pandas has in their place."""
+    for row, label in enumerate(labels.tolist() if labels.dtype.kind == "O" else ()):
+        is_nan = isinstance(label, float) and math.isnan(label)
+        if label is None or is_nan or type(label).__name__ in ("NAType", "NaTType"):
+            raise DataError(
+                f"y: the label of row {row} is missing ({label}); fill or drop such rows first."
+            )
 
 
 def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:

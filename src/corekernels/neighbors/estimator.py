@@ -200,7 +200,7 @@ class CoRENeighbors(Searches):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())  # a copy: this index goes on
         state.pop("_lock", None)
         return state
 

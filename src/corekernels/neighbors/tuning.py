@@ -63,7 +63,8 @@ class HeldOut:
 
     def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
         """The value of another kernel for each query and true neighbour."""
-        other, rows = replace(store, kernel=kernel), self.truth.rows
+        other = replace(store, kernel=kernel)
+        rows = self.truth.rows
         ends = np.arange(len(self.rows) + 1) * rows.shape[1]
         with Team(self.n_jobs) as team:
             queries = make_queries(self.rows, other, team)

@@ -20,10 +20,7 @@ from .aliasing import Aliasing
 
 @dataclass(frozen=True)
 class LinearForm:
-    """The coefficients of Z above; a coefficient of None stands for a term that is not there.
-
-    `unit` is what one colliding slot is worth: the resolution of the estimate.
-    """
+    """The coefficients of Z above; a coefficient of None stands for a term that is not there."""
 
     both: Any = None
     first: Any = None
@@ -31,7 +28,6 @@ class LinearForm:
     flat: Any = None
     every: Any = None
     constant: Any = None
-    unit: Any = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ def resemblance_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> L
     if chance is None:
         return LinearForm(flat=1.0)
     unit = 1 / (1 - chance.C2)
-    return LinearForm(flat=unit, constant=-chance.C1 * unit, unit=unit)
+    return LinearForm(flat=unit, constant=-chance.C1 * unit)
 
 
 def projection_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
@@ -62,7 +58,7 @@ def projection_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> Li
     if chance is None:
         return LinearForm(both=1.0)
     unit = 1 / (1 - chance.C2)
-    return LinearForm(both=unit, every=-chance.C1 * unit, unit=unit)
+    return LinearForm(both=unit, every=-chance.C1 * unit)
 
 
 def core2_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
@@ -90,5 +86,4 @@ def core2_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearF
         second=c2 / np.sqrt(f2),
         flat=-slope * (c1 * s1 * (1 - e2) + c2 * s2 * (1 - e1)),
         constant=-c1 * s1 * (base * (1 - e2) + e2 / f1) - c2 * s2 * (base * (1 - e1) + e1 / f2),
-        unit=unit,
     )

@@ -17,6 +17,7 @@ from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search.heaps import Heaps, sort_heaps
 from ..._loops.search.pairs import Queries, rerank
+from ...io.fields import require_fit
 from ..store import Store, make_queries
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class SearchMethod(ABC):
         """The method that a file describes; a ValueError unless its parts fit together."""
         settings = {"version": 3, **settings}  # of the hash contract: files before 4 do not say it
         parts: dict[str, Any] = {
-            name: read_only(arrays[name]) if kind is Array else kind(settings[name])
+            name: read_only(arrays[name]) if kind is Array else _setting(settings[name], kind, name)
             for name, kind in cls._parts()
         }
         method = cls(store, n_wanted=n_wanted, **parts)
@@ -207,10 +208,11 @@ def search_all(
     return heaps
 
 
-def require_fit(fits: bool, problem: str) -> None:
-    """Raise a ValueError, which the reader of a file turns into its own words."""
-    if not fits:
-        raise ValueError(problem)
+def _setting(value: Any, kind: type, name: str) -> Any:
+    """A number of a file that must be of the kind asked for; an integer will do for a float."""
+    fits = isinstance(value, int | float if kind is float else kind)
+    require_fit(fits and (kind is bool or not isinstance(value, bool)), f"{name} is {value!r}")
+    return kind(value)
 
 
 def first_of(sizes: Sequence[int], n_wanted: int) -> list[int]:

@@ -66,7 +66,7 @@ class Exact(SearchMethod):
 
     @property
     def cost(self) -> float:
-        """The time to scan all rows, or to walk the lists of a query like the rows."""
+        """The time to scan all rows, or to read the lists of a query that is like the rows."""
         n = len(self.store)
         if self.scans:
             return _SCANNED_ROW * n

@@ -27,12 +27,14 @@ from ..._loops.search import graph as loops
 from ..._loops.search import sketches as packing
 from ..._loops.search.graph import BatchLinks, GraphScratch
 from ..._loops.search.heaps import Heaps
+from ..._loops.search.inspection import is_permutation
 from ..._loops.search.pairs import Queries
+from ...io.fields import require_fit
 from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
-from .base import BLOCK_QUERIES, CandidateMethod, Tuned, require_fit
+from .base import BLOCK_QUERIES, CandidateMethod, Tuned
 from .exact import Exact
 
 if TYPE_CHECKING:
@@ -187,15 +189,19 @@ class Graph(CandidateMethod):
 
     def require_whole(self) -> None:
         """Raise a ValueError if a search could leave the arrays."""
-        n, room = len(self.store), self.links.shape[-1]
-        fits = self.width >= 1 and 0 <= self.n_signs <= N_BITS
+        n = len(self.store)
+        fits = 1 <= self.width < 2**31 and 0 <= self.n_signs <= N_BITS
         require_fit(fits, "the settings of the graph are out of range")
+        _recipe(RESEMBLANCE.name, N_BITS, self.seed, self.store.n_columns, self.version)
         shapes = [array.shape for array in (self.order, self.sketches, self.links, self.degrees)]
-        fits = shapes == [(n,), (n, N_BITS // 64), (n, room), (n,)]
+        fits = shapes == [(n,), (n, N_BITS // 64), (n, _LINKS), (n,)]
         require_fit(fits and self.sketches.dtype == np.uint64, "the graph does not fit the rows")
-        for array, most in ((self.order, n - 1), (self.links, n - 1), (self.degrees, room)):
+        for array, most in ((self.order, n - 1), (self.links, n - 1), (self.degrees, _LINKS)):
             fits = array.dtype == np.int32 and (n == 0 or 0 <= array.min() <= array.max() <= most)
             require_fit(fits, "a link of the graph is out of range")
+        require_fit(
+            is_permutation(self.order, np.zeros(n, np.bool_)), "a row of the graph is missing"
+        )
 
 
 def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:

@@ -13,16 +13,18 @@ import numpy as np
 
 from ... import theory
 from ..._core.team import Team
-from ..._core.threads import row_blocks
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
+from ..._loops.search.inspection import ascend_in_buckets, is_permutation
 from ..._loops.search.pairs import Queries
+from ...io.fields import require_fit
 from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
-from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
+from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned, first_of
 
 if TYPE_CHECKING:
     from ..tuning import Task
@@ -31,6 +33,7 @@ _BLOCK_ROWS = 1 << 7  # whose keys a thread makes at a time
 _PORTION_CODES = 1 << 26  # held together
 _TABLES = (64, 128)
 _MOST_SLOTS = 16
+_MOST_TABLES = 1024  # of a file
 _RANKED = (50, 100, 200, 400, 800)  # rows ranked again by the exact kernel
 _DENSE = 0.9  # where neighbours share this much of their supports, signs tell more
 
@@ -123,18 +126,26 @@ class Tables(CandidateMethod):
     def require_whole(self) -> None:
         """Raise a ValueError if a look-up could leave the arrays."""
         heads, rows, n = self.heads, self.rows, len(self.store)
-        n_buckets = heads.shape[-1] - 1
-        fits = self.n_slots >= 1 and self.n_kept >= 1
+        fits = 1 <= self.n_slots <= _MOST_SLOTS and 1 <= self.n_kept < 2**31
+        fits = fits and 1 <= self.n_tables <= _MOST_TABLES
         require_fit(fits, "the settings of the tables are out of range")
-        fits = rows.shape == (self.n_tables, n) and len(heads) == self.n_tables
+        Recipe(seed=self.seed, n_columns=self.store.n_columns, version=self.version)
+        fits = heads.ndim == 2 and rows.shape == (self.n_tables, n) and len(heads) == self.n_tables
         require_fit(
             fits and heads.dtype == rows.dtype == np.int32, "the tables do not fit the rows"
         )
-        fits = n_buckets >= 2 and n_buckets & (n_buckets - 1) == 0
+        n_buckets = heads.shape[1] - 1
+        fits = 2 <= n_buckets <= 2**31 and n_buckets & (n_buckets - 1) == 0
         require_fit(fits, "the number of buckets is no power of two")
         fits = bool((heads[:, 0] == 0).all() and (heads[:, -1] == n).all())
         require_fit(fits and bool((np.diff(heads) >= 0).all()), "buckets do not follow each other")
-        require_fit(0 <= rows.min() <= rows.max() < n, "a row of the tables is out of range")
+
+        def is_sound(table: int) -> bool:
+            whole = is_permutation(rows[table], np.zeros(n, np.bool_))
+            return bool(whole and ascend_in_buckets(heads[table], rows[table]))
+
+        fits = all(run_blocks(is_sound, range(self.n_tables), None))
+        require_fit(fits, "a table does not hold each row once, in order")
 
 
 def fill_tables(team: Team, numbers: Array, n_buckets: int) -> buckets.Tables:

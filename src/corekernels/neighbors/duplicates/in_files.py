@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..._core.arguments import require_count, require_positive, require_seed
+from ..._core.arguments import require_count, require_positive, seed_of
 from ..._core.team import Team
 from ..._core.types import Array, PathLike
 from ..._core.validation import as_matrix, clean_rows
@@ -101,7 +101,7 @@ def near_duplicates(
     entry = exact_kernel(kernel, gamma)
     least = require_number("threshold", require_positive("threshold", threshold), most=1.0)
     limit = require_positive("working_memory", working_memory)
-    most_pairs, seed = require_count("most_pairs", most_pairs), require_seed(seed, "seed")
+    most_pairs, seed = require_count("most_pairs", most_pairs), seed_of(seed, "seed")
     require_file(reader.name, reader.is_stream)
     return find_in_file(
         reader, least, entry, plan_tables(entry, least), all_pairs, most_pairs, limit * 1e6,

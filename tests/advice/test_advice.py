@@ -97,7 +97,7 @@ def test_verdicts():
         learner("linear", "linear", noisy(0.8, 0)), learner("exact", "exact", noisy(0.7, 1))
     )
     assert (worse.verdict, worse.best.name) == ("other", "linear")
-    assert worse.sentence.startswith("CoRE brings nothing here: use linear (8")
+    assert worse.sentence.startswith("CoRE brings nothing here: use linear (79.")
     boosted = advice_on(
         learner("linear", "linear", noisy(0.8, 0)),
         learner("hashes", "hashed", noisy(0.9, 1), 64),

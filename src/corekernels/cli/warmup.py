@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from ..io.readers import require_rows
 from ..kernel_table import HASHED_KERNELS
 from ..linear.classifier import LOSS_NAMES, HashedLinearClassifier
 from ..linear.path import c_path
+from ..linear.regressor import HashedLinearRegressor
 from ..neighbors import CoRENeighbors
 from ..neighbors.candidates import METHODS
-from ..recipe import SCHEMES
-from ..regressor import CoRERegressor
+from ..recipe import DEFAULT_BITS, MAX_BITS, SCHEMES
 from .app import command
 from .options import Output
 from .printing import show
@@ -48,7 +49,11 @@ def warmup(output: Output) -> None:
 
 
 def _jobs(folder: Path) -> Iterator[Callable[[], Any]]:
-    """Small examples of everything that runs compiled loops."""
+    """Small examples of everything that runs compiled loops.
+
+    Loops are compiled per type of array; kernels are numbers to them, so that one stands for all
+    where only loops with the same arrays differ.
+    """
     rng = np.random.default_rng(0)
     for n_columns in (_NARROW, _WIDE):
         for dtype in (np.float32, np.float64):
@@ -56,50 +61,48 @@ def _jobs(folder: Path) -> Iterator[Callable[[], Any]]:
                 (_ROWS, n_columns), density=20 / n_columns, format="csr", dtype=dtype, rng=rng
             )
             X.data = np.round(X.data, 3)
-            yield from _of_rows(X)
-            if dtype is np.float64:
-                yield partial(_of_files, X, folder)
+            few = X[:300]
+            yield partial(kernels.core1, few)
+            yield partial(kernels.resemblance, few, few[:20], gamma=1.0)
+            for name, scheme in product(HASHED_KERNELS, SCHEMES):
+                yield partial(_of_signatures, few, name, scheme)
+            for method in METHODS:
+                yield partial(_of_search, X, method)
+        yield partial(_of_files, X, folder)
+    for name in HASHED_KERNELS:
+        yield partial(_of_learning, few, name)
     yield partial(_of_small_numbers, rng.poisson(0.2, (_ROWS, _NARROW)))
 
 
-def _of_rows(X: Any) -> Iterator[Callable[[], Any]]:
-    """Kernels, hashes, models and searches of rows of one type."""
-    few, y = X[:300], np.arange(300) % 10
-    for kernel in (kernels.core1, kernels.core2, kernels.resemblance, kernels.correlation):
-        yield partial(kernel, few)
-        yield partial(kernel, few, few[:20], gamma=1.0)
-    for name in HASHED_KERNELS:
-        for scheme in SCHEMES:
-            yield partial(_of_signatures, few, y, name, scheme)
-        for method in METHODS:
-            yield partial(_of_search, X, name, method)
-
-
-def _of_signatures(X: Any, y: Any, kernel: str, scheme: str) -> None:
-    hasher = CoREHasher(kernel, 64, scheme=scheme, random_state=0).fit(X)
-    S = hasher.sketch(X)
+def _of_signatures(X: Any, kernel: str, scheme: str) -> None:
+    S = CoREHasher(kernel, 64, scheme=scheme, random_state=0).fit(X).sketch(X)
     S.estimate(S[:20])
-    for loss in LOSS_NAMES:
-        model = HashedLinearClassifier(loss, random_state=0, max_iter=5)
-        model.fit(S, y).predict(S)
-        model.fit(S, y % 2).predict(S)
-    model.partial_fit(S, y % 2)
-    CoRERegressor(kernel, 64, scheme=scheme, random_state=0).fit_signatures(S, y).linear_.predict(S)
-    c_path(S, y % 2, [0.1, 1.0], cv=3, progress=False)
+    S.estimate_pairs([0, 1], [2, 3])
 
 
-def _of_search(X: Any, kernel: str, method: str) -> None:
-    index = CoRENeighbors(kernel, 3, method=method, recall=0.5, random_state=0).fit(X)
+def _of_learning(X: Any, kernel: str) -> None:
+    y = np.arange(X.shape[0]) % 10
+    for n_bits in (DEFAULT_BITS, MAX_BITS - 4):  # codes of one and of two bytes
+        S = CoREHasher(kernel, 64, n_bits=n_bits, random_state=0).fit(X).sketch(X)
+        for loss in LOSS_NAMES:
+            model = HashedLinearClassifier(loss, random_state=0, max_iter=5)
+            model.fit(S, y).predict(S)
+            model.fit(S, y % 2).partial_fit(S, y % 2).predict(S)
+        HashedLinearRegressor(random_state=0, max_iter=5).fit(S, y).predict(S)
+        c_path(S, y % 2, [0.1, 1.0], cv=3, progress=False)
+
+
+def _of_search(X: Any, method: str) -> None:
+    index = CoRENeighbors(n_neighbors=3, method=method, recall=0.5, random_state=0).fit(X)
     index.add(X[:5]).kneighbors(X[:5])
     index.remove(list(range(900))).kneighbors(X[:5])
-    if method == "exact":
-        index.radius_neighbors(X[:5], 0.1)
+    index.radius_neighbors(X[:5], 0.1)
 
 
 def _of_small_numbers(X: Any) -> None:
     """Rows of small whole numbers, which an index keeps as bytes; dense."""
     for method in METHODS:
-        _of_search(X.astype(np.float32), next(iter(HASHED_KERNELS)), method)
+        _of_search(X.astype(np.float32), method)
     kernels.core1(X)
 
 

@@ -73,6 +73,8 @@ def test_transformer_gives_matrices_of_either_mode(digits):
     ones = ck.CoRENeighborsTransformer(n_neighbors=4, mode="connectivity").fit(X).transform(X)
     assert set(np.diff(ones.indptr)) == {4}
     assert set(ones.data) == {1}
+    shared = set(ck.CoRENeighbors().get_params())
+    assert set(ck.CoRENeighborsTransformer().get_params()) == shared | {"mode", "symmetric"}
     with pytest.raises(ck.CoREError, match="mode: got 'graph'"):
         ck.CoRENeighborsTransformer(mode="graph").fit(X)
 

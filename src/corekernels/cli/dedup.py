@@ -75,7 +75,7 @@ def dedup(
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
     targets = _targets(source, target, groups, keep, report, reading)
     require_file(display_name(source), is_stream(source))
-    reader = reading.open_rows(source)
+    reader = reading.open_rows(source, n_jobs=n_jobs)
     options: dict[str, Any] = {
         "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
         "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None,
@@ -92,7 +92,7 @@ def dedup(
             files.write_groups(found, to_write(groups), scores)
     else:
         _require_alone(against, groups, prefer, copies_once)
-        others = reading.open_rows(against, like=reader.provenance, labels=False)
+        others = reading.open_rows(against, like=reader.provenance, labels=False, n_jobs=n_jobs)
         found = files.near_matches(reader, others, threshold, kernel, **options)
         dropped, about = found.redundant(), _about_matches(found)
     files.write_pairs(found, to_write(target), _names(found, reader, others, output))

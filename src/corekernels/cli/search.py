@@ -38,7 +38,7 @@ def index(
     n_jobs: Jobs = None,
 ) -> None:
     """Index the rows of IN for `search`, under their row numbers, from 0."""
-    reader = reading.open_rows(source, labels=False)
+    reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
     report = files.index_rows(
         reader, target, **asdict(similarity), method=method, recall=recall,
         n_neighbors=n_neighbors, random_state=seed, n_jobs=n_jobs, progress=output.progress,
@@ -92,7 +92,14 @@ def search(
     if target != STANDARD_OUTPUT:
         require_target(target, path, source)
     reader = require_rows(
-        matching.open(source, found.n_features_in_, found.provenance_, format=format, labels=False)
+        matching.open(
+            source,
+            found.n_features_in_,
+            found.provenance_,
+            format=format,
+            labels=False,
+            n_jobs=n_jobs,
+        )
     )
     report = files.search(
         found, reader, to_write(target), n_neighbors, radius=radius, n_checked=check,

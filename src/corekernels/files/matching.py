@@ -54,6 +54,7 @@ def open_matching(
     format: str | None = None,  # noqa: A002
     one_based: bool | None = None,
     labels: bool = True,
+    n_jobs: int | None = None,
     ignore_new_columns: bool = False,
     text: str | Sequence[str] | None = None,
     label: str | None = None,
@@ -64,7 +65,7 @@ def open_matching(
 
     Parameters
     ----------
-    path, format, one_based, labels, text, label, id, shingles
+    path, format, one_based, labels, n_jobs, text, label, id, shingles
         As for `open_reader`.
     n_columns : int
         Columns of the rows known before. Narrower rows are taken to lack the last ones.
@@ -75,8 +76,8 @@ def open_matching(
         Whether columns beyond `n_columns` are left out, with a note, or an error.
     """
     options: dict[str, Any] = {
-        "format": format, "one_based": one_based, "labels": labels, "like": like,
-        "text": text, "label": label, "id": id, "shingles": shingles,
+        "format": format, "one_based": one_based, "labels": labels, "n_jobs": n_jobs,
+        "like": like, "text": text, "label": label, "id": id, "shingles": shingles,
     }  # fmt: skip
     wide = MAX_COLUMNS if ignore_new_columns else n_columns
     unknown = is_stream(path) and text is None

@@ -153,7 +153,8 @@ def _lines(model: Model, batch: HashedBatch, output: str) -> bytes:
 def _label_lines(labels: Array, classes: Array) -> bytes:
     """A line for each label; each class is made into text once."""
     lines = np.array([f"{label_text(label)}\n".encode() for label in classes.tolist()])
-    return lines[np.searchsorted(classes, labels)].tobytes().replace(b"\0", b"")  # zero bytes pad the shorter ones
+    padded = lines[np.searchsorted(classes, labels)]  # the shorter ones with zero bytes
+    return padded.tobytes().replace(b"\0", b"")
 
 
 def label_text(label: Any) -> str:

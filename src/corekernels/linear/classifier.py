@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_positive
+from .._core.types import Array
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
 from .labels import check_class_weight, check_classes, check_labels, check_weights, encode_labels
@@ -19,8 +20,6 @@ from .one_vs_rest import OneVsRest
 from .packed import pack
 from .stream import Stream
 from .training_set import TrainingSet
-
-Array = npt.NDArray[Any]
 
 LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
 

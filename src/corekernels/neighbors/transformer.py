@@ -24,7 +24,7 @@ class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     symmetric : bool
         Whether `fit_transform` also links each neighbour back to the row whose neighbour it is.
         `transform` of other rows never does.
-    kernel, n_neighbors, method, recall, n_jobs, random_state
+    kernel, n_neighbors, method, recall, n_jobs, random_state, gamma
         As in `CoRENeighbors`.
 
     Attributes
@@ -52,11 +52,11 @@ class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def __init__(
         self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, mode: str = "distance",
         symmetric: bool = False, method: str = AUTO, recall: float = 0.95,
-        n_jobs: int | None = None, random_state: Any = None,
+        n_jobs: int | None = None, random_state: Any = None, gamma: float | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
             kernel, n_neighbors, method=method, recall=recall, n_jobs=n_jobs,
-            random_state=random_state,
+            random_state=random_state, gamma=gamma,
         )  # fmt: skip
         self.mode = mode
         self.symmetric = symmetric

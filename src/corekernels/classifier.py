@@ -7,6 +7,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from ._core.types import Array
 from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .linear.core_model import CoREModel
@@ -19,8 +20,6 @@ from .recipe import (
     DEFAULT_SCHEME,
 )
 from .signatures import sketch
-
-Array = npt.NDArray[Any]
 
 
 class CoREClassifier(ClassifierMixin, CoREModel):
@@ -151,6 +150,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         S = self.sketch(X)
         probabilities: npt.NDArray[np.float64] = self.linear_.predict_proba(S)
         return probabilities
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Logarithm of the probability of each class; with the log loss only."""
+        S = self.sketch(X)
+        logarithms: npt.NDArray[np.float64] = self.linear_.predict_log_proba(S)
+        return logarithms
 
     @property
     def classes_(self) -> Array:

@@ -1,13 +1,14 @@
 """Models from files, whichever kind they are."""
 
-import os
-
+from ._core.types import PathLike
 from .classifier import CoREClassifier
 from .linear.model_file import CLASSIFIER, REGRESSOR, read_model
 from .regressor import CoRERegressor
 
+Model = CoREClassifier | CoRERegressor
 
-def load_model(path: str | os.PathLike[str]) -> CoREClassifier | CoRERegressor:
+
+def load_model(path: PathLike) -> Model:
     """The classifier or regressor that a file holds, as `save` wrote it.
 
     Examples

@@ -2,10 +2,11 @@
 
 import os
 import threading
+import time
 
 import pytest
 
-from corekernels._core.threads import row_blocks, run_blocks, thread_count
+from corekernels._core.threads import row_blocks, run_blocks, stop_if_asked, thread_count
 from corekernels.errors import ParameterError
 
 
@@ -51,6 +52,27 @@ def test_an_interrupt_ends_the_work():
     with pytest.raises(KeyboardInterrupt):
         run_blocks(work, range(1000), 2)
     assert len(begun) <= 2
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_items_that_ask_end_early(n_jobs):
+    """Also where they are items of a run inside the one that fails."""
+    begun = threading.Barrier(n_jobs, timeout=10)
+
+    def wait_long(item):
+        while True:
+            stop_if_asked()
+            time.sleep(0.001)
+
+    def work(item):
+        begun.wait()
+        if item == 1:
+            raise ValueError("item 1")
+        run_blocks(wait_long, range(2), 2)
+
+    with pytest.raises(ValueError, match="item 1"):
+        run_blocks(work, range(n_jobs), n_jobs)
+    stop_if_asked()  # no run is left behind
 
 
 def test_blocks_inside_blocks():

@@ -163,7 +163,7 @@ def test_files_of_pairs_groups_and_rows(X, tmp_path):
     files.write_groups(found, tmp_path / "groups")
     row, group = np.loadtxt(tmp_path / "groups", skiprows=1, dtype=int).T
     np.testing.assert_array_equal(np.sort(row[row != group]), found.redundant())
-    n_kept = files.write_kept(Rows(X, y, 1000), found, tmp_path / "kept.npz")
+    n_kept = files.write_kept(Rows(X, y, 1000), found.redundant(), tmp_path / "kept.npz")
     Z, labels = io.read_rows(tmp_path / "kept.npz")
     kept = np.setdiff1d(np.arange(5000), found.redundant())
     assert n_kept == len(kept)

@@ -460,6 +460,19 @@ def test_a_browser_shows_all_of_it(file, width, dark):
 
 
 @needs_browser
+@pytest.mark.parametrize("columns", [6, 12])
+def test_tables_of_six_columns_are_seen_whole_on_a_narrow_screen(columns, tmp_path):
+    """Those of the kernels that the page is about stand last."""
+    names = ["data set", "linear", "linear, binarised", "resemblance", "CoRE 1", "CoRE 2"]
+    rows = [["digits", "96.2", "88.8", "90.7", "97.9", "98.1"]]
+    times = columns // 6
+    table = Table("Best accuracies, %.", names * times, [row * times for row in rows])
+    page = tmp_path / "page.html"
+    page.write_text(html_page(Report("Page", [], [Section("one", "One", tables=[table])])))
+    assert bool(look_at(page, 400).cut_off) == (columns > 6)
+
+
+@needs_browser
 def test_the_browser_would_tell(tmp_path):
     bad = tmp_path / "bad.html"
     bad.write_text(

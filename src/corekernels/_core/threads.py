@@ -10,7 +10,7 @@ import operator
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from threading import Lock, Thread
+from threading import Lock, Thread, local
 from typing import TypeVar
 
 from numba import config
@@ -51,37 +51,83 @@ def run_blocks(
 ) -> list[Result]:
     """Results of `work` for each item, in order, on up to `n_jobs` threads, this one included.
 
-    After an error no item is begun; of several errors the one of the earliest item is raised.
+    After an error, or an interrupt from the keyboard, no item is begun, and items that call
+    `stop_if_asked` end early; of several errors the one of the earliest item is raised.
     """
     waiting = deque(enumerate(items))
     n_items = len(waiting)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
+    state = _Run(_current())
 
     def run() -> None:
-        while waiting:
-            try:
-                turn, item = waiting.popleft()
-            except IndexError:  # another thread took the last one
-                return
-            try:
-                results[turn] = work(item)
-            except BaseException as error:
-                errors[turn] = error
-                waiting.clear()
+        outer, _local.run = _current(), state
+        try:
+            while waiting:
+                try:
+                    turn, item = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                try:
+                    results[turn] = work(item)
+                except BaseException as error:
+                    errors[turn] = error
+                    state.is_stopped = True
+                    waiting.clear()
+        finally:
+            _local.run = outer
 
     done: list[Lock] = []
     try:
         for _ in range(1, min(thread_count(n_jobs), n_items)):
             done.append(_begin(run))
         run()
-    finally:  # also when interrupted: no thread begins another item
+        _await(done)
+    except BaseException:
+        state.is_stopped = True
         waiting.clear()
-        for lock in done:
-            lock.acquire()
+        _await(done)
+        raise
+    ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
     if errors:
-        raise errors[min(errors)]
+        raise errors[min(ended or errors)]
     return [results[turn] for turn in range(n_items)]
+
+
+def stop_if_asked() -> None:
+    """Raise if the `run_blocks` that this is an item of, or one around it, is to end early."""
+    run = _current()
+    while run is not None:
+        if run.is_stopped:
+            raise _Stopped
+        run = run.outer
+
+
+class _Run:
+    """One call of `run_blocks`, and the one around it."""
+
+    def __init__(self, outer: "_Run | None") -> None:
+        self.outer = outer
+        self.is_stopped = False
+
+
+class _Stopped(BaseException):
+    """In the place of a result that is no longer wanted."""
+
+
+_local = local()
+
+
+def _current() -> _Run | None:
+    """The innermost run that this thread works for."""
+    return getattr(_local, "run", None)
+
+
+def _await(done: list[Lock]) -> None:
+    """Wait until all these pieces of work are done."""
+    while done:
+        done[-1].acquire()
+        done.pop()
 
 
 class _Helper(Thread):

@@ -44,7 +44,7 @@ def advise(
     """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
     if plot is not None:
         plotting.require_figure(plot, source)
-    reader = reading.open_rows(source)
+    reader = reading.open_rows(source, n_jobs=n_jobs)
     X, y = files.sample(
         reader, 10 * rows, most_read=most_read, seed=seed, labelled=True, progress=output.progress
     )

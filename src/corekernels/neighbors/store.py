@@ -6,10 +6,12 @@ float32 where that loses nothing, else float64 scaled by a power of two per row.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._core.team import Team
+from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
@@ -20,6 +22,7 @@ NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
 ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
 _BLOCK_ROWS = 256  # that a thread summarises at a time
+_PART_VALUES = 1 << 18  # looked at by a thread at a time
 _BLOCK_QUERIES = 16  # that a thread compares at a time
 
 
@@ -60,9 +63,7 @@ class Store:
 
     def rows(self) -> Rows:
         """The rows as clean CSR; values of float64 rows only up to a power of two per row."""
-        columns = self.columns.astype(np.int64)
-        if self.n_columns > NARROW:
-            columns = self.vocabulary[columns]
+        columns = self.columns if self.n_columns <= NARROW else self.vocabulary[self.columns]
         index_type = np.int32 if self.n_columns <= np.iinfo(np.int32).max else np.int64
         value_type = np.float64 if self.values.dtype == np.float64 else np.float32
         return Rows(
@@ -101,7 +102,8 @@ class Store:
 def make_store(rows: Rows, kernel: Kernel, n_jobs: int | None = 1) -> Store:
     """A store of clean rows."""
     rows = rows.compact()
-    vocabulary, columns, values = np.empty(0), rows.indices, _narrow(rows.indptr, rows.data)
+    values = _narrow(rows.indptr, rows.data, n_jobs)
+    vocabulary, columns = np.empty(0), rows.indices
     if rows.n_columns > NARROW:
         vocabulary, columns = np.unique(columns, return_inverse=True)
     return _finish(kernel, rows.n_columns, vocabulary, rows.indptr, columns, values, n_jobs)
@@ -159,17 +161,32 @@ def _finish(
     )  # fmt: skip
 
 
-def _narrow(indptr: Array, values: Array) -> Array:
+def _narrow(indptr: Array, values: Array, n_jobs: int | None) -> Array:
     """The values in the smallest type that holds them all without loss."""
-    with np.errstate(over="ignore"):
-        single = values.astype(np.float32)
-    if (single == values).all():
-        small = np.clip(single, 0, 255).astype(np.uint8)
-        return small if (small == single).all() else single
+    parts = row_blocks(0, len(values), _PART_VALUES)
+    kinds = run_blocks(lambda part: _smallest_type(values[slice(*part)]), parts, n_jobs)
+    kind = max(kinds, key=lambda kind: np.dtype(kind).itemsize, default=np.uint8)
+    if kind is not np.float64:
+        out = np.empty(len(values), kind)
+
+        def work(part: tuple[int, int]) -> None:
+            out[slice(*part)] = values[slice(*part)]
+
+        run_blocks(work, parts, n_jobs)
+        return out
     largest = np.maximum.reduceat(np.append(np.abs(values), 0), indptr[:-1])
     _, exponents = np.frexp(np.where(np.diff(indptr) > 0, largest, 1))
     scaled: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
     return scaled
+
+
+def _smallest_type(values: Array) -> type[Any]:
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    if not (single == values).all():
+        return np.float64
+    small = np.clip(single, 0, 255).astype(np.uint8)
+    return np.uint8 if (small == single).all() else np.float32
 
 
 def n_words(width: int) -> int:

@@ -73,10 +73,17 @@ class HeldOut:
 
 
 def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:
-    """A sample of up to a quarter of the rows, answered by exact search."""
+    """A sample of up to a quarter of the rows, answered by exact search.
+
+    Empty rows are no queries, unless there are no others: whatever is found for them is right.
+    """
     n = len(store)
-    n_rest = n - max(1, min(MOST_QUERIES, n // 4))
-    rest, sample = np.split(np.random.default_rng(seed).permutation(n), [n_rest])
+    order = np.random.default_rng(seed).permutation(n)
+    full = np.flatnonzero(store.lengths[order])
+    full = full if len(full) else np.arange(n)
+    chosen = full[len(full) - max(1, min(MOST_QUERIES, len(full) // 4)) :]
+    rest, sample = np.delete(order, chosen), order[chosen]
+    n_rest = len(rest)
     alive = np.ones(n, np.uint8)
     alive[sample] = 0
     rows, n_kept = store.take(sample).rows(), max(1, min(n_neighbors, n_rest))

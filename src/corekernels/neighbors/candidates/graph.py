@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..tuning import HeldOut, Task
 
 N_BITS = 512  # of a sketch
-WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
+WIDTHS = tuple(sorted({round(10 * 1.06**step) for step in range(80)}))  # of beams, 10 to 1000
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32

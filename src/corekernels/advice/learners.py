@@ -18,7 +18,7 @@ from .._core.validation import clean_rows
 from .._exact.gram import Formula, Gram
 from ..kernel_table import CORRELATION, Kernel, exact_kernel
 from ..linear import HashedLinearClassifier
-from ..recipe import Recipe
+from ..recipe import DEFAULT_KERNEL, Recipe
 from ..signatures import Signatures, sketch
 
 Score = Callable[[Array, Array], float]  # accuracy on test rows, learned from training rows
@@ -79,6 +79,12 @@ class Sample:
     labels: Array
     seed: int
     n_jobs: int | None
+
+    def compile_loops(self) -> None:
+        """Hash and learn a little, so that no learner's time includes compiling."""
+        everything = np.arange(len(self.labels))
+        small = self.hashed(DEFAULT_KERNEL, None, 16)
+        small.prepare(small.settings[0])(everything, everything)
 
     def linear(self) -> Learner:
         """A linear SVM."""

@@ -99,6 +99,7 @@ def advise(
         progress_bar(n_steps, "advice", "candidates", progress) as bar,
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)  # ranks are settled long before
+        sample.compile_loops()
         trials = Trials(_rounds(sample.labels, n_folds, repeats, seed), time_limit, bar)
         trials.try_out(sample.linear())
         exact = {name: trials.try_out(sample.exact(k)) for name, k in HASHED_KERNELS.items()}

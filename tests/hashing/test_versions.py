@@ -5,7 +5,9 @@ import pytest
 from scipy import sparse
 
 import corekernels as ck
+from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
+from corekernels.kernel_table import CORE1
 from corekernels.neighbors.candidates.lsh import Tables
 from corekernels.neighbors.store import make_store
 from corekernels.signatures import sketch
@@ -57,7 +59,7 @@ def test_models_learn_from_old_signatures(X):
 
 def test_tables_of_an_old_index(X):
     """The file does not say its version."""
-    store = make_store(check_rows(X), "core1")
+    store = make_store(check_rows(X), CORE1)
     built = Tables.build(
         store, 1, None, n_slots=2, n_tables=8, signed=False, n_kept=1, seed=0, version=3
     )
@@ -66,6 +68,7 @@ def test_tables_of_an_old_index(X):
     restored = Tables.restored(store, 1, settings, built.arrays())
     assert restored.version == 3
     rows = check_rows(X)
-    np.testing.assert_array_equal(restored.numbers(rows, 1), built.numbers(rows, 1))
+    with Team(1) as team:
+        np.testing.assert_array_equal(restored.numbers(team, rows), built.numbers(team, rows))
     newest = Tables.build(store, 1, None, n_slots=2, n_tables=8, signed=False, n_kept=1, seed=0)
     assert newest.version == 4

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._core.threads import run_blocks, thread_count
+from .._core.threads import run_blocks, stop_if_asked, thread_count
 from .._core.validation import read_only
 from .._loops.learning import losses
 from .._loops.learning.descent import Active, Findings, Groups, Problem, Solution
@@ -134,6 +134,7 @@ def descend(
     findings = Findings(np.empty((2, n_lanes)), np.empty(n_lanes), np.empty(n_lanes), np.empty(1))
     next_look = 1
     for epoch in range(1, options.max_iter + 1):
+        stop_if_asked()
         rng = np.random.default_rng([*options.seed, epoch])
         order = rng.permutation(np.flatnonzero(~shrunk))
         active = Active(read_only(unfinished), read_only(limits), shrunk)

@@ -1,0 +1,116 @@
+"""Control-C during long work ends it, and all threads with it, within a second."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+BEGIN = """
+import sys, time
+import numpy as np
+from scipy import sparse
+import corekernels as ck
+
+rng = np.random.default_rng(0)
+
+def rows(n, columns, density):
+    return sparse.random_array((n, columns), density=density, rng=rng, format="csr")
+"""
+
+# the same work twice: short, so that all loops are compiled, and far longer than anybody waits
+JOBS = {
+    "hash": """
+X = rows(40_000, 2000, 0.05)
+def work(n, k):
+    hasher = ck.CoREHasher("core1", k, random_state=0).fit(X)
+    for _ in range(n):
+        hasher.sketch(X[: 200 * k])
+short, long = (1, 1), (1000, 256)
+""",
+    "search": """
+X = rows(40_000, 500, 0.2)
+index = ck.CoRENeighbors(method="exact").fit(X)
+def work(n): index.kneighbors(X[:n])
+short, long = (3,), (40_000,)
+""",
+    "gram": """
+X = rows(6000, 2000, 0.05)
+def work(n):
+    for _ in range(n):
+        ck.core1(X if n > 1 else X[:50])
+short, long = (1,), (1000,)
+""",
+    "fit": """
+X = rows(3000, 500, 0.1)
+y = rng.integers(0, 12, 3000)
+def work(n):
+    ck.CoREClassifier(n_hashes=256, C=1e4, tol=1e-12, max_iter=n, random_state=0).fit(X, y)
+short, long = (1,), (100_000,)
+""",
+    "index": """
+X = rows(60_000, 500, 0.05)
+def work(n):
+    ck.CoRENeighbors(method="graph", recall=0.5, random_state=0).fit(X[:n])
+short, long = (3000,), (60_000,)
+""",
+    "read": """
+ck.io.write_rows("rows.svm", rows(20_000, 2000, 0.05))
+def work(n):
+    for _ in range(n):
+        for batch in ck.io.open_rows("rows.svm", n_columns=2000):
+            if n == 1:
+                break
+short, long = (1,), (1000,)
+""",
+}
+
+END = """
+import warnings
+warnings.simplefilter("ignore")
+work(*short)
+print("ready", flush=True)
+try:
+    work(*long)
+    print("it ended by itself")
+except KeyboardInterrupt:
+    end = time.monotonic()
+    time.sleep(max(0, float(sys.stdin.readline()) + 1 - end))
+    before = time.process_time()
+    time.sleep(0.5)
+    print(end, time.process_time() - before)
+"""
+
+
+def interrupted(job, folder):
+    """Seconds from the signal to the exception, and those that processors worked after it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGIN + JOBS[job] + END], cwd=folder, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        ready = process.stdout.readline()
+        assert ready == "ready\n", process.stderr.read()
+        time.sleep(0.7)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(f"{sent}\n", timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, errors
+    end, busy = map(float, output.split())
+    return end - sent, busy
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals there")
+@pytest.mark.parametrize("job", JOBS)
+def test_an_interrupt_ends_all_threads_within_a_second(tmp_path, job):
+    attempts = []
+    for _ in range(3):  # the machine may be busy with other things
+        seconds, busy = interrupted(job, tmp_path)
+        attempts.append((seconds, busy))
+        if seconds < 1 and busy < 0.1:
+            return
+    raise AssertionError(f"{job}: {attempts}")

@@ -41,8 +41,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     others. This is LIBLINEAR's problem and, up to `tol`, its solution; the method too is
     LIBLINEAR's, dual coordinate descent, but on the packed codes: eight classes at a
     time, three bytes per slot, sixteen rows between two updates of the planes. What is
-    learned depends on the rows, the parameters and the seed, not on the order of the rows
-    nor on the number of threads.
+    learned depends on the rows, the parameters and the seed, not on the order of the
+    rows nor on the number of threads.
 
     Parameters
     ----------

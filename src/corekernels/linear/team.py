@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.memory import aligned_zeros
-from .._core.threads import run_blocks
+from .._core.threads import run_blocks, stop_if_asked
 from .._loops.learning.descent import (
     BATCH,
     Active,
@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 _LEAST_SLOTS = 64  # in a part: fewer would be too little work for a thread
 _MOST_PARTS = 64
-_LEAST_BATCHES = 64  # per thread in a sweep, and in all between two looks at the waiting
+_LEAST_BATCHES = 64  # per thread: to begin a sweep takes a thread as long as a few of them
 _SECONDS_OF_POLLS = 2e-5  # about what a call waits before it returns
 _MOST_WAITING = 0.25  # share of the leader's time beyond which a team is too large
 
@@ -55,13 +55,14 @@ class Team:
         """A team of up to so many threads, for problems in so many lanes."""
         self.packed = packed
         self._width = width = 1 if n_lanes == 1 else LANES
-        self._run = least_batches  # batches until the next look at the waiting
+        self._least_batches = least_batches
         self._scratch = BatchScratch(
             np.zeros((BATCH, width)), np.zeros((BATCH, width)), np.zeros(width),
             np.zeros(BATCH, np.bool_),
         )  # fmt: skip
         useful = max(1, min(n_threads, n_groups // (BATCH * least_batches)))
         self._resize(min(n_parts(packed.codes.shape[1]), 1 << (useful.bit_length() - 1)))
+        self._run = least_batches * len(self)  # batches until the next look at the waiting
 
     def _resize(self, n_members: int) -> None:
         """Share the work out among so many threads: a power of two."""
@@ -103,11 +104,11 @@ class Team:
             last = first + self._run * BATCH if len(self) > 1 else len(order)
             start = time.perf_counter()
             waited = self._sweep(order[first:last], groups, problem, active, solution, findings)
-            if waited > _MOST_WAITING * (time.perf_counter() - start):
+            seconds, n_rows = time.perf_counter() - start, min(last, len(order)) - first
+            first, self._run = last, 2 * self._run
+            is_long = n_rows >= BATCH * self._least_batches * len(self)
+            if is_long and waited > _MOST_WAITING * seconds:
                 self._resize(max(1, len(self) // 2))
-            else:
-                self._run *= 2
-            first = last
 
     def _sweep(
         self, order: Array, groups: Groups, problem: Problem, active: Active, solution: Solution,
@@ -115,25 +116,19 @@ class Team:
     ) -> float:  # fmt: skip
         """Visit these groups; about how many seconds the first thread has waited for others."""
         self._exchange.scored[:], self._exchange.solved[:] = 0, 0
-        failed: list[int] = []
         packed = self.packed
 
         def work(share: Share) -> float:
             share.progress[:] = 0
             waited = 0.0
-            try:
-                while not sweep_share(
-                    packed.codes, packed.weights, packed.scales, order, groups, problem, active,
-                    solution, self._exchange, share, self._scratch, findings,
-                ):  # fmt: skip
-                    if failed:
-                        return waited
-                    start = time.perf_counter()
-                    give_way()
-                    waited += time.perf_counter() - start + _SECONDS_OF_POLLS
-            except BaseException:  # an interrupt: the others would wait for ever
-                failed.append(share.member)
-                raise
+            while not sweep_share(
+                packed.codes, packed.weights, packed.scales, order, groups, problem, active,
+                solution, self._exchange, share, self._scratch, findings,
+            ):  # fmt: skip
+                stop_if_asked()  # a thread that was interrupted would be waited for without end
+                start = time.perf_counter()
+                give_way()
+                waited += time.perf_counter() - start + _SECONDS_OF_POLLS
             return waited
 
         return run_blocks(work, self._shares, len(self._shares))[0]

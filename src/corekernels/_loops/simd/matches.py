@@ -20,7 +20,7 @@ def zero_slots():
 
 
 def add_products(codes, others, x, y, z):
-    """Slot by slot, x * y + z, rounded once, where the codes are equal, else z."""
+    """Slot by slot, x * y + z (as `multiply_add`) where the codes are equal, else z."""
     return np.where(codes == others, z + x * y, z)
 
 
@@ -64,7 +64,7 @@ def _zero_slots():
 def _add_products(codes, others, x, y, z):
     def emit(context, builder, signature, args):
         equal = builder.icmp_unsigned("==", args[0], args[1])
-        return builder.select(equal, call(builder, "fma", args[2:]), args[4])
+        return builder.select(equal, call(builder, "fmuladd", args[2:]), args[4])
 
     return z, emit
 

@@ -53,8 +53,10 @@ class Candidate:
 
     @property
     def cost(self) -> str:
-        """Time and memory in words."""
-        return f"{self.seconds:.2g} s and {max(1, round(self.n_bytes / 1e6)):,} MB"
+        """Time and memory of one fit in words, and how they grow."""
+        growth = "the square of the rows" if self.kind in ("exact", "gaussian") else "the rows"
+        n_megabytes = max(1, round(self.n_bytes / 1e6))
+        return f"{self.seconds:.2g} s and {n_megabytes:,} MB, growing with {growth}"
 
 
 @dataclass(frozen=True)

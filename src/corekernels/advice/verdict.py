@@ -21,7 +21,8 @@ from .trials import Folds, Trial, Trials
 
 _LEAST_GAIN = 0.005  # in accuracy: less is no reason to take what is more expensive
 _LOST_SHARE = 0.2  # of the gain over the linear model, which a cheaper candidate may lose
-# from cheap to expensive, whatever the clock said: the advice must not depend on what else runs
+# from cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
+# depend on what else runs
 _COST_ORDER = ("linear", "hashed", "both", "fourier", "boosting", "gaussian", "exact")
 
 
@@ -49,6 +50,7 @@ def advise(
 
     The advice is the cheapest candidate that keeps 80 % of the gain, with CoRE kernels or without,
     whichever is better beyond the 95 % interval of the difference; the cheaper one if neither is.
+    Cheaper means cheaper for many rows: linear, then hashed by its size, then exact kernels.
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ def _cheapest_of_the_best(found: Sequence[Candidate]) -> Candidate:
 
 
 def _sentence(verdict: str, best: Candidate, rival: Candidate, difference: str) -> str:
-    costs = f"one fit took {best.cost}, that of the other {rival.cost}"
+    costs = f"one fit took {best.cost}; that of the other {rival.cost}"
     if verdict == "core":
         return (
             f"Use {_call(best)}: expect {best.accuracy:.1%} where the best without CoRE, "

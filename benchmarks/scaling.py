@@ -32,17 +32,20 @@ Case = Callable[[int], object]  # what is timed, given the number of threads
 IMAGES, TEXT, WIDE = (60_000, 150, 784), (60_000, 75, 47_236), (60_000, 100, 1_000_000)
 
 
-def random_rows(n_rows: int, length: int, n_columns: int, n_groups: int = 0) -> sparse.csr_array:
-    """Sparse rows, half of whose columns come from the few of their group, if there are groups."""
+def random_rows(
+    n_rows: int, length: int, n_columns: int, n_groups: int = 0, shared: float = 0.5
+) -> sparse.csr_array:
+    """Sparse rows; if there are groups, a share of their columns comes from the few of a group."""
     rng = np.random.default_rng(SEED)
     columns = (n_columns * rng.random((n_rows, length)) ** 2).astype(np.int64)
     if n_groups:
-        own = rng.integers(0, n_columns, (n_groups, 2 * length))
+        n_own, n_shared = int(length / shared), int(shared * length)
+        own = rng.integers(0, n_columns, (n_groups, n_own))
         group = np.arange(n_rows) % n_groups
-        chosen = rng.integers(0, 2 * length, (n_rows, length // 2))
-        columns[:, : length // 2] = own[group[:, None], chosen]
+        chosen = rng.integers(0, n_own, (n_rows, n_shared))
+        columns[:, :n_shared] = own[group[:, None], chosen]
     columns = np.sort(columns, axis=1).astype(np.int32)  # as loaders give them
-    indptr = np.arange(0, n_rows * length + 1, length)
+    indptr = np.arange(0, n_rows * length + 1, length, dtype=np.int32)
     values = rng.random(n_rows * length, np.float32) + np.float32(0.1)
     X = sparse.csr_array((values, columns.ravel(), indptr), shape=(n_rows, n_columns))
     X.sum_duplicates()
@@ -118,8 +121,7 @@ def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
     """Index, queries and near-duplicates of 50,000 rows."""
     n_rows = int(50_000 * scale)
     for name, shape in {"images": IMAGES, "text": TEXT}.items():
-        X = random_rows(n_rows, *shape[1:], max(1, n_rows // 50))
-        queries = X[: n_rows // 10]
+        X = random_rows(n_rows, *shape[1:], max(1, n_rows // 50), shared=0.9)
         methods = ("graph", "lsh", "exact", "inverted") if name == "text" else ("graph", "exact")
         for method in methods:
 
@@ -128,6 +130,7 @@ def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
                 return ck.CoRENeighbors("core1", **options).fit(X)
 
             index = build(os.cpu_count() or 1)
+            queries = X if method == "graph" else X[: n_rows // 10]
 
             def query(n_jobs: int, index: Any = index, queries: Any = queries) -> object:
                 return index.set_params(n_jobs=n_jobs).kneighbors(queries)

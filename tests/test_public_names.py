@@ -19,6 +19,7 @@ def test_public_names_are_the_intended_ones():
         "core_rbf",
         "correlation",
         "datasets",
+        "documents",
         "files",
         "gram_chunks",
         "gram_to_file",
@@ -27,6 +28,7 @@ def test_public_names_are_the_intended_ones():
         "load_model",
         "plan",
         "resemblance",
+        "text",
         "theory",
     ]
     assert all(hasattr(ck, name) for name in ck.__all__)

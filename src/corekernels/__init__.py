@@ -1,6 +1,6 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, files, io, linear, theory
+from . import datasets, documents, files, io, linear, text, theory
 from .advice.verdict import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
@@ -40,6 +40,7 @@ __all__ = [
     "core_rbf",
     "correlation",
     "datasets",
+    "documents",
     "files",
     "gram_chunks",
     "gram_to_file",
@@ -48,5 +49,6 @@ __all__ = [
     "load_model",
     "plan",
     "resemblance",
+    "text",
     "theory",
 ]

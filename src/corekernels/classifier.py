@@ -7,6 +7,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from ._core.types import Array
 from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .linear.core_model import CoREModel
@@ -19,8 +20,6 @@ from .recipe import (
     DEFAULT_SCHEME,
 )
 from .signatures import sketch
-
-Array = npt.NDArray[Any]
 
 
 class CoREClassifier(ClassifierMixin, CoREModel):

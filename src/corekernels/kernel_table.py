@@ -178,6 +178,17 @@ def core_rbf(gamma: float) -> HashedKernel:
 
 CORE_RBF = core_rbf(DEFAULT_GAMMA)
 
+# no kernel in the strict sense, as it is not positive definite: for near-duplicates alone
+CONTAINMENT = Kernel(
+    name="containment",
+    label="containment",
+    formula="C = a / min(f1, f2)",
+    number=loops.CONTAINMENT,
+    uses_values=False,
+    value=lambda pair: pair.a / np.minimum(pair.f1, pair.f2),
+    least_resemblance=lambda value: 0.0,
+)
+
 KERNELS: dict[str, Kernel] = {
     kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF)
 }
@@ -214,3 +225,13 @@ def hashed_kernel(name: Any, gamma: Any = None) -> HashedKernel:
     found = exact_kernel(require_choice("kernel", name, tuple(HASHED_KERNELS)), gamma)
     assert isinstance(found, HashedKernel)
     return found
+
+
+def duplicates_kernel(name: Any, gamma: Any = None) -> Kernel:
+    """The entry of what near-duplicates can be measured by: any kernel, or containment.
+
+    >>> duplicates_kernel("containment").formula
+    'C = a / min(f1, f2)'
+    """
+    require_choice("kernel", name, (*KERNELS, CONTAINMENT.name))
+    return CONTAINMENT if name == CONTAINMENT.name else exact_kernel(name, gamma)

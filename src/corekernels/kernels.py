@@ -143,8 +143,8 @@ def core_rbf(
 ) -> Any:
     """Resemblance times a Gaussian kernel of the unit rows, K = R exp(-gamma (1 - rho)).
 
-    For unit rows 1 - rho is half their squared distance. Mostly the most accurate of these
-    kernels; the hash of CoRE 1 serves it too, almost as fast (`CoREHasher`).
+    For unit rows 1 - rho is half their squared distance. More accurate than CoRE 1 on images,
+    less on texts; the hash of CoRE 1 serves it too, almost as fast (`CoREHasher`).
 
     Parameters
     ----------

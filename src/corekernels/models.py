@@ -1,7 +1,6 @@
 """Models from files, whichever kind they are."""
 
-import os
-
+from ._core.types import PathLike
 from .classifier import CoREClassifier
 from .linear.model_file import CLASSIFIER, REGRESSOR, read_model
 from .regressor import CoRERegressor
@@ -9,7 +8,7 @@ from .regressor import CoRERegressor
 Model = CoREClassifier | CoRERegressor
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(path: PathLike) -> Model:
     """The classifier or regressor that a file holds, as `save` wrote it.
 
     Examples

@@ -203,8 +203,9 @@ class Signatures:
         theory for the pair as its slots show it, with a few slots counted in addition, so that it
         is not 0 where no slot happened to collide. An interval of 1.96 standard errors on both
         sides covers the exact value for 92 to 98 % of pairs (`benchmarks/intervals.py`). It covers
-        more where less than about two slots are expected to collide, since there is no
-        smaller interval for so few. For core2 it allows for large values that the slots have
+        more where only one or two slots are expected to collide: the number of those that do is
+        too coarse for 95 %. It covers 91 % for core2 with one bit, 64 hashes and
+        heavy-tailed rows. For core2 it allows for large values that the slots have
         missed, as a row's norm shows: it is wide where a few columns have most of the norm and
         there are fewer hashes than nonzeros.
         """

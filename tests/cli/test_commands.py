@@ -204,11 +204,15 @@ def test_plan_and_version():
 
 
 def test_advise_prints_a_table_and_a_sentence(in_digits):
-    line = "advise train.svm --rows 200 --size 32 --cv 3"
+    line = "advise train.svm --rows 200 --size 32 --cv 3 --repeats 1 --time-limit 1000"
     found = as_json(f"{line} --plot advice.png")
     assert found["candidates"][0]["kind"] == "linear"
     assert Path("advice.png").read_bytes().startswith(b"\x89PNG")
-    assert ok(line).stdout.rstrip().endswith(found["sentence"])
+    assert found["helps"] == (found["verdict"] == "core")
+    table, _, sentence = ok(line).stdout.rstrip().rpartition("\n\n")
+    assert len(table.splitlines()) == 1 + len(found["candidates"])
+    before_times = found["sentence"].partition("one fit took")[0]
+    assert sentence.startswith(before_times)
 
 
 @pytest.mark.parametrize(

@@ -331,3 +331,26 @@ def test_more_than_a_hundred_thousand_shards_are_in_order(tmp_path):
     for number in range(100_002):
         os.close(os.open(tmp_path / part_name(number), os.O_CREAT))
     assert [path.name for path in part_files(tmp_path)] == [part_name(n) for n in range(100_002)]
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        b"", b"[]", b"[" * 100_000, b"{}",
+        b'{"first_part": 1e999, "recipe": {}, "source": "", "shard_rows": 1}',
+        b'{"first_part": -1, "recipe": {}, "source": "", "shard_rows": 1}',
+        b'{"first_part": 0, "recipe": {}, "source": "", "shard_rows": 0}',
+        b'{"first_part": 0, "recipe": [], "source": "", "shard_rows": 1}',
+    ],
+)  # fmt: skip
+def test_a_damaged_marker_of_an_unfinished_run(tmp_path, marker):
+    (tmp_path / ".unfinished.json").write_bytes(marker)
+    with pytest.raises(FileError, match=r"its \.unfinished\.json is damaged; remove the folder"):
+        part_files(tmp_path)
+
+
+def test_a_damaged_description_of_a_gram_matrix_is_none(tmp_path):
+    np.save(tmp_path / "K.npy", np.eye(2))
+    for text in (b"[" * 100_000, b"{", b'{"format": 3}', b"[]"):
+        (tmp_path / "K.npy.json").write_bytes(text)
+        assert files.file_kind(tmp_path / "K.npy") == "rows"

@@ -43,7 +43,7 @@ def make_pairs(n_columns, length, common, is_heavy):
     return sparse.csr_array((np.concatenate(values), np.concatenate(columns), indptr), shape=shape)
 
 
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
 @pytest.mark.parametrize("scheme", ["circulant", "one-permutation"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_intervals_cover(family, scheme, kernel):

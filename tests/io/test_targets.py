@@ -115,6 +115,16 @@ def test_every_attempt_has_a_name_of_its_own(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.parametrize("length", [200, 201, 255])
+def test_long_names(tmp_path, length):
+    target = tmp_path / ("n" * length)
+    with atomic_write(target) as file:
+        assert len(part_paths(target)) == 1
+        file.write(b"new")
+    assert target.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == [target.name]
+
+
 def test_links_in_place_of_temporary_files_are_not_followed(folder):
     victim = folder / "victim"
     victim.write_bytes(b"dear")

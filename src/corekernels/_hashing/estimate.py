@@ -154,10 +154,18 @@ def _slot_averages(
         if form.every is not None:
             outside = outside + _column(form.every) * product
     Z = equal * inside + outside
-    means = (x.mean(axis=1) for x in (Z, np.square(Z), product, np.square(product)))
-    slots = Slots(k, matches, *means)
+    squares = np.square(product)
+    slots = Slots(
+        k,
+        matches,
+        mean=Z.mean(axis=1),
+        square=np.square(Z).mean(axis=1),
+        product=product.mean(axis=1),
+        product_square=squares.mean(axis=1),
+        square_error=squares.std(axis=1) / np.sqrt(k),
+    )
     if weights_are_values:
-        largest = np.where(equal, np.square(product), 0).max(axis=1)
+        largest = np.where(equal, squares, 0).max(axis=1)
         u, v = _row_values(w1, equal), _row_values(w2, equal)
         slots = slots._replace(largest_square=largest, u=u, v=v)
     return slots

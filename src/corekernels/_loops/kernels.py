@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF = range(5)
+CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF, CONTAINMENT = range(6)
 
 
 class LoopKernel(NamedTuple):
@@ -26,7 +26,7 @@ class LoopKernel(NamedTuple):
 @njit(nogil=True, cache=True, inline="always")
 def uses_values(kernel):
     """Whether the kernel depends on more than the supports."""
-    return kernel.number != RESEMBLANCE
+    return (kernel.number != RESEMBLANCE) & (kernel.number != CONTAINMENT)
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -52,6 +52,8 @@ def support_weight(kernel, f1, f2, a):
         return np.sqrt(f1 * f2)
     if kernel.number == CORRELATION:
         return f1 + f2 - a
+    if kernel.number == CONTAINMENT:
+        return a * (f1 + f2 - a) / min(f1, f2)
     return a
 
 

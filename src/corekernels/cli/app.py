@@ -20,9 +20,10 @@ from .wording import name_options, option_names
 
 HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
 
-Rows come from svmlight text (plain, gz, bz2), .npz, .npy or Parquet files, told apart by their
-content; "-" is svmlight text from standard input. Results go to standard output, everything
-else to standard error.
+Rows come from svmlight text (plain or compressed), .npz, .npy or Parquet files, told apart by
+their content; "-" is svmlight text from standard input. With --text COLUMN, rows are documents
+from JSON lines, CSV, TSV, Parquet, plain text or a folder of text files. Results go to standard
+output, everything else to standard error.
 
 Exit codes: 0 success; 1 something unexpected; 2 bad input or usage; 130 interrupted.
 """

@@ -20,9 +20,9 @@ from .printing import show
 @command("corekernels info train.svm")
 def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
-    kind = files.file_kind(source, reading.format)
+    kind = "rows" if reading.text else files.file_kind(source, reading.format)
     if kind == "rows":
-        reader = reading.open_rows(source)
+        reader = reading.open_rows(source, n_jobs=n_jobs)
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
         about = asdict(found) if output.as_json else _about_rows(found)
@@ -49,7 +49,7 @@ def hash_(
     like = []
     if append and target.is_file():  # columns count from where they did
         like = files.open_reader(target, format="signatures").provenance
-    reader = reading.open_rows(source, like=like)
+    reader = reading.open_rows(source, like=like, n_jobs=n_jobs)
     report = files.hash_to_file(
         reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
         append=append, progress=output.progress, n_jobs=n_jobs,
@@ -64,9 +64,10 @@ def convert(
     reading: Reading,
     output: Output,
     to: Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if OUT does not tell.")] = None,
+    n_jobs: Jobs = None,
 ) -> None:
     """Write the rows and labels of IN in another format."""
-    reader = reading.open_rows(source)
+    reader = reading.open_rows(source, n_jobs=n_jobs)
     n_rows = files.convert(reader, target, format=to, progress=output.progress)
     about = {"target": target, "rows": n_rows, "columns": reader.n_columns}
     output.show(about, reader, target)

@@ -35,10 +35,10 @@ def kernel(
     n_jobs: Jobs = None,
 ) -> None:
     """Exact kernel values of all pairs of rows, in an .npy file written block by block."""
-    reader = reading.open_rows(source, labels=False)
+    reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
     others = None
     if against is not None:
-        others = reading.open_rows(against, labels=False, like=reader.provenance)
+        others = reading.open_rows(against, labels=False, like=reader.provenance, n_jobs=n_jobs)
     shape = files.kernel_to_file(
         reader, target, kernel, against=others, gamma=gamma, working_memory=working_memory,
         progress=output.progress, n_jobs=n_jobs,
@@ -73,7 +73,7 @@ def estimate(
         rows = [_row_numbers(text) for text in pair or []]
         _print_estimates([files.estimate_pairs(reader, rows, others)], output.as_json)
         return
-    asked = matching.open(queries, reader.n_columns, reader.provenance, labels=False)
+    asked = matching.open(queries, reader.n_columns, reader.provenance, labels=False, n_jobs=n_jobs)
     found = files.nearest(reader, asked, nearest, progress=output.progress, n_jobs=n_jobs)
     _print_estimates(found, output.as_json)
     output.show_notes(asked)

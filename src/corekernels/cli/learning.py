@@ -1,6 +1,6 @@
 """Commands that learn and predict: train, predict, evaluate, path."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +22,7 @@ from .options import (
     Output,
     Reading,
     RowsOrSignatures,
+    Text,
     one_of,
 )
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
@@ -66,7 +67,7 @@ def train(
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
     if regression and learning != Learning():
         raise ParameterError("--regression: has no --loss and no --balanced; leave them out.")
-    reader = reading.open(source)
+    reader = reading.open(source, n_jobs=n_jobs)
     options = {} if regression else learning.parameters()
     model = files.train(
         reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
@@ -101,8 +102,9 @@ def predict(
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
     reader = matching.open(
-        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, labels=False
-    )
+        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, labels=False,
+        n_jobs=n_jobs,
+    )  # fmt: skip
     wanted = "scores" if scores else "probabilities" if proba else "labels"
     n_rows = files.predict(
         loaded, reader, to_write(target), output=wanted, progress=output.progress
@@ -121,7 +123,9 @@ def evaluate(
 ) -> None:
     """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
-    reader = matching.open(source, loaded.recipe_.n_columns, loaded.provenance_, format=format)
+    reader = matching.open(
+        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, n_jobs=n_jobs
+    )
     found = files.evaluate(loaded, reader, progress=output.progress)
     output.show_notes(reader)
     if isinstance(found, files.RegressionEvaluation):
@@ -167,12 +171,15 @@ def path(
     if plot is not None:
         others = [name for name in (source, validation, target) if name is not None]
         plotting.require_figure(plot, *others)
-    reader = reading.open(source)
+    reader = reading.open(source, n_jobs=n_jobs)
     recipe = hashing.recipe(reader)
     scored = None
     if validation is not None:
-        matching = Matching(reading.one_based, ignore_new_columns)
-        scored = matching.open(validation, recipe.n_columns, reader.provenance)
+        text = {field.name: getattr(reading, field.name) for field in fields(Text)}
+        matching = Matching(
+            **text, one_based=reading.one_based, ignore_new_columns=ignore_new_columns
+        )
+        scored = matching.open(validation, recipe.n_columns, reader.provenance, n_jobs=n_jobs)
     found = files.sweep(
         reader, recipe, _numbers(Cs), target=target, validation=scored, cv=cv, n_jobs=n_jobs,
         progress=output.progress, **learning.parameters(),

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .._core.types import PathLike
 from ..io.atomic import atomic_write
+from ..io.container_header import parse_json
 from ..io.readers import RowReader, require_rows, watched
 from ..io.targets import require_target
 from ..kernels import gram_to_file
@@ -81,7 +82,7 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
     they belong together.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        about = json.loads(description_path(path).read_bytes())
+        about = parse_json(description_path(path).read_bytes())
         K = np.load(path, mmap_mode="r", allow_pickle=False)
         if about["format"] == "corekernels.gram" and about["last_row"] == _digest(K):
             return dict(about)

@@ -54,31 +54,41 @@ def open_matching(
     format: str | None = None,  # noqa: A002
     one_based: bool | None = None,
     labels: bool = True,
+    n_jobs: int | None = None,
     ignore_new_columns: bool = False,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002
+    shingles: Any = None,
 ) -> AnyReader:
     """A reader of rows for a model, or for comparison with signatures.
 
     Parameters
     ----------
-    path, format, one_based, labels
+    path, format, one_based, labels, n_jobs, text, label, id, shingles
         As for `open_reader`.
     n_columns : int
         Columns of the rows known before. Narrower rows are taken to lack the last ones.
     like : sequence of io.Origin
-        Provenance of the rows known before: says where svmlight columns count from.
+        Provenance of the rows known before: says where svmlight columns count from, and how
+        text became rows.
     ignore_new_columns : bool
         Whether columns beyond `n_columns` are left out, with a note, or an error.
     """
     options: dict[str, Any] = {
-        "format": format, "one_based": one_based, "labels": labels, "like": like,
+        "format": format, "one_based": one_based, "labels": labels, "n_jobs": n_jobs,
+        "like": like, "text": text, "label": label, "id": id, "shingles": shingles,
     }  # fmt: skip
     wide = MAX_COLUMNS if ignore_new_columns else n_columns
-    reader = open_reader(path, n_columns=wide if is_stream(path) else None, **options)
+    unknown = is_stream(path) and text is None
+    reader = open_reader(path, n_columns=wide if unknown else None, **options)
     if isinstance(reader, SignatureReader):
         require_same_base(reader, like)
         return reader
     if reader.n_columns == n_columns:
         return reader
+    if text is not None:
+        raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
     if reader.n_columns < n_columns:
         return open_reader(path, n_columns=n_columns, **options)
     if ignore_new_columns:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from .._core.arguments import require_choice
 from .._core.types import Array
 from ..classifier import CoREClassifier
+from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
 from ..io.targets import Target, open_target
 from ..models import Model
-from ..signatures import Signatures
-from .readers import AnyReader, hashed_batches, require_labels
+from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ def predict(
 ) -> int:  # fmt: skip
     """Write what a model predicts for each row of a reader, a line per row; number of rows.
 
+    Rows that have names have them at the beginning of the line, with a tab behind.
+
     Parameters
     ----------
     model : CoREClassifier or CoRERegressor
@@ -102,14 +104,15 @@ def predict(
     require_choice("output", output, ("labels", *_NUMBERS))
     if output != "labels":
         _require_numbers(model, output)
+    has_names = isinstance(reader, DocumentReader) and reader.columns.id is not None
     n_rows = 0
     with open_target(target, reader.name) as file:
         if output != "labels":
-            file.write(_names(model, output))
+            file.write(_names(model, output, has_names))
         for batch in hashed_batches(
             reader, model.recipe_, "predicting", progress=progress, n_jobs=model.n_jobs
         ):
-            file.write(_lines(model, batch.signatures, output))
+            file.write(_lines(model, batch, output))
             n_rows += len(batch.signatures)
     return n_rows
 
@@ -127,19 +130,31 @@ def _require_numbers(model: Model, output: str) -> None:
         )
 
 
-def _names(model: Any, output: str) -> bytes:
+def _names(model: Any, output: str, has_names: bool) -> bytes:
     classes = [label_text(label) for label in model.classes_.tolist()]
     shown = classes[1:] if output == "scores" and len(classes) == 2 else classes
-    return "\t".join(["label", *shown]).encode() + b"\n"
+    return "\t".join([*(["name"] if has_names else []), "label", *shown]).encode() + b"\n"
 
 
-def _lines(model: Model, S: Signatures, output: str) -> bytes:
-    """A line for each row: its label or value, and the numbers wanted beside it."""
-    columns = [map(label_text, model.linear_.predict(S).tolist())]
+def _lines(model: Model, batch: HashedBatch, output: str) -> bytes:
+    """A line for each row: its name, its label or value, and the numbers wanted beside it."""
+    S = batch.signatures
+    labels = model.linear_.predict(S)
+    if output == "labels" and batch.names is None and isinstance(model, CoREClassifier):
+        return _label_lines(labels, model.classes_)
+    columns: list[Any] = [] if batch.names is None else [batch.names]
+    columns.append(map(label_text, labels.tolist()))
     if output != "labels":
         numbers = getattr(model.linear_, _NUMBERS[output])(S)
         columns += [map(repr, column.tolist()) for column in numbers.reshape(len(S), -1).T]
     return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True)).encode()
+
+
+def _label_lines(labels: Array, classes: Array) -> bytes:
+    """A line for each label; each class is made into text once."""
+    lines = np.array([f"{label_text(label)}\n".encode() for label in classes.tolist()])
+    padded = lines[np.searchsorted(classes, labels)]  # the shorter ones with zero bytes
+    return padded.tobytes().replace(b"\0", b"")
 
 
 def label_text(label: Any) -> str:

@@ -12,12 +12,15 @@ from .. import io
 from .._core.types import Array, PathLike
 from .._core.validation import as_matrix
 from .._hashing.signature_file import SignatureFile, read_signatures
+from ..documents.opening import open_documents
 from ..errors import DataError, ParameterError, RecipeMismatch
-from ..io.provenance import Origin, column_base
+from ..io.provenance import Origin, column_base, text_of
 from ..io.readers import Reader, RowReader, watched
 from ..io.sources import Identity
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate, sketch
+from ..text.settings import settings_like
+from ..text.shingles import Shingles
 from .shards import is_shard_folder, part_files
 
 _BATCH_BYTES = 16 << 20
@@ -25,12 +28,13 @@ _BATCH_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class HashedBatch:
-    """Some consecutive rows: their signatures, and their labels if there are any."""
+    """Some consecutive rows: their signatures, and labels and names if there are any."""
 
     signatures: Signatures
     y: Array | None
     first_row: int
     bytes_done: int
+    names: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.signatures)
@@ -143,23 +147,48 @@ def open_reader(
     labels: bool = True,
     n_jobs: int | None = None,
     like: Sequence[Origin] = (),
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002
+    shingles: Any = None,
 ) -> AnyReader:
-    """A reader of a file, told by its content: rows (`io.open_rows`) or signatures.
+    """A reader of a file: rows (`io.open_rows`), documents (`documents.open_documents`) or
+    signatures.
 
     Parameters
     ----------
     path : path
-        A file of rows or of signatures, or a shard folder; "-" is standard input.
+        A file of rows or of signatures, or a shard folder; "-" is standard input. With `text`,
+        a file, several, or a pattern, as for `documents.open_documents`.
     format, n_columns, one_based, labels, n_jobs
         As for `io.open_rows`; a signature file needs none of them.
     like : sequence of io.Origin
         Provenance of the signatures or the model that the rows are for. svmlight text does not
         say whether columns count from 0 or 1; unless `one_based` does, it is read as they were.
+        Text becomes rows as theirs did.
+    text, label, id
+        Columns of a file of documents, as for `documents.open_documents`: with `text`, it is one.
+    shingles : text.Shingles, text.TextSettings or dict, optional
+        How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     """
+    if text is not None:
+        if n_columns is not None or one_based is not None:
+            raise ParameterError("n_columns, one_based: are not for text; leave them out.")
+        given = shingles.settings if isinstance(shingles, Shingles) else shingles
+        return open_documents(
+            path, text, label=label, id=id, shingles=settings_like(given, text_of(like)),
+            format=format, labels=labels, n_jobs=n_jobs,
+        )  # fmt: skip
+    if label is not None or id is not None or shingles:
+        raise ParameterError("label, id, shingles: are for documents; name the column of text.")
     if format is None and Path(path).is_file():
         format = io.detect(path)  # noqa: A001
     if format == "signatures" or is_shard_folder(path):
         return SignatureReader(path)
+    if text_of(like) is not None:
+        raise DataError(
+            f"{path}: is to match rows that were made from text; name the column of text (text)."
+        )
     if one_based is None and format in (None, "svmlight"):
         one_based = column_base(like)
     return io.open_rows(
@@ -197,7 +226,7 @@ def hashed_batches(
         return
     for batch in watched(reader, what, progress):
         S = sketch_batch(batch.X, recipe, n_jobs, reader.name)
-        yield HashedBatch(S, batch.y, batch.first_row, batch.bytes_done)
+        yield HashedBatch(S, batch.y, batch.first_row, batch.bytes_done, batch.names)
 
 
 def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signatures:
@@ -214,7 +243,10 @@ def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signa
 def require_labels(y: Array | None, name: str) -> Array:
     """The labels, which must be there."""
     if y is None:
-        raise DataError(f"{name}: has no labels; give a file that holds one for each row.")
+        raise DataError(
+            f"{name}: has no labels; give a file that holds one for each row, or "
+            "name the column that does (label)."
+        )
     return y
 
 

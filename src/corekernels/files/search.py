@@ -14,10 +14,13 @@ from scipy import sparse
 from .._core.arguments import require_count
 from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
-from ..io.readers import RowReader, require_rows, watched
+from ..io.provenance import text_of
+from ..io.readers import RowReader, joined, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
-from .kernels import read_whole
+from ..text.documents import as_texts
+from ..text.rows import text_rows
+from ..text.settings import settings_like
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ def index_rows(
 ) -> IndexReport:
     """Index all rows of a reader, under their numbers, in a file for `CoRENeighbors.load`.
 
+    Rows that have names are called by them in results of `search`.
+
     Rows and index are in memory together.
 
     Parameters
@@ -85,8 +90,13 @@ def index_rows(
     """
     require_target(target, reader.name)
     start = time.perf_counter()
-    X = read_whole(reader, progress)
+    batches = list(watched(require_rows(reader), "reading", progress))
+    if not batches:
+        raise DataError(f"{reader.name}: holds no rows; give some to index.")
+    whole = joined(batches)
+    X = whole.X
     index = CoRENeighbors(**options).fit(X)
+    index.names_ = whole.names
     index.save(target, provenance=[reader.origin(0, X.shape[0])])
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
@@ -103,7 +113,8 @@ def search(
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
     together, and with a radius `indptr`: those of query q are from indptr[q] to indptr[q + 1].
     Any other gets a line `query`, `id`, `similarity` for each neighbour, nearest first,
-    with tabs between and a line of names at the top.
+    with tabs between and a line of names at the top. Queries and rows that have names are called
+    by them.
 
     Parameters
     ----------
@@ -163,7 +174,8 @@ def search(
             if as_arrays:
                 parts.append(found)
             else:
-                file.write(found.lines(batch.first_row))
+                names = batch.names or range(batch.first_row, batch.first_row + len(batch))
+                file.write(found.lines(names, named(index, found.ids)))
         if not n_queries:
             raise DataError(f"{reader.name}: holds no rows; give some to look up.")
         if as_arrays:
@@ -174,6 +186,43 @@ def search(
     return SearchReport(name, n_queries, per_query, radius, n_found, seconds, check)
 
 
+def search_texts(
+    index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None
+) -> list[list[tuple[Any, float]]]:
+    """The nearest rows of each text, in an index of documents: names and similarities.
+
+    Examples
+    --------
+    >>> import corekernels as ck, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     corpus, target = os.path.join(folder, "a.txt"), os.path.join(folder, "a.index")
+    ...     with open(corpus, "w") as file:
+    ...         _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
+    ...     reader = ck.files.open_reader(corpus, text="text")
+    ...     _ = ck.files.index_rows(reader, target, kernel="resemblance")
+    ...     index = ck.CoRENeighbors.load(target)
+    >>> ck.files.search_texts(index, ["without thorn"], 1)
+    [[(1, 0.5)]]
+    """
+    known = text_of(index.provenance_)
+    if known is None:
+        raise DataError("index: was not made from text; give rows to look up.")
+    settings = settings_like(None, known)
+    pieces = as_texts(list(texts), "query")
+    X = sparse.vstack([text_rows(piece, settings, name="query") for piece in pieces], format="csr")
+    distances, ids = index.kneighbors(X, n_neighbors)
+    return [
+        list(zip(named(index, row), values, strict=True))
+        for row, values in zip(ids, (1 - distances).tolist(), strict=True)
+    ]
+
+
+def named(index: CoRENeighbors, ids: Array) -> list[Any]:
+    """The names of rows of an index, or their numbers where they have none."""
+    known = index.names_ or []
+    return [known[i] if i < len(known) else i for i in ids.tolist()]
+
+
 class _Found(NamedTuple):
     """Neighbours of queries, one after the other, and how many each query has."""
 
@@ -181,11 +230,12 @@ class _Found(NamedTuple):
     distances: Array
     ids: Array
 
-    def lines(self, first_row: int) -> bytes:
-        """A line for each query and neighbour."""
-        queries = np.repeat(np.arange(first_row, first_row + len(self.lengths)), self.lengths)
-        columns = (array.tolist() for array in (queries, self.ids, 1 - self.distances))
-        rows = zip(*columns, strict=True)
+    def lines(self, queries: Sequence[Any], names: list[Any]) -> bytes:
+        """A line for each query and neighbour, called by these names."""
+        asked = (
+            query for query, n in zip(queries, self.lengths.tolist(), strict=True) for _ in range(n)
+        )
+        rows = zip(asked, names, (1 - self.distances).tolist(), strict=True)
         return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
 
 

@@ -16,7 +16,7 @@ from .._core.types import Array
 from .._core.validation import clean_rows
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched
-from ..kernel_table import CORE1, RESEMBLANCE
+from ..kernel_table import CORE1, CORE2, RESEMBLANCE
 from ..kernels import correlation, resemblance
 from ..planner import Plan, plan
 from ..recipe import Recipe
@@ -28,6 +28,7 @@ _SAMPLE_ROWS = 256
 _ERROR = 0.05
 _HEAVY = 10.0
 _DENSE = 0.9
+_SPARSE = 0.02  # as texts are; images and histograms are denser
 _SIZES = (256, 8192)
 _TIMED_SECONDS = 0.05  # a sample that takes this long to hash tells how long all rows take
 
@@ -247,6 +248,8 @@ def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, st
         return RESEMBLANCE.name, "all values are equal: they say nothing that the columns do not"
     if heaviness > _HEAVY:
         return CORE1.name, "values are heavy-tailed, which CoRE 1 handles better than CoRE 2"
+    if density < _SPARSE:
+        return CORE2.name, "few columns are shared, as in texts: try a linear model first"
     return CORE1.name, "values and columns both count, and values are not heavy-tailed"
 
 

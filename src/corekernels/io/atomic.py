@@ -5,6 +5,7 @@ link is followed to what it names, and a file that is replaced keeps its permiss
 """
 
 import contextlib
+import hashlib
 import os
 import secrets
 import shutil
@@ -22,12 +23,13 @@ except ImportError:  # Windows refuses to replace a file in use by itself
     fcntl = None  # type: ignore[assignment]
 
 _OPEN_FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_LONG_NAME = 200  # bytes; most systems allow 255
 _NEW_FILE = 0o666  # the system takes away what the user's umask says
 
 
 def part_paths(target: Path) -> list[Path]:
     """Files in which bytes for `target` gather, or were left by a killed process."""
-    start, end = f".{target.name}.", ".part"
+    start, end = _part_start(target), ".part"
     with contextlib.suppress(OSError):
         return [
             target.with_name(name)
@@ -36,6 +38,14 @@ def part_paths(target: Path) -> list[Path]:
             if len(name) == len(start) + 16 + len(end)
         ]
     return []
+
+
+def _part_start(target: Path) -> str:
+    """How the names of such files begin; a long name is cut, since names have a limit."""
+    name = os.fsencode(target.name)
+    if len(name) <= _LONG_NAME:
+        return f".{target.name}."
+    return f".{hashlib.sha256(name).hexdigest()}."
 
 
 def resolve_target(path: PathLike) -> Path:
@@ -81,7 +91,7 @@ def atomic_write(
     final = resolve_target(target)
     with _named(target):
         _clear_leftovers(final, target)
-        part = final.with_name(f".{final.name}.{secrets.token_hex(8)}.part")
+        part = final.with_name(f"{_part_start(final)}{secrets.token_hex(8)}.part")
         with _open_locked(part, final, target) as file:
             try:
                 _require_space(part, n_bytes)

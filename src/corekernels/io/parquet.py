@@ -19,9 +19,10 @@ from .._core.extras import require_extra
 from .._core.types import Array, PathLike
 from .._core.validation import Rows
 from ..errors import DataError, FileError
+from .arrow_labels import labels_of_arrow
 from .format import Format, ReadOptions
 from .parquet_columns import dense_rows, plain_columns
-from .readers import Batch, RowReader, checked_labels, checked_rows, require_columns
+from .readers import Batch, RowReader, checked_rows, require_columns
 from .sources import SourceFile, reading
 
 _COLUMNS_KEY = b"corekernels.n_columns"
@@ -161,8 +162,9 @@ class ParquetReader(RowReader):
             X = checked_rows(self.name, *arrays, self.n_columns, first_row)
         else:
             X = self._rows_of_lists(table, first_row)
-        y = self._labels(table.column("label"), first_row) if "label" in self._names else None
-        return X, y
+        if "label" not in self._names:
+            return X, None
+        return X, labels_of_arrow(table.column("label"), self.name, first_row)
 
     def _rows_of_lists(self, table: Any, first_row: int) -> Any:
         indices, indptr = self._flat(table.column("indices"), "indices", first_row)
@@ -193,18 +195,6 @@ class ParquetReader(RowReader):
         if column.null_count:
             place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
             raise DataError(f"{self.name}: row {first_row + place} has no {what}; fill or drop it.")
-
-    def _labels(self, column: Any, first_row: int) -> Array:
-        types = self._arrow.types
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        self._require_no_nulls(column, "label", first_row)
-        kind = column.type
-        if types.is_string(kind) or types.is_large_string(kind):
-            return np.array(column.to_pylist(), dtype=np.str_)
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise DataError(f"{self.name}: labels of type {kind}; use numbers or strings.")
-        return checked_labels(self.name, column.to_numpy(zero_copy_only=False), first_row)
 
 
 class ParquetWriter:

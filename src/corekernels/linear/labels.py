@@ -10,10 +10,11 @@ import numpy.typing as npt
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._core.types import Array
 from ..errors import DataError, ParameterError
 
 
-def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
+def check_labels(y: Any, n_rows: int) -> Array:
     """Class labels, one per row."""
     if y is None:
         raise DataError(
@@ -23,7 +24,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
         if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
             # NumPy would make the word "nan" of a missing one
             _refuse_missing(np.array(y, dtype=object))
-        labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+        labels: Array = column_or_1d(y, warn=True)
         _refuse_missing(labels)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError("contains NaN or infinity")
@@ -46,7 +47,7 @@ def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
     return labels
 
 
-def _refuse_missing(labels: npt.NDArray[Any]) -> None:
+def _refuse_missing(labels: Array) -> None:
     """Raise if a label among objects is None, NaN or what pandas has in their place."""
     for row, label in enumerate(labels.tolist() if labels.dtype.kind == "O" else ()):
         is_nan = isinstance(label, float) and math.isnan(label)
@@ -74,7 +75,7 @@ def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
     return values
 
 
-def check_classes(classes: Any, known: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+def check_classes(classes: Any, known: Array | None) -> Array:
     """All classes of a stream, sorted: `known` before, or None in the first call.
 
     The first call has to name them; later ones may, and have to name the same.
@@ -94,7 +95,7 @@ def check_classes(classes: Any, known: npt.NDArray[Any] | None) -> npt.NDArray[A
     return found if known is None else known
 
 
-def encode_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def encode_labels(labels: Array, classes: Array) -> npt.NDArray[np.int64]:
     """Number of each label's class."""
     numbers = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
     unknown = np.flatnonzero(classes[numbers] != labels)
@@ -134,7 +135,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
 
 def check_class_weight(
     class_weight: Any,
-    classes: npt.NDArray[Any],
+    classes: Array,
     numbers: npt.NDArray[np.int64],
     weights: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:

@@ -1,14 +1,13 @@
 """Models as files: planes in safetensors, the rest as JSON."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._core.threads import thread_count
+from .._core.types import Array, PathLike
 from ..errors import ParameterError
 from ..io.container_header import MAX_HEADER_BYTES
 from ..io.containers import Container, read_container, save_arrays
@@ -16,8 +15,6 @@ from ..io.fields import checking, column_names, require_fit, whole_number
 from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
 from .planes import Planes
-
-Array = npt.NDArray[Any]
 
 CLASSIFIER = "classifier"
 REGRESSOR = "regressor"
@@ -53,7 +50,7 @@ class SavedModel:
     provenance: Iterable[Origin] | None
 
 
-def write_model(path: str | os.PathLike[str], model: SavedModel) -> None:
+def write_model(path: PathLike, model: SavedModel) -> None:
     """Write a model, whole or not at all."""
     parameters = dict(model.parameters)
     if isinstance(parameters.get("class_weight"), dict):
@@ -79,7 +76,7 @@ def write_model(path: str | os.PathLike[str], model: SavedModel) -> None:
     save_arrays(path, kind, _FILE_VERSION, arrays, about)
 
 
-def read_model(path: str | os.PathLike[str], *kinds: str) -> SavedModel:
+def read_model(path: PathLike, *kinds: str) -> SavedModel:
     """A model of one of these kinds from a file, after checks that its parts fit together."""
     container = read_container(path, kinds, _FILE_VERSION)
     with checking(path, REMEDY):

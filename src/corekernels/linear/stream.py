@@ -55,7 +55,9 @@ class Stream:
     ) -> None:
         """Solve the problems of one batch against the planes now, and add to the average."""
         states = [
-            State(np.zeros((len(packed), len(state.biases))), state.planes, state.biases)
+            State(
+                np.zeros((len(packed), len(state.biases))), state.planes, state.biases, is_sum=False
+            )
             for state in self.states
         ]
         options = replace(

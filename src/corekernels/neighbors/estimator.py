@@ -69,6 +69,8 @@ class CoRENeighbors(Searches):
         Ids of the rows in the index, in order of arrival.
     n_samples_fit_ : int
         Number of rows in the index.
+    names_ : list of str or None
+        What rows are called in results, by their ids, if they came with names.
     n_features_in_ : int
 
     Notes
@@ -110,6 +112,7 @@ class CoRENeighbors(Searches):
         self.estimated_recall_ = choice.recall
         self._snapshot = Snapshot.begin(choice.method, numbers)
         self.provenance_: list[Origin] = []
+        self.names_: list[str] | None = None
         self._lock = threading.RLock()
         return self
 

@@ -1,5 +1,6 @@
 """Indexes as files: rows, method and ids in safetensors, the rest as JSON."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -62,6 +63,10 @@ def write_index(
         parts["tail"] = snapshot.tail.store.arrays()
     arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
     arrays |= {"ids": snapshot.ids, "alive": snapshot.alive}
+    if model.names_ is not None:
+        encoded = [name.encode() for name in model.names_]
+        arrays["names.ends"] = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+        arrays["names.text"] = np.frombuffer(b"".join(encoded), np.uint8)
     try:
         save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
     except TypeError as error:
@@ -90,8 +95,17 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
         if names is not None:
             model.feature_names_in_ = names
         model.provenance_ = read_provenance(about.get("sources"))
+        model.names_ = _read_names(arrays)
         snapshot = _read_snapshot(model, about, arrays)
     return model, snapshot
+
+
+def _read_names(arrays: dict[str, Array]) -> list[str] | None:
+    """What the rows are called, by their ids, if they have names."""
+    if "names.ends" not in arrays:
+        return None
+    ends, text = arrays["names.ends"].tolist(), arrays["names.text"].tobytes()
+    return [text[start:stop].decode() for start, stop in itertools.pairwise([0, *ends])]
 
 
 def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:

@@ -36,17 +36,19 @@ def aliasing_at_share(f1: Any, f2: Any, n_locations: int, b: int, share: Any) ->
     np.float64(0.5)
     """
     f1, f2, share = np.broadcast_arrays(f1, f2, share)
-    out = np.empty((4, *share.shape))
-    lengths, which = np.unique(np.stack([f1, f2]).reshape(2, -1), axis=1, return_inverse=True)
-    which = which.reshape(share.shape)
-    for number, (length1, length2) in enumerate(lengths.T):
-        mine = which == number
-        curve = _curve(int(length1), int(length2), n_locations, b)
+    shape, share = share.shape, share.ravel()
+    out = np.empty((4, share.size))
+    key = f1.ravel() * (n_locations + 1) + f2.ravel()
+    order = np.argsort(key, kind="stable")  # pairs of the same two lengths, side by side
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    for mine in np.split(order, starts[1:]):
+        f = divmod(int(key[mine[0]]), n_locations + 1)
+        curve = _curve(*f, n_locations, b)
         line = np.searchsorted(curve.p[1:-1], share[mine])
         out[0, mine], out[1, mine] = curve.C1[line], curve.C2[line]
         out[2, mine] = np.interp(share[mine], curve.p, curve.first)
         out[3, mine] = np.interp(share[mine], curve.p, curve.second)
-    return Aliasing(*(part[()] for part in out))
+    return Aliasing(*(part.reshape(shape)[()] for part in out))
 
 
 @lru_cache(maxsize=1 << 14)

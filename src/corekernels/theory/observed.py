@@ -52,8 +52,8 @@ class Slots(NamedTuple):
     k : number of slots
     matches : number of slots with equal codes
     mean, square : means of Z (`theory.estimators`) and of its square
-    product, product_square : means over all slots of the product of the weights, and of its
-        square; 0 for kernels without weights
+    product, product_square, square_error : means over all slots of the product of the weights
+        and of its square, and the standard error of the latter; 0 for kernels without weights
     largest_square : largest squared product of the weights among equal codes
     u, v : values of the two rows, for kernels that keep them
     """
@@ -64,6 +64,7 @@ class Slots(NamedTuple):
     square: Any
     product: Any = 0.0
     product_square: Any = 0.0
+    square_error: Any = 0.0
     largest_square: Any = 0.0
     u: RowValues | None = None
     v: RowValues | None = None
@@ -90,13 +91,15 @@ def observed_core1(
 ) -> Pair:
     """The pair as equal codes and the products of all slots show it; the latter have mean rho.
 
-    The mean of their squares is 1 + 2 rho^2, less 2 shared_squares for projections of +-1.
+    The mean of their squares is 1 + 2 rho^2, less 2 shared_squares for projections of +-1: what is
+    missing by more than its error, since few slots may lack the largest products.
     """
     pair = _supports(slots, f1, f2, n_columns, chance)
     rho = np.clip(slots.product, -1, 1)
     shared_squares: Any = 0.0
     if projection == "rademacher":
-        shared_squares = np.clip((1 + 2 * rho**2 - slots.product_square) / 2, 0, 1)
+        square = slots.product_square + slots.square_error
+        shared_squares = np.clip((1 + 2 * rho**2 - square) / 2, 0, 1)
     return Pair(rho, f1, f2, pair.a, shared_squares)
 
 

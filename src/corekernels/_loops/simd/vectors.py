@@ -55,19 +55,34 @@ def store(vector, start, out):
     out.reshape(-1)[start : start + len(vector)] = vector
 
 
+def widen(x):
+    """Eight numbers in double precision."""
+    return x.astype(np.float64)
+
+
+def splat_double(value):
+    """The same number in each of eight lanes, in double precision."""
+    return np.full(LANES, value, np.float64)
+
+
 def add(x, y):
     """x + y, lane by lane; integers wrap around."""
     return x + y
 
 
 def multiply_add(x, y, z):
-    """x * y + z, lane by lane, rounded once."""
+    """x * y + z, lane by lane, rounded once where the processor has an instruction for it."""
     return x * y + z
 
 
 def lower(x, y):
     """The lower of x and y, lane by lane; both unsigned."""
     return np.minimum(x, y)
+
+
+def lower_letters(text):
+    """Bytes with ASCII capitals in lower case."""
+    return np.where((text >= ord("A")) & (text <= ord("Z")), text + np.uint8(32), text)
 
 
 def where_not_above(x, y, yes, no):
@@ -108,6 +123,11 @@ def _emit_load(context, builder, signature, args):
 @compiled(splat)
 def _splat(value):
     return VectorType(types.float32, LANES), _emit_splat
+
+
+@compiled(splat_double)
+def _splat_double(value):
+    return VectorType(types.float64, LANES), _emit_splat
 
 
 @compiled(splat_line)
@@ -156,6 +176,16 @@ def _store(vector, start, out):
     return types.void, emit
 
 
+@compiled(widen)
+def _widen(x):
+    wide = VectorType(types.float64, x.count)
+
+    def emit(context, builder, signature, args):
+        return builder.fpext(args[0], context.get_value_type(wide))
+
+    return wide, emit
+
+
 @compiled(add)
 def _add(x, y):
     def emit(context, builder, signature, args):
@@ -167,12 +197,26 @@ def _add(x, y):
 
 @compiled(multiply_add)
 def _multiply_add(x, y, z):
-    return x, lambda context, builder, signature, args: call(builder, "fma", args)
+    # a processor without such an instruction multiplies, rounds and adds: not to round would take
+    # a call of a function for every number
+    return x, lambda context, builder, signature, args: call(builder, "fmuladd", args)
 
 
 @compiled(lower)
 def _lower(x, y):
     return x, lambda context, builder, signature, args: call(builder, "umin", args)
+
+
+@compiled(lower_letters)
+def _lower_letters(text):
+    def emit(context, builder, signature, args):
+        first, count, more = (
+            ir.Constant(args[0].type, [number] * text.count) for number in (ord("A"), 26, 32)
+        )
+        is_capital = builder.icmp_unsigned("<", builder.sub(args[0], first), count)
+        return builder.select(is_capital, builder.add(args[0], more), args[0])
+
+    return text, emit
 
 
 @compiled(where_not_above)

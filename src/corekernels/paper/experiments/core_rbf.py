@@ -69,8 +69,9 @@ def _hashed(
 def draw(records: Records) -> Drawn:
     """Accuracy against the number of hashes, the exact kernels as horizontal lines."""
     rows, panels = [], []
-    columns = [f"k = {k}" for k in (*HASHES, MANY_HASHES)]
-    for name, results in records.results("core_rbf").items():
+    found = records.results("core_rbf")
+    columns = [f"k = {k}" for k in sorted({k for part in found.values() for k in part["hashes"]})]
+    for name, results in found.items():
         lines, marks = [], []
         for title in KERNELS:
             cells = [one_decimal(value) for value in results[title]]
@@ -83,7 +84,7 @@ def draw(records: Records) -> Drawn:
             Panel(title_of(name), "hashes per row, k", "accuracy, %", lines, marks, log_x=True)
         )
     text = (
-        "CoRE RBF is the resemblance times a Gaussian kernel of the unit rows, of width γ. "
+        "CoRE RBF is the resemblance times a Gaussian kernel of the unit rows. "
         "It takes CoRE 1's locations, and the cosines of its projections as weights. Exact: kernel "
         f"SVM, C = {EXACT_CS[0]:g}. Hashed: 8 bits, linear SVM, the best of C = "
         f"{HASHED_CS[0]:g} and {HASHED_CS[1]:g}. At most {N_TEST:,} test rows."

@@ -126,7 +126,10 @@ class Graph(CandidateMethod):
         return replace(graph, width=width, links=links, degrees=degrees)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Graph":
-        """The graph of more rows; this one stays as it is for those who search it."""
+        """The graph of more rows, with a width in proportion.
+
+        This one stays as it is for those who search it.
+        """
         n = len(self.store)
         fresh = store.take(np.arange(n, len(store)))
         with Team(n_jobs) as team:
@@ -138,7 +141,9 @@ class Graph(CandidateMethod):
             links=np.concatenate([self.links, room]),
             degrees=np.concatenate([self.degrees, room[:, 0]]),
         )  # fmt: skip
-        return graph.finished(np.arange(n, len(store)), self.width, n_jobs)
+        # as many times more sketches come between a query's and those of its neighbours
+        width = -(-self.width * len(store) // max(1, n))
+        return graph.finished(np.arange(n, len(store)), width, n_jobs)
 
     def rebuilt(self, store: Store, n_jobs: int | None) -> "Graph":
         """A new graph of other rows, with the same settings."""

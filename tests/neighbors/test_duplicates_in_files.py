@@ -186,7 +186,9 @@ def test_errors(X):
         files.near_duplicates(Rows(X), 0.9, most_pairs=100)
     with pytest.raises(DataError, match="more than 9 pairs of rows are alike; raise"):
         files.near_duplicates(Rows(X[-900:]), 0.9, most_pairs=9)
-    with pytest.raises(DataError, match=r"0 MB, and hash tables would find too few pairs of core2.*; raise"):
+    with pytest.raises(
+        DataError, match=r"0 MB, and hash tables would find too few pairs of core2.*; raise"
+    ):
         files.near_duplicates(Rows(X), 0.6, "core2", working_memory=0.1)
     with pytest.raises(DataError, match=r"rows\.svm: holds no rows"):
         files.near_duplicates(Rows(X[:0]), 0.9)

@@ -211,7 +211,8 @@ def _lanes_too_large(
 def _require_costs(block: Block) -> None:
     """Refuse costs that underflow or overflow, alone or in the planes they lead to."""
     weights = block.row_costs[block.rows]
-    least, most = weights.min() * block.costs.min(), weights.max() * block.costs.max()
+    least = float(weights.min()) * float(block.costs.min())
+    most = float(weights.max()) * float(block.costs.max())
     if not (least > 0 and _LEAST_COST <= most < np.inf):
         raise ParameterError(
             f"C: times the weights of rows and classes it ranges from {least:.1e} to {most:.1e}, "

@@ -35,7 +35,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     C : float
         Weight of the errors against the length of w: 1 / (2 alpha) of a ridge.
     tol, max_iter, fit_intercept, intercept_scaling, random_state, n_jobs
-        As in `HashedLinearClassifier`. The descent is one thread's work.
+        As in `HashedLinearClassifier`.
 
     Attributes
     ----------

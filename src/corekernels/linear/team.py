@@ -48,16 +48,19 @@ class Team:
     some of them, the others wait long; the team then goes on with half as many.
     """
 
-    def __init__(self, packed: Packed, n_lanes: int, n_groups: int, n_threads: int) -> None:
+    def __init__(
+        self, packed: Packed, n_lanes: int, n_groups: int, n_threads: int,
+        least_batches: int = _LEAST_BATCHES,
+    ) -> None:  # fmt: skip
         """A team of up to so many threads, for problems in so many lanes."""
         self.packed = packed
         self._width = width = 1 if n_lanes == 1 else LANES
-        self._run = _LEAST_BATCHES  # batches until the next look at the waiting
+        self._run = least_batches  # batches until the next look at the waiting
         self._scratch = BatchScratch(
             np.zeros((BATCH, width)), np.zeros((BATCH, width)), np.zeros(width),
             np.zeros(BATCH, np.bool_),
         )  # fmt: skip
-        useful = max(1, min(n_threads, n_groups // (BATCH * _LEAST_BATCHES)))
+        useful = max(1, min(n_threads, n_groups // (BATCH * least_batches)))
         self._resize(min(n_parts(packed.codes.shape[1]), 1 << (useful.bit_length() - 1)))
 
     def _resize(self, n_members: int) -> None:

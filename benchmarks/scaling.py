@@ -111,14 +111,10 @@ def learning(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
         y = np.arange(n_rows) % (5 * n_classes) % n_classes
         S = ck.CoREHasher("core1", 1024, random_state=SEED).fit(X).sketch(X)
 
-        for loss in ("squared_hinge", "log_loss"):
+        def run(n_jobs: int, S: Any = S, y: Any = y) -> object:
+            return ck.linear.HashedLinearClassifier(random_state=SEED, n_jobs=n_jobs).fit(S, y)
 
-            def run(n_jobs: int, loss: str = loss, S: Any = S, y: Any = y) -> object:
-                options = {"random_state": SEED, "n_jobs": n_jobs}
-                return ck.linear.HashedLinearClassifier(loss, **options).fit(S, y)
-
-            name = f"learn {n_classes} classes" + (", log loss" if loss == "log_loss" else "")
-            yield name, run, {"thousand rows": n_rows / 1e3}
+        yield f"learn {n_classes} classes", run, {"thousand rows": n_rows / 1e3}
 
 
 def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:

@@ -5,13 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import corekernels as ck
-from corekernels._loops.learning.descent import Active, Findings, Groups, Problem, Solution
-from corekernels.errors import DataError, ParameterError
-from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
+from corekernels.linear import HashedLinearClassifier
 from corekernels.linear.classifier import LOSS_NAMES
-from corekernels.linear.descent import LOSSES, State, as_planes, solve
-from corekernels.linear.team import Team
+from corekernels.linear.descent import as_planes, solve
 from support import objectives
 
 
@@ -54,85 +50,3 @@ def test_planes_are_as_near_as_their_tolerance_says(digits, S, loss):
     distances = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(found, axis=1)
     # A gap of 1e-6 of the objective, itself at most 100 times |w|^2 / 2, is a distance of 0.01.
     assert distances.max() <= 0.1 + 0.01
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("loss", LOSS_NAMES)
-def test_threads_do_not_change_a_bit(digits, loss, n_classes):
-    X, y = digits[0][:300], digits[1][:300] % n_classes
-    S = ck.CoREHasher(n_hashes=300, random_state=0).fit(X).sketch(X)
-    _, problem, training = HashedLinearClassifier(loss)._read(S, y, None)
-    (block,) = problem.blocks(training, 1.0)
-    rules = Problem(LOSSES[loss], block.targets, block.row_costs, block.costs, block.intercept)
-    groups, n, lanes = Groups(block.rows, block.starts), len(block.starts) - 1, block.n_lanes
-    found = []
-    for n_threads in (1, 2, 4):
-        state = State.zero(training.packed, lanes)
-        solution = Solution(state.duals, state.planes, state.biases)
-        team = Team(training.packed, lanes, n, n_threads, least_batches=2)
-        assert len(team) == n_threads
-        findings = Findings(np.empty((2, lanes)), np.empty(lanes), np.empty(lanes), np.empty(1))
-        for seed in range(3):
-            order = np.random.default_rng(seed).permutation(n)
-            limits = np.array([[-np.inf], [np.inf]]).repeat(lanes, axis=1)
-            active = Active(np.ones(lanes, np.bool_), limits, np.zeros(n, np.bool_))
-            team.sweep(order, groups, rules, active, solution, findings)
-        found.append([state.planes, state.duals, state.biases, findings.gaps])
-    for others in found[1:]:
-        for one, other in zip(found[0], others, strict=True):
-            np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.parametrize("C", [1e4, 1e6])
-def test_gap_of_the_hinge_loss_is_true_at_large_costs(digits, S, C):
-    """Single precision margins once gave a gap of 0 here, far from the optimum."""
-    y = digits[1] % 2
-    model = HashedLinearClassifier("hinge", tol=1e-5, max_iter=300, random_state=0)
-    _, problem, training = model._read(S, y, None)
-    with np.errstate(all="raise"):
-        states, outcomes = solve(
-            training.packed, problem.blocks(training, C), model._options(), None
-        )
-    X = np.column_stack([S.to_csr().toarray(), np.ones(len(S))]).astype(np.float64)
-    planes = as_planes(S.recipe, states, problem.intercept)
-    w = np.append(planes.coefficients()[0], planes.intercepts[0]).astype(np.float64)
-    signs = np.where(y == 1, 1.0, -1.0)
-    rows, a = training.rows, states[0].duals[training.rows, 0]
-    c = C * training.row_weights[rows]
-    primal = objectives.primal("hinge", w, X[rows] @ w, signs[rows], c)
-    dual = objectives.dual("hinge", X[rows].T @ (signs[rows] * a), signs[rows], c, a)
-    assert outcomes[0].objectives[0] == pytest.approx(primal, rel=1e-6)
-    assert outcomes[0].relative_gaps[0] == pytest.approx((primal - dual) / primal, rel=1e-4)
-
-
-def test_many_empty_rows_do_not_stop_convergence(digits):
-    X, y = digits[0].copy(), digits[1] % 2
-    X[97:] = 0
-    S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X)
-    model = HashedLinearClassifier(random_state=0).fit(S, y)
-    assert model.n_iter_ < 100
-    assert model.dual_gap_[0] <= 1e-5
-
-
-@pytest.mark.filterwarnings("ignore:After max_iter")
-@pytest.mark.parametrize("C", [1e60, 1e300])
-def test_huge_costs_of_the_log_loss(digits, S, C):
-    model = HashedLinearClassifier("log_loss", C=C, max_iter=50, random_state=0)
-    model.fit(S[:300], digits[1][:300] % 2)
-    assert np.isfinite(model.coef_).all()
-    assert model.score(S[:300], digits[1][:300] % 2) == 1
-
-
-@pytest.mark.parametrize("loss", LOSS_NAMES)
-def test_costs_that_underflow_are_refused(digits, S, loss):
-    tiny = np.full(len(S), 1e-200)
-    with pytest.raises(ParameterError, match="C: times the weights"):
-        HashedLinearClassifier(loss, C=1e-200).fit(S, digits[1], tiny)
-    with pytest.raises(ParameterError, match="C: times the weights"):
-        HashedLinearClassifier(loss, C=1e200).fit(S, digits[1], 1 / tiny)
-
-
-@pytest.mark.parametrize("factor", [1e38, 1e200, 1e-40])
-def test_values_beyond_single_precision_are_refused(digits, S, factor):
-    with pytest.raises(DataError, match="multiply y by a constant"):
-        HashedLinearRegressor().fit(S, digits[1] * factor)

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from corekernels._loops.learning import descent, gram, losses, packed, scoring
+from corekernels._loops.learning import descent, losses, packed, scoring
 from corekernels._loops.learning import planes as blocks
 from corekernels._loops.simd import vectors
 from corekernels.linear import descent as training
 from corekernels.linear.extrapolation import extrapolate
 from corekernels.linear.packed import Packed
 from corekernels.linear.planes import new_planes
-from corekernels.linear.team import Team
 from support import objectives
 
 OPTIONS = training.Options(tol=1e-5, max_iter=300, seed=(0,))
@@ -75,7 +74,7 @@ def test_scores_and_additions(rows, n_planes):
     steps = np.zeros(8, np.float32)
     steps[:n_planes] = rng.normal(size=n_planes)
     numbers = None if weights is None else weights[2].view(np.float16).astype(np.float32)
-    scoring.add_slots(codes, numbers, 2, 0, codes.shape[1], steps * scales[2], 0, planes)
+    scoring.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)
 
@@ -106,9 +105,8 @@ def test_gap_is_zero_exactly_at_the_dual_of_the_margin(loss):
         slope = (losses.loss_value(loss, m + step, c) - losses.loss_value(loss, m - step, c)) / (
             2 * step
         )
-        value = losses.loss_value(loss, m, c)
-        assert losses.row_gap(loss, m, c, -slope, value) == pytest.approx(0, abs=1e-8)
-        assert losses.row_gap(loss, m, c, 0.5 * c + 0.1 * slope, value) > 1e-4
+        assert losses.row_gap(loss, m, c, -slope) == pytest.approx(0, abs=1e-8)
+        assert losses.row_gap(loss, m, c, 0.5 * c + 0.1 * slope) > 1e-4
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -120,9 +118,7 @@ def test_step_finds_the_best_dual(loss, square):
         low = -40.0 if loss == losses.SQUARED else 0.0
         grid = np.linspace(low, high, 20001)
         grid = grid[1:-1] if loss == losses.LOG else grid
-        # up to a constant
-        value = losses.loss_value(loss, 5.0, c)
-        conjugate = [losses.row_gap(loss, 5.0, c, b, value) - 5.0 * b for b in grid]
+        conjugate = [losses.row_gap(loss, 5.0, c, b) - 5.0 * b for b in grid]  # up to a constant
         values = 0.5 * square * (grid - a) ** 2 + m * grid + conjugate
         best = losses.best_dual(loss, m, c, a, square)
         assert best == pytest.approx(grid[values.argmin()], abs=2 * (high - low) / 20000)
@@ -139,7 +135,7 @@ def test_descent_closes_the_gap(rows, loss, n_lanes):
     row_costs = rng.uniform(0.5, 2, 9)
     costs = np.array([[0.5] * n_lanes, [1.5] * n_lanes])
     which = np.array([0, 1, 2, 4, 5, 7, 8])
-    block = training.Block(loss, which, np.arange(8), targets, row_costs, costs, 0.8)
+    block = training.Block(loss, which, targets, row_costs, costs, 0.8)
     state = training.State.zero(data, n_lanes)
     outcome = training.descend(data, block, state, OPTIONS)
     assert outcome.converged
@@ -157,79 +153,42 @@ def test_descent_closes_the_gap(rows, loss, n_lanes):
         assert outcome.objectives[lane] == pytest.approx(primal, rel=1e-5)
 
 
-def sweep(data, problem, solution, groups, order, limits, n_threads=1):
-    """What one sweep finds, and the groups it shrinks."""
-    n_lanes, n_groups = len(solution.biases), len(groups.starts) - 1
-    findings = descent.Findings(
-        np.empty((2, n_lanes)), np.empty(n_lanes), np.empty(n_lanes), np.empty(1)
-    )
-    active = descent.Active(np.ones(n_lanes, np.bool_), limits, np.zeros(n_groups, np.bool_))
-    team = Team(data, n_lanes, n_groups, n_threads)
-    team.sweep(order, groups, problem, active, solution, findings)
-    return findings, active.shrunk
+def test_shrunk_rows_are_skipped():
+    """They, and their part in the planes, stay as they are; others may be shrunk, and move."""
+    codes = np.zeros((3, 4), np.uint8)
+    rows = packed.PackedRows(codes, None, np.full(3, 0.5, np.float32), None)
+    targets = np.array([[1], [1], [-1]], np.int8)
+    problem = descent.Problem(losses.HINGE, targets, np.ones(3), np.ones((2, 1)), 0.0)
+    solution = descent.Solution(np.zeros((3, 1)), np.zeros((2, 4), np.float32), np.zeros(1))
+    limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
 
+    def moves(shrunk):
+        unlimited = np.array([[-np.inf], [np.inf]])
+        active = descent.Active(np.ones(1, np.bool_), unlimited, shrunk)
+        return descent.sweep(rows, np.arange(3), problem, active, solution, limits, sums)
 
-def single(n):
-    """Groups of one row each."""
-    return descent.Groups(np.arange(n), np.arange(n + 1))
+    assert not moves(np.ones(3, np.uint8))
+    assert not solution.planes.any()
+    assert moves(np.zeros(3, np.uint8))
+    assert solution.duals[0] == solution.duals[2] == 1
 
 
 def test_rows_beyond_the_limits_are_shrunk():
     """A row whose margin exceeds 1 by more than the limit of the sweep before is skipped next."""
-    codes, ones = np.array([[0], [1]], np.uint8), np.ones(2, np.float32)
-    data = Packed(codes, None, ones, np.ones(2, np.int64), 2)
+    rows = packed.PackedRows(np.zeros((2, 1), np.uint8), None, np.ones(2, np.float32), None)
     targets = np.array([[1], [-1]], np.int8)
     problem = descent.Problem(losses.SQUARED_HINGE, targets, np.ones(2), np.ones((2, 1)), 0.0)
-    planes = np.empty((2, 1), np.float32)
+    planes = np.full((1, 1), 3, np.float32)  # margins 3 and -3: gradients 2 and -4
     solution = descent.Solution(np.zeros((2, 1)), planes, np.zeros(1))
+    limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
     for highest, expected in [(2.5, [0, 0]), (1.5, [1, 0])]:
-        solution.duals[:], planes[:] = 0, 3  # margins 3 and -3: gradients 2 and -4
-        limits = np.array([[-np.inf], [highest]])
-        findings, shrunk = sweep(data, problem, solution, single(2), np.arange(2), limits)
-        assert findings.moved[0] == 1
+        solution.duals[:], planes[:] = 0, 3
+        shrunk = np.zeros(2, np.uint8)
+        bounds = np.array([[-np.inf], [highest]])
+        active = descent.Active(np.ones(1, np.bool_), bounds, shrunk)
+        assert descent.sweep(rows, np.arange(2), problem, active, solution, limits, sums)
         assert shrunk.tolist() == expected
-        assert findings.limits.ravel().tolist() == [-4, -4]
-
-
-def test_products_of_the_rows_of_a_batch(rows):
-    X = expand(*rows).reshape(9, -1)
-    data = pack(*rows)
-    which = np.array([8, 4, 0, 3, 7])
-    numbers, out = np.empty((descent.BATCH, gram.RUN), np.float32), np.empty((8, 8), np.float32)
-    gram.batch_gram(data.codes, data.weights, data.scales, which, numbers, out)
-    np.testing.assert_allclose(out[:5, :5], X[which] @ X[which].T, atol=1e-6)
-
-
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_products_of_long_rows(weighted, dtype):
-    """Whole vectors, more than one run of them, and a rest."""
-    rng = np.random.default_rng(4)
-    k = 2 * gram.RUN + 23
-    codes = rng.integers(0, 6, (4, k)).astype(dtype)
-    weights = rng.normal(size=(4, k)).astype(np.float16).view(np.uint16) if weighted else None
-    data = codes, weights, np.ones(4, np.int64)
-    X, numbers = expand(*data).reshape(4, -1), np.empty((descent.BATCH, gram.RUN), np.float32)
-    out = np.empty((4, 4), np.float32)
-    gram.batch_gram(codes, weights, scales_of(*data), np.arange(4), numbers, out)
-    np.testing.assert_allclose(out, X @ X.T, atol=1e-5)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("score", [-4.0, -0.9, 0.0, 0.7, 3.0])
-def test_equal_rows_are_solved_at_once(loss, score):
-    """After one step, one by one they have nothing left to gain."""
-    targets = np.array([[1], [-1], [-1]], np.int8)
-    costs, square = np.array([[0.5], [1.5]]), 2.0
-    problem = descent.Problem(loss, targets, np.array([1.0, 2.0, 0.3]), costs, 1.0)
-    duals = np.array([[0.2], [0.1], [0.0]])
-    change = descent._solve_group(np.arange(3), 0, problem, duals, score, square)
-    after = score + square * change
-    for i, target in enumerate(targets[:, 0].astype(float)):
-        cost = problem.row_costs[i] * costs[int(target > 0), 0]
-        m = descent.margin(loss, target, after)
-        gap = losses.row_gap(loss, m, cost, duals[i, 0], losses.loss_value(loss, m, cost))
-        assert gap == pytest.approx(0, abs=1e-8)
+        assert limits.ravel().tolist() == [-4, -4]
 
 
 def test_move_towards():
@@ -271,7 +230,7 @@ def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
     state, before = (training.State.zero(data, n_lanes) for _ in range(2))
     for C in (0.1, 0.2, 0.4):
         costs = np.full((2, n_lanes), C)
-        block = training.Block(loss, np.arange(9), np.arange(10), targets, np.ones(9), costs, 0.8)
+        block = training.Block(loss, np.arange(9), targets, np.ones(9), costs, 0.8)
         now, then = state.duals.copy(), before.duals.copy()
         extrapolate(block, state, before)
         np.testing.assert_array_equal(before.duals, now)
@@ -332,10 +291,10 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     targets, costs = np.ones((n, 2), np.int8), np.ones((2, 2))
     problem = descent.Problem(losses.SQUARED_HINGE, targets, np.ones(n), costs, 0.0)
     limits = np.array([[-np.inf] * 2, [np.inf] * 2])
+    active = descent.Active(np.ones(2, np.bool_), limits, np.zeros(n, np.uint8))
     solution = descent.Solution(np.zeros((n, 2)), near, np.zeros(2))
-    data = Packed(codes, halves, rows.scales, np.ones(n, np.int64), 256)
-    groups = descent.Groups(np.array([far]), np.array([0, 1]))
-    assert sweep(data, problem, solution, groups, np.array([0]), limits)[0].moved[0]
+    outputs = np.empty((2, 2)), descent.Sums(np.empty(2), np.empty(2))
+    assert descent.sweep(rows, np.array([far]), problem, active, solution, *outputs)
     expected = weights[far] * np.float32(solution.duals[far, 0])
     np.testing.assert_allclose(near[codes[far], np.arange(k), 0], expected, rtol=1e-5)
     out = np.empty((1, 2))
@@ -346,7 +305,7 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     assert planes[-1].size * (2**16 - 1) > 2**31
     last = np.full((1, 4100), 2**16 - 1, np.uint16)
     steps = np.arange(8, dtype=np.float32)
-    scoring.add_slots(last, None, 0, 0, 4100, steps, 0, planes)
+    scoring.add_row(last, None, 0, None, 0, steps, planes)
     np.testing.assert_array_equal(planes[-1], np.tile(steps, (4100, 1)))
     out, one = np.empty((1, 8)), np.ones(1, np.float32)
     rows = packed.PackedRows(last, None, one, None)

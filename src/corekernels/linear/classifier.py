@@ -40,9 +40,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     `intercept_scaling`; for more classes, one such plane for each class against all
     others. This is LIBLINEAR's problem and, up to `tol`, its solution; the method too is
     LIBLINEAR's, dual coordinate descent, but on the packed codes: eight classes at a
-    time, three bytes per slot, sixteen rows between two updates of the planes. What is
-    learned depends on the rows, the parameters and the seed, not on the order of the
-    rows nor on the number of threads.
+    time, three bytes per slot. What is learned depends on the rows, the parameters and
+    the seed, not on the order of the rows nor on the number of threads.
 
     Parameters
     ----------
@@ -53,8 +52,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         Weight of the losses against the length of w: small means smooth.
     tol : float
         Largest duality gap, as a share of the objective. The objective is then within
-        that share of the optimum. The gap is summed in double precision; planes are in
-        single precision, so that below about 1e-6, and at large C, it stops falling.
+        that share of the optimum. Planes are in single precision: below about 1e-6
+        rounding takes over.
     max_iter : int
         Largest number of sweeps over the rows.
     fit_intercept : bool
@@ -67,8 +66,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     random_state : int, RandomState instance or None
         Order in which rows are visited.
     n_jobs : int, optional
-        Threads; None means all cores. Classes are shared out in blocks of up to eight, and
-        the slots of a block among the threads it gets. Never changes the result.
+        Threads; None means all cores. Classes are shared out in blocks of eight, so
+        that up to eight classes are one thread's work. Never changes the result.
 
     Attributes
     ----------

@@ -51,7 +51,6 @@ class OneVsRest:
                 Block(
                     self.loss,
                     read_only(training.rows),
-                    read_only(training.starts),
                     read_only(targets),
                     read_only(training.row_weights),
                     costs,

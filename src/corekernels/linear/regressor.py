@@ -9,15 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_positive
 from .._core.validation import read_only
-from ..errors import DataError
 from ..signatures import Signatures
 from .descent import Block
 from .labels import check_values, check_weights
 from .model import HashedLinearModel
 from .packed import pack
 from .training_set import TrainingSet
-
-_MOST_VALUE = 1e30
 
 
 class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
@@ -35,7 +32,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     C : float
         Weight of the errors against the length of w: 1 / (2 alpha) of a ridge.
     tol, max_iter, fit_intercept, intercept_scaling, random_state, n_jobs
-        As in `HashedLinearClassifier`.
+        As in `HashedLinearClassifier`. The descent is one thread's work.
 
     Attributes
     ----------
@@ -87,11 +84,9 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         values = check_values(y, len(S))
         training = TrainingSet.of(packed, values, weights, self.n_jobs)
         middle = _median(values, weights) if self.fit_intercept else 0.0
-        _require_range(values - middle)
         block = Block(
             "squared_error",
             read_only(training.rows),
-            read_only(training.starts),
             read_only((values - middle)[:, None]),
             read_only(training.row_weights),
             np.full((2, 1), C),
@@ -117,16 +112,6 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         """What is added to the scores."""
         check_is_fitted(self)
         return float(self._planes.intercepts[0])
-
-
-def _require_range(values: npt.NDArray[np.float64]) -> None:
-    """Refuse values whose planes would not fit single precision."""
-    most = np.abs(values).max(initial=0.0)
-    if most > 0 and not 1 / _MOST_VALUE <= most <= _MOST_VALUE:
-        raise DataError(
-            f"y: the largest difference from the median (without intercept: from 0) is {most:.1e}, "
-            f"not between {1 / _MOST_VALUE:.0e} and {_MOST_VALUE:.0e}; multiply y by a constant."
-        )
 
 
 def _median(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:

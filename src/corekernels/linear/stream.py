@@ -55,9 +55,7 @@ class Stream:
     ) -> None:
         """Solve the problems of one batch against the planes now, and add to the average."""
         states = [
-            State(
-                np.zeros((len(packed), len(state.biases))), state.planes, state.biases, is_sum=False
-            )
+            State(np.zeros((len(packed), len(state.biases))), state.planes, state.biases)
             for state in self.states
         ]
         options = replace(

@@ -1,13 +1,7 @@
-"""Dual coordinate descent: the dual variables of one batch of rows.
+"""Dual coordinate descent on packed rows: one sweep over the rows, and the duality gap.
 
 Every lane (see `scoring`) is a two-class problem of its own, or a regression. Lanes share only
 the order in which rows are visited, so that a row's codes are read once for all of them.
-
-Rows are visited in batches. The scores of a batch are found at once, and so are the inner
-products of its rows; then the rows are visited one after another, each taking account of the
-changes before it through these products, a few times over. What comes out is what visits one by
-one would give, and better for the later turns; but all that is long, scores and changes of the
-planes, can be shared out among threads by slots (see `team`).
 """
 
 from typing import NamedTuple
@@ -18,27 +12,14 @@ from numba import njit
 from ..simd.vectors import LANES
 from .losses import (
     HINGE,
-    LOG,
     SQUARED,
     SQUARED_HINGE,
     best_dual,
     dual_gradient,
-    group_shares,
     loss_value,
     row_gap,
 )
-
-BATCH = 16  # rows in a batch
-
-_TURNS = 3  # visits of a row in its batch; more save few sweeps
-_TURNS_LOG = 1  # the log loss needs few sweeps, and its visits take long
-
-
-class Groups(NamedTuple):
-    """Rows of equal contents, next to each other: group g is rows[starts[g] : starts[g + 1]]."""
-
-    rows: np.ndarray
-    starts: np.ndarray
+from .scoring import add_row, score_row
 
 
 class Problem(NamedTuple):
@@ -64,37 +45,22 @@ class Solution(NamedTuple):
 
 
 class Active(NamedTuple):
-    """Lanes and groups that a sweep works on.
+    """Lanes and rows that a sweep works on.
 
     Rows at a bound in all active lanes, held there by a gradient beyond `limits`, are shrunk, as
-    in LIBLINEAR: the caller leaves them out of later sweeps until it clears `shrunk`.
+    in LIBLINEAR: later sweeps skip them until the caller clears `shrunk`.
     """
 
     lanes: np.ndarray  # (n_lanes,): True for those not finished
     limits: np.ndarray  # (2, n_lanes): least and greatest gradient of the sweep before
-    shrunk: np.ndarray  # (n_groups,): set to 1 for groups to leave out
+    shrunk: np.ndarray  # (n_rows,): 1 for rows to skip; changed in place
 
 
-class Findings(NamedTuple):
-    """Output of a sweep.
+class Sums(NamedTuple):
+    """Output: the sums over the rows, one per lane."""
 
-    The sums over the rows add up what each row had at the moment of its first visit: estimates
-    of the true sums that cost nothing.
-    """
-
-    limits: np.ndarray  # (2, n_lanes): the extremes of the gradients
-    objectives: np.ndarray  # (n_lanes,)
-    gaps: np.ndarray  # (n_lanes,)
-    moved: np.ndarray  # (1,): 1 if any plane has changed
-
-
-class BatchScratch(NamedTuple):
-    """Working memory for one batch."""
-
-    scores: np.ndarray  # (BATCH, lanes): double precision
-    changes: np.ndarray  # (BATCH, lanes): of the rows' parts in the planes
-    last_changes: np.ndarray  # (lanes,): of one row in one turn
-    shrinks: np.ndarray  # (BATCH,)
+    objectives: np.ndarray
+    gaps: np.ndarray
 
 
 @njit(nogil=True, cache=True)
@@ -104,163 +70,103 @@ def margin(loss, target, score):
 
 
 @njit(nogil=True, cache=True)
-def part_of_square(loss, target, m, a):
-    """A row's part of 1/2 |w|^2, as w sums up rows."""
+def share_in_objective(loss, target, m, cost, a):
+    """What a row adds to the objective: its loss, and its part of 1/2 |w|^2 (w sums up rows)."""
     signed_score = m - 1.0 + target if loss == SQUARED else m
-    return 0.5 * a * signed_score
+    return loss_value(loss, m, cost) + 0.5 * a * signed_score
 
 
 @njit(nogil=True, cache=True)
-def solve_batch(
-    batch, groups, scales, problem, active, solution, gram, sums, scratch, steps, moves, findings
-):
-    """Visit the groups of a batch in turn; their steps, and whether each has one.
+def sweep(rows, order, problem, active, solution, out_limits, out_sums):
+    """Visit the rows in `order` once; False if no plane has changed.
 
-    `sums` are their inner products with the planes, not scaled; a step is the change of a row's
-    part in the planes, times its scale.
+    `out_limits` are the extremes of the gradients. `out_sums` add up what each row had at the
+    moment of its visit: estimates of the true sums that cost nothing.
     """
-    rows, starts = groups.rows, groups.starts
-    biases, intercept = solution.biases, problem.intercept
-    scores, changes = scratch.scores, scratch.changes
-    n, n_lanes, width = batch.shape[0], biases.shape[0], scores.shape[1]
-    for p in range(n):
-        scale = np.float64(scales[rows[starts[batch[p]]]])
-        for lane in range(n_lanes):
-            scores[p, lane] = scale * sums[p, lane] + intercept * biases[lane]
-        for lane in range(width):
-            changes[p, lane] = 0.0
-    for turn in range(_TURNS_LOG if problem.loss == LOG else _TURNS):
-        if not _visit_all(
-            batch, groups, scales, problem, active, solution, gram, scratch, turn, findings
-        ):
-            break
-    for p in range(n):
-        scale, any_change = np.float64(scales[rows[starts[batch[p]]]]), False
-        for lane in range(n_lanes):
-            biases[lane] += changes[p, lane] * intercept
-            any_change = any_change or changes[p, lane] != 0
-        for lane in range(width):
-            steps[p, lane] = changes[p, lane] * scale
-        moves[p] = any_change and scale > 0
-        if any_change:
-            findings.moved[0] = 1
-        elif scratch.shrinks[p]:
-            active.shrunk[batch[p]] = 1
-
-
-@njit(nogil=True, cache=True)
-def _visit_all(batch, groups, scales, problem, active, solution, gram, scratch, turn, findings):
-    """Visit each group of a batch once; False if nothing has changed."""
     # fields are read once: within the loop each reading would count references
-    rows, starts = groups.rows, groups.starts
+    codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
     loss, targets, intercept = problem.loss, problem.targets, problem.intercept
-    row_costs, costs, duals = problem.row_costs, problem.costs, solution.duals
-    lanes, limits = active.lanes, active.limits
-    scores, changes, shrinks = scratch.scores, scratch.changes, scratch.shrinks
-    last_changes = scratch.last_changes
-    objectives, gaps, out_limits = findings.objectives, findings.gaps, findings.limits
+    row_costs, costs = problem.row_costs, problem.costs
+    lanes, limits, shrunk = active.lanes, active.limits, active.shrunk
+    duals, planes, biases = solution.duals, solution.planes, solution.biases
+    objectives, gaps = out_sums.objectives, out_sums.gaps
     has_bounds = loss in (SQUARED_HINGE, HINGE)
+    scores = np.empty(LANES, np.float32)
+    steps = np.zeros(LANES, np.float32)
+    out_limits[0] = np.inf
+    out_limits[1] = -np.inf
+    objectives[:] = 0
+    gaps[:] = 0
     moved = False
-    for p in range(batch.shape[0]):
-        first, last = starts[batch[p]], starts[batch[p] + 1]
-        i, alone = rows[first], last == first + 1
-        square = (1.0 if scales[i] > 0 else 0.0) + intercept * intercept
-        changed = False
-        if turn == 0:
-            shrinks[p] = has_bounds and alone
+    for t in range(order.shape[0]):
+        i = order[t]
+        if shrunk[i]:
+            continue
+        score_row(codes, weights, i, buffer, planes, scores)
+        scale = np.float64(scales[i])
+        square = (1.0 if scale > 0 else 0.0) + intercept * intercept
+        changed, shrinks = False, has_bounds
         for lane in range(lanes.shape[0]):
-            last_changes[lane] = 0.0
             if not lanes[lane]:
-                continue
-            if turn == 0:
-                for r in range(first, last):
-                    target = np.float64(targets[rows[r], lane])
-                    cost = row_costs[rows[r]] * costs[1 if target > 0 else 0, lane]
-                    m, a = margin(loss, target, scores[p, lane]), duals[rows[r], lane]
-                    value = loss_value(loss, m, cost)
-                    objectives[lane] += value + part_of_square(loss, target, m, a)
-                    gaps[lane] += row_gap(loss, m, cost, a, value)
-            if not alone:
-                change = _solve_group(
-                    rows[first:last], lane, problem, duals, scores[p, lane], square
-                )
-                last_changes[lane] = change
-                changed = changed or change != 0
                 continue
             target = np.float64(targets[i, lane])
             cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
-            m, a = margin(loss, target, scores[p, lane]), duals[i, lane]
+            m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
+            a = duals[i, lane]
+            objectives[lane] += share_in_objective(loss, target, m, cost, a)
+            gaps[lane] += row_gap(loss, m, cost, a)
             if has_bounds:
                 gradient = dual_gradient(loss, m, cost, a)
                 if a == 0 and gradient >= 0:
-                    shrinks[p] = shrinks[p] and gradient > limits[1, lane]
+                    shrinks = shrinks and gradient > limits[1, lane]
+                    steps[lane] = 0
                     continue
                 if loss == HINGE and a == cost and gradient <= 0:
-                    shrinks[p] = shrinks[p] and gradient < limits[0, lane]
+                    shrinks = shrinks and gradient < limits[0, lane]
+                    steps[lane] = 0
                     continue
-                shrinks[p] = False
-                if turn == 0:
-                    out_limits[0, lane] = min(out_limits[0, lane], gradient)
-                    out_limits[1, lane] = max(out_limits[1, lane], gradient)
+                shrinks = False
+                out_limits[0, lane] = min(out_limits[0, lane], gradient)
+                out_limits[1, lane] = max(out_limits[1, lane], gradient)
             best = best_dual(loss, m, cost, a, square)
-            change = best - a if loss == SQUARED else target * (best - a)
+            step = best - a if loss == SQUARED else target * (best - a)
             duals[i, lane] = best
-            last_changes[lane] = change
-            changed = changed or change != 0
+            biases[lane] += step * intercept
+            steps[lane] = step * scale
+            changed = changed or step != 0
         if changed:
             moved = True
-            _carry_over(p, batch.shape[0], gram, intercept * intercept, last_changes, scores)
-            for lane in range(lanes.shape[0]):
-                changes[p, lane] += last_changes[lane]
+            if scale > 0:
+                next_row = order[min(t + 1, order.shape[0] - 1)]
+                add_row(codes, weights, i, buffer, next_row, steps, planes)
+        elif shrinks:
+            shrunk[i] = 1
     return moved
 
 
 @njit(nogil=True, cache=True)
-def _carry_over(p, n, gram, constant, last_changes, scores):
-    """Add what the change of row p does to the scores of all rows of its batch."""
-    if scores.shape[1] == 1:
-        change = last_changes[0]
-        for q in range(n):
-            scores[q, 0] += change * (gram[p, q] + constant)
-    else:
-        for q in range(n):
-            product = gram[p, q] + constant
-            for lane in range(LANES):
-                scores[q, lane] += last_changes[lane] * product
+def measure_gaps(rows, chosen, problem, solution, out):
+    """Each lane's objective and its duality gap over the chosen rows, all planes standing still.
 
-
-@njit(nogil=True, cache=True)
-def _solve_group(members, lane, problem, duals, score, square):
-    """Find the best dual variables of equal rows, all at once; the change of their part.
-
-    One after another, rows of opposite targets would undo each other's steps again and again.
+    Rounding may have moved the planes away from the sum of the rows by some error e; the gap is
+    then too small by |e|^2 / 2, which is of second order.
     """
-    loss, targets = problem.loss, problem.targets
+    codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
+    loss, targets, intercept = problem.loss, problem.targets, problem.intercept
     row_costs, costs = problem.row_costs, problem.costs
-    sums = np.zeros(2)  # of the costs, by sign; for the squared loss, also times the targets
-    before, values = 0.0, 0.0
-    for i in members:
-        target = np.float64(targets[i, lane])
-        sign = 1 if target > 0 else 0
-        cost = row_costs[i] * costs[sign, lane]
-        sums[sign] += cost
-        values += cost * target
-        before += duals[i, lane] if loss == SQUARED else target * duals[i, lane]
-    rest = score - square * before
-    shares = np.zeros(2)
-    if loss == SQUARED:
-        shares[0] = (rest + 2.0 * square * values) / (1.0 + 2.0 * square * (sums[0] + sums[1]))
-    else:
-        shares[1], shares[0] = group_shares(loss, rest, square, sums[1], sums[0])
-    after = 0.0
-    for i in members:
-        target = np.float64(targets[i, lane])
-        sign = 1 if target > 0 else 0
-        cost = row_costs[i] * costs[sign, lane]
-        if loss == SQUARED:
-            duals[i, lane] = 2.0 * cost * (target - shares[0])
-            after += duals[i, lane]
-        else:
-            duals[i, lane] = cost * shares[sign]
-            after += target * duals[i, lane]
-    return after - before
+    duals, planes, biases = solution.duals, solution.planes, solution.biases
+    objectives, gaps = out.objectives, out.gaps
+    scores = np.empty(LANES, np.float32)
+    objectives[:] = 0
+    gaps[:] = 0
+    for t in range(chosen.shape[0]):
+        i = chosen[t]
+        score_row(codes, weights, i, buffer, planes, scores)
+        scale = np.float64(scales[i])
+        for lane in range(gaps.shape[0]):
+            target = np.float64(targets[i, lane])
+            cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
+            m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
+            a = duals[i, lane]
+            objectives[lane] += share_in_objective(loss, target, m, cost, a)
+            gaps[lane] += row_gap(loss, m, cost, a)

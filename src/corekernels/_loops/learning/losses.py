@@ -36,17 +36,17 @@ def loss_value(loss, m, c):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def row_gap(loss, m, c, a, value):
-    """What a row adds to the duality gap; the cost c is positive, `value` its loss."""
+def row_gap(loss, m, c, a):
+    """What a row adds to the duality gap; the cost c is positive."""
     if loss == LOG:
         rest = c - a
         entropy = (a * np.log(a / c) if a > 0 else 0.0) + (
-            rest * np.log1p(-a / c) if rest > 0 else 0.0
+            rest * np.log(rest / c) if rest > 0 else 0.0
         )
-        return max(0.0, value + entropy + a * m)
-    gap = value + a * (m - 1.0)
+        return max(0.0, loss_value(loss, m, c) + entropy + a * m)
+    gap = loss_value(loss, m, c) + a * (m - 1.0)
     if loss != HINGE:
-        gap += a * (a / (4.0 * c))
+        gap += a * a / (4.0 * c)
     return max(0.0, gap)
 
 
@@ -76,15 +76,12 @@ def _best_logistic(m, c, a, square):
 
     In t the function rises with a slope between 1 and 1 + square c / 4; the
     bracket keeps steps on the flat parts of the sigmoid from jumping over the root.
-    It stays narrow where c is huge: square b is at most 1 below t = -log(square c).
     """
     low, high = -m - square * (c - a), -m + square * a
-    if square > 0:
-        low = max(low, min(high - 1.0, -np.log(square) - np.log(c)))
     t = np.log(a / (c - a)) if 0 < a < c else 0.5 * (low + high)
     b = a
-    for turn in range(_NEWTON_STEPS):
-        if turn % 4 == 3 or not low <= t <= high:
+    for _ in range(_NEWTON_STEPS):
+        if not low <= t <= high:
             t = 0.5 * (low + high)
         share = 1.0 / (1.0 + np.exp(-t))
         b = c * share
@@ -97,63 +94,3 @@ def _best_logistic(m, c, a, square):
             low = t
         t -= value / (1.0 + square * b * (1.0 - share))
     return b
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def group_shares(loss, rest, square, positive, negative):
-    """The best dual variables of equal rows with targets of both signs, as shares of their costs.
-
-    `rest` is their score without them, `positive` and `negative` are the sums of their costs. All
-    rows of one sign have the same share. The score s of the rows and their part t in it belong
-    together: s = rest + square t, with t = positive share times positive minus the other.
-    """
-    if loss == LOG:
-        share = _logistic_share(rest, square, positive, negative)
-        return share, 1.0 - share
-    if loss == HINGE:
-        return _hinge_shares(rest, square, positive, negative)
-    # a share is 2 max(0, 1 - s) or 2 max(0, 1 + s): three straight pieces
-    p, n = 2.0 * square * positive, 2.0 * square * negative
-    s = (rest + p - n) / (1.0 + p + n)
-    if s < -1.0:
-        s = (rest + p) / (1.0 + p)
-    elif s > 1.0:
-        s = (rest - n) / (1.0 + n)
-    return 2.0 * max(0.0, 1.0 - s), 2.0 * max(0.0, 1.0 + s)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _hinge_shares(rest, square, positive, negative):
-    """Both shares are 1 between scores -1 and 1; one falls to 0 at either end."""
-    t = positive - negative
-    if rest + square * t < -1.0:
-        t = min(positive, (-1.0 - rest) / square)
-        return 1.0, (positive - t) / negative
-    if rest + square * t > 1.0:
-        t = max(-negative, (1.0 - rest) / square)
-        return (t + negative) / positive, 1.0
-    return 1.0, 1.0
-
-
-@njit(nogil=True, cache=True)
-def _logistic_share(rest, square, positive, negative):
-    """Share of the positive rows, 1 / (1 + exp(s)), by Newton steps and bisections on s."""
-    low, high = rest - square * negative, rest + square * positive
-    if square > 0:  # narrower, where costs are huge, for the reason given in `_best_logistic`
-        high = min(high, max(rest + 1.0, np.log(square) + np.log(positive)))
-        low = max(low, min(rest - 1.0, -np.log(square) - np.log(negative)))
-    s = 0.5 * (low + high)
-    share = 0.5
-    for turn in range(_NEWTON_STEPS):
-        share = 1.0 / (1.0 + np.exp(s))
-        value = s - rest - square * (positive * share - negative * (1.0 - share))
-        if abs(value) <= 1e-10 * (1.0 + abs(s)):
-            break
-        if value > 0:
-            high = s
-        else:
-            low = s
-        s -= value / (1.0 + square * (positive + negative) * share * (1.0 - share))
-        if turn % 3 == 2 or not low <= s <= high:
-            s = 0.5 * (low + high)
-    return share

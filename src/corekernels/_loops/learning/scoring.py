@@ -18,8 +18,6 @@ slots are summed at a time, each into a sum of its own, so that no addition wait
 before.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
@@ -38,124 +36,124 @@ def place(codes, slot, n_hashes, width):
     return np.intp((slot + n_hashes * _U(codes[slot])) * width)
 
 
-class Parts(NamedTuple):
-    """Some consecutive parts of the slots of a row: part p begins at slot p * size."""
-
-    first: int
-    last: int
-    size: int
-    n_slots: int  # of the row: the last part may be shorter
-
-
 @njit(nogil=True, cache=True)
-def slots_of(parts, part):
-    """First and last slot of a part."""
-    return part * parts.size, min((part + 1) * parts.size, parts.n_slots)
+def score_row(codes, weights, row, buffer, planes, out):
+    """Inner products of one row, not scaled, with each lane's plane.
 
-
-@njit(nogil=True, cache=True)
-def score_lanes(codes, weights, origin, parts, planes, others, at, stride, out):
-    """Add the shares of some parts of a row in its inner products to `out`.
-
-    `codes` are those of the row, `weights` those of its slots from `origin` on, in single
-    precision. The sums of part p go to `out[at + p * stride :]`. `others`, if any, is a second
-    block of planes. Its lanes follow those of the first block in `out`, and in memory, where both
-    blocks' lanes of a slot share a cache line.
+    `buffer` then holds the row's weights in single precision.
     """
-    k, width, origin = _U(parts.n_slots), _U(planes.shape[2]), _U(origin)
-    zero = splat(np.float32(0))
-    for part in range(parts.first, parts.last):
-        first, last = slots_of(parts, part)
-        whole, to = first + (last - first) // 4 * 4, at + part * stride
-        a, b, c, d = load(out, to), zero, zero, zero  # sums of the first block
-        if others is not None:
-            e, f, g, h = load(out, to + LANES), zero, zero, zero  # sums of the second
-        for slot in range(first, whole, 4):
-            j = _U(slot)
-            p, q = place(codes, j, k, width), place(codes, j + _1, k, width)
-            r, s = place(codes, j + _2, k, width), place(codes, j + _3, k, width)
-            if weights is None:
-                a, b = add(a, load(planes, p)), add(b, load(planes, q))
-                c, d = add(c, load(planes, r)), add(d, load(planes, s))
-                if others is not None:
-                    e, f = add(e, load(others, p)), add(f, load(others, q))
-                    g, h = add(g, load(others, r)), add(h, load(others, s))
-            else:
-                n = j - origin
-                t, u = splat(weights[n]), splat(weights[n + _1])
-                v, w = splat(weights[n + _2]), splat(weights[n + _3])
-                a = multiply_add(t, load(planes, p), a)
-                b = multiply_add(u, load(planes, q), b)
-                c = multiply_add(v, load(planes, r), c)
-                d = multiply_add(w, load(planes, s), d)
-                if others is not None:
-                    e = multiply_add(t, load(others, p), e)
-                    f = multiply_add(u, load(others, q), f)
-                    g = multiply_add(v, load(others, r), g)
-                    h = multiply_add(w, load(others, s), h)
-        for slot in range(whole, last):
-            j = _U(slot)
-            p = place(codes, j, k, width)
-            t = splat(np.float32(1) if weights is None else weights[j - origin])
-            a = multiply_add(t, load(planes, p), a)
-            if others is not None:
-                e = multiply_add(t, load(others, p), e)
-        store(add(add(a, b), add(c, d)), to, out)
-        if others is not None:
-            store(add(add(e, f), add(g, h)), to + LANES, out)
+    out[:] = 0
+    if weights is not None:
+        read_halves(weights, row, 0, codes.shape[1], buffer)
+    if planes.ndim == 3:
+        score_lanes(codes, buffer, row, 0, codes.shape[1], planes, None, 0, out)
+    else:
+        score_one(codes, buffer, row, 0, codes.shape[1], planes, 0, out)
 
 
 @njit(nogil=True, cache=True)
-def score_one(codes, weights, origin, parts, planes, at, stride, out):
-    """The same as `score_lanes` for a single plane."""
-    origin = _U(origin)
-    for part in range(parts.first, parts.last):
-        first, last = slots_of(parts, part)
-        whole = first + (last - first) // 4 * 4
-        a, b, c, d = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-        for slot in range(first, whole, 4):
-            j = _U(slot)
-            if weights is None:
-                a += planes[codes[j], j]
-                b += planes[codes[j + _1], j + _1]
-                c += planes[codes[j + _2], j + _2]
-                d += planes[codes[j + _3], j + _3]
-            else:
-                n = j - origin
-                a += weights[n] * planes[codes[j], j]
-                b += weights[n + _1] * planes[codes[j + _1], j + _1]
-                c += weights[n + _2] * planes[codes[j + _2], j + _2]
-                d += weights[n + _3] * planes[codes[j + _3], j + _3]
-        for slot in range(whole, last):
-            j = _U(slot)
-            t = np.float32(1) if weights is None else weights[j - origin]
-            a += t * planes[codes[j], j]
-        out[at + part * stride] += (a + b) + (c + d)
+def score_lanes(codes, weights, row, first, last, planes, others, at, out):
+    """Add the share of slots first to last of a row in its inner products to `out[at:]`.
 
-
-@njit(nogil=True, cache=True)
-def add_slots(codes, weights, row, first, last, steps, at, planes):
-    """Add slots first to last of a row, times each lane's step, to each lane's plane.
-
-    `weights` are those of these slots, in single precision; the steps begin at `at`.
+    `weights` are those of these slots alone, in single precision. `others`, if any, is a second
+    block of planes. Its lanes follow those of the first block in `out`, and in memory, where
+    both blocks' lanes of a slot share a cache line.
     """
     codes_of = codes[row]
+    k, width, origin = _U(codes.shape[1]), _U(planes.shape[2]), _U(first)
+    whole = first + (last - first) // 4 * 4
+    zero = splat(np.float32(0))
+    a, b, c, d = load(out, at), zero, zero, zero  # sums of the first block
+    if others is not None:
+        e, f, g, h = load(out, at + LANES), zero, zero, zero  # sums of the second
+    for slot in range(first, whole, 4):
+        j = _U(slot)
+        p, q = place(codes_of, j, k, width), place(codes_of, j + _1, k, width)
+        r, s = place(codes_of, j + _2, k, width), place(codes_of, j + _3, k, width)
+        if weights is None:
+            a, b = add(a, load(planes, p)), add(b, load(planes, q))
+            c, d = add(c, load(planes, r)), add(d, load(planes, s))
+            if others is not None:
+                e, f = add(e, load(others, p)), add(f, load(others, q))
+                g, h = add(g, load(others, r)), add(h, load(others, s))
+        else:
+            n = j - origin
+            t, u = splat(weights[n]), splat(weights[n + _1])
+            v, w = splat(weights[n + _2]), splat(weights[n + _3])
+            a = multiply_add(t, load(planes, p), a)
+            b = multiply_add(u, load(planes, q), b)
+            c = multiply_add(v, load(planes, r), c)
+            d = multiply_add(w, load(planes, s), d)
+            if others is not None:
+                e = multiply_add(t, load(others, p), e)
+                f = multiply_add(u, load(others, q), f)
+                g = multiply_add(v, load(others, r), g)
+                h = multiply_add(w, load(others, s), h)
+    for slot in range(whole, last):
+        j = _U(slot)
+        p = place(codes_of, j, k, width)
+        t = splat(np.float32(1) if weights is None else weights[j - origin])
+        a = multiply_add(t, load(planes, p), a)
+        if others is not None:
+            e = multiply_add(t, load(others, p), e)
+    store(add(add(a, b), add(c, d)), at, out)
+    if others is not None:
+        store(add(add(e, f), add(g, h)), at + LANES, out)
+
+
+@njit(nogil=True, cache=True)
+def score_one(codes, weights, row, first, last, planes, at, out):
+    """The same as `score_lanes` for a single plane."""
+    codes_of = codes[row]
     origin = _U(first)
-    if planes.ndim == 3:
-        k = _U(codes.shape[1])
-        lanes = load(steps, at)
-        for slot in range(first, last):
-            j = _U(slot)
-            p = place(codes_of, j, k, _WIDTH)
-            if weights is None:
-                store(add(load(planes, p), lanes), p, planes)
-            else:
-                store(multiply_add(splat(weights[j - origin]), lanes, load(planes, p)), p, planes)
-    else:
-        step = steps[at]
-        for slot in range(first, last):
-            j = _U(slot)
-            planes[codes_of[j], j] += step if weights is None else step * weights[j - origin]
+    whole = first + (last - first) // 4 * 4
+    a, b, c, d = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+    for slot in range(first, whole, 4):
+        j = _U(slot)
+        if weights is None:
+            a += planes[codes_of[j], j]
+            b += planes[codes_of[j + _1], j + _1]
+            c += planes[codes_of[j + _2], j + _2]
+            d += planes[codes_of[j + _3], j + _3]
+        else:
+            n = j - origin
+            a += weights[n] * planes[codes_of[j], j]
+            b += weights[n + _1] * planes[codes_of[j + _1], j + _1]
+            c += weights[n + _2] * planes[codes_of[j + _2], j + _2]
+            d += weights[n + _3] * planes[codes_of[j + _3], j + _3]
+    for slot in range(whole, last):
+        j = _U(slot)
+        t = np.float32(1) if weights is None else weights[j - origin]
+        a += t * planes[codes_of[j], j]
+    out[at] += (a + b) + (c + d)
+
+
+@njit(nogil=True, cache=True)
+def add_row(codes, weights, row, buffer, next_row, steps, planes):
+    """Add one row, times each lane's step, to each lane's plane; prefetch the next row meanwhile.
+
+    `buffer` holds the row's weights, as `score_row` left them.
+    """
+    codes_of = codes[row]
+    n_hashes = codes.shape[1]
+    for first in range(0, n_hashes, PREFETCH_SLOTS):
+        prefetch_slots(codes, weights, next_row, first)
+        last = min(first + PREFETCH_SLOTS, n_hashes)
+        if planes.ndim == 3:
+            k = _U(n_hashes)
+            lanes = load(steps, 0)
+            for slot in range(first, last):
+                j = _U(slot)
+                p = place(codes_of, j, k, _WIDTH)
+                if buffer is None:
+                    store(add(load(planes, p), lanes), p, planes)
+                else:
+                    store(multiply_add(splat(buffer[j]), lanes, load(planes, p)), p, planes)
+        else:
+            step = steps[0]
+            for slot in range(first, last):
+                j = _U(slot)
+                planes[codes_of[j], j] += step if buffer is None else step * buffer[j]
 
 
 @njit(nogil=True, cache=True)
@@ -174,9 +172,8 @@ def score_rows(
     for start in range(0, n_rows, _ROWS_TOGETHER):
         stop = min(start + _ROWS_TOGETHER, n_rows)
         sums[:] = 0
-        for part in range((n_hashes + n_slots - 1) // n_slots):
-            parts = Parts(part, part + 1, n_slots, n_hashes)
-            first, last = slots_of(parts, part)
+        for first in range(0, n_hashes, n_slots):
+            last = min(first + n_slots, n_hashes)
             for t in range(start, stop):
                 row, at = chosen[t], (t - start) * 2 * LANES
                 if weights is not None:
@@ -184,9 +181,9 @@ def score_rows(
                 if planes.ndim == 3:
                     ahead = chosen[min(t + _ROWS_TOGETHER, n_rows - 1)]
                     prefetch_slots(codes, weights, ahead, first)
-                    score_lanes(codes[row], buffer, first, parts, planes, others, at, 0, flat)
+                    score_lanes(codes, buffer, row, first, last, planes, others, at, flat)
                 else:
-                    score_one(codes[row], buffer, first, parts, planes, at, 0, flat)
+                    score_one(codes, buffer, row, first, last, planes, at, flat)
         for t in range(start, stop):
             scale = np.float64(scales[chosen[t]])
             for c in range(out.shape[1]):

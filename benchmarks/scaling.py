@@ -180,24 +180,26 @@ def draw(results: dict[str, dict[str, Any]]) -> None:
     """Speed-up against threads: one panel per part, one line per case."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(12, 6.5), layout="constrained")
-    axes = figure.subplots(2, 3).ravel()
     cases = results["cases"]
-    for panel, part in zip(axes, PARTS, strict=False):
+    parts = [part for part in PARTS if any(found["part"] == part for found in cases.values())]
+    figure = Figure(figsize=(12, 3.3 * -(-len(parts) // 2)), layout="constrained")
+    axes = figure.subplots(-(-len(parts) // 2), 2, squeeze=False).ravel()
+    for panel, part in zip(axes, parts, strict=False):
         most = 1
-        for name, found in cases.items():
-            if found["part"] != part:
-                continue
+        mine = {name: found for name, found in cases.items() if found["part"] == part}
+        for number, (name, found) in enumerate(mine.items()):
+            line = "o-" if number < 10 else "s--"  # there are ten colours
             threads = [int(n) for n in found["speed_up"]]
-            panel.plot(threads, list(found["speed_up"].values()), "o-", ms=3, lw=1.2, label=name)
+            panel.plot(threads, list(found["speed_up"].values()), line, ms=3, lw=1.2, label=name)
             most = max(most, *threads)
         panel.plot([1, most], [1, most], color="0.75", lw=1, zorder=0)
         panel.set(xscale="log", yscale="log", title=part, xlabel="threads", ylabel="speed-up")
         ticks = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= most]
         panel.set(xticks=ticks, yticks=ticks, xticklabels=ticks, yticklabels=ticks)
         panel.minorticks_off()
-        panel.legend(fontsize=6.5, frameon=False)
-    axes[-1].axis("off")
+        panel.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    for panel in axes[len(parts) :]:
+        panel.axis("off")
     FIGURE.parent.mkdir(exist_ok=True)
     figure.savefig(FIGURE)
 

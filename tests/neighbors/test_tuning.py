@@ -8,6 +8,7 @@ import pytest
 
 import corekernels as ck
 from corekernels._core.validation import check_rows
+from corekernels.kernel_table import CORE1
 from corekernels.neighbors.candidates.exact import Exact
 from corekernels.neighbors.candidates.graph import WIDTHS
 from corekernels.neighbors.store import make_store
@@ -23,14 +24,14 @@ def half_empty(n_rows):
 
 def test_empty_rows_are_no_held_out_queries():
     """Whatever is found for them is right, so that they would make any method look good."""
-    store = make_store(check_rows(half_empty(1000)), "core1")
+    store = make_store(check_rows(half_empty(1000)), CORE1)
     held_out = hold_out(store, 5, 0, 1)
     assert (store.lengths[held_out.sample] > 0).all()
     assert len(held_out.sample) == 125  # a quarter of the others
     rows = np.concatenate([held_out.rest, held_out.sample])
     np.testing.assert_array_equal(np.sort(rows), np.arange(1000))
     assert held_out.alive.sum() == 875
-    empty = make_store(check_rows(np.zeros((100, 3))), "core1")
+    empty = make_store(check_rows(np.zeros((100, 3))), CORE1)
     assert len(hold_out(empty, 5, 0, 1).sample) == 25
 
 

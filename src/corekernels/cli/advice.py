@@ -16,7 +16,7 @@ from .app import command
 from .options import Figure, Jobs, Output, Reading, Rows
 from .printing import show, show_table
 
-_SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "safetensors")
+_SHOWN = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 @command("corekernels advise train.svm --rows 300 --size 64 --size 256 --cv 3 --repeats 1")

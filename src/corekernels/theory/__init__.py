@@ -29,10 +29,10 @@ from .aliasing import NO_ALIASING, Aliasing, aliasing
 from .dependence import INDEPENDENT, Dependence
 from .estimators import LinearForm, RowNumbers
 from .lsh import miss_rate, sign_collision, slot_collision, slots_allowed
-from .pairs import Pair, variance_core1, variance_core2, variance_resemblance
+from .pairs import Pair, variance_core1, variance_core2, variance_core_rbf, variance_resemblance
 
 __all__ = [
     "INDEPENDENT", "NO_ALIASING", "Aliasing", "Dependence", "LinearForm", "Pair", "RowNumbers",
     "aliasing", "miss_rate", "sign_collision", "slot_collision", "slots_allowed",
-    "variance_core1", "variance_core2", "variance_resemblance",
+    "variance_core1", "variance_core2", "variance_core_rbf", "variance_resemblance",
 ]  # fmt: skip

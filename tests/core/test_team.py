@@ -20,9 +20,9 @@ def count(blocks, n_blocks, out):
 @pytest.mark.parametrize(("n_rows", "block_rows"), [(0, 4), (1, 4), (4, 4), (1001, 3)])
 def test_every_row_is_done_once(n_jobs, n_rows, block_rows):
     out = np.zeros(n_rows, np.int64)
-    with Team(n_jobs) as team:
-        for _ in range(3):
-            team.run(count, (out,), n_rows, block_rows)
+    team = Team(n_jobs)
+    for _ in range(3):
+        team.run(count, (out,), n_rows, block_rows)
     assert (out == 3).all()
 
 
@@ -33,11 +33,11 @@ def test_each_thread_gets_arguments_of_its_own():
         given.append(np.zeros(100, np.int64))
         return (given[-1],)
 
-    with Team(4) as team:
-        team.run(count, arguments, 100, 1)
-        assert len(given) == 4
-        assert (sum(given) == 1).all()
-        team.run(count, arguments, 2, 1)
+    team = Team(4)
+    team.run(count, arguments, 100, 1)
+    assert len(given) == 4
+    assert (sum(given) == 1).all()
+    team.run(count, arguments, 2, 1)
     assert len(given) == 4 + 2
 
 
@@ -52,10 +52,10 @@ def test_no_block_is_begun_after_an_error(error):
         begun.append(start)
         raise error("here")
 
-    with Team(2) as team:
-        with pytest.raises(error, match="here"):
-            team.run(fail, (), 1000, 1)
-        assert len(begun) <= 2
-        out = np.zeros(5, np.int64)
-        team.run(count, (out,), 5, 2)  # the team is still of use
+    team = Team(2)
+    with pytest.raises(error, match="here"):
+        team.run(fail, (), 1000, 1)
+    assert len(begun) <= 2
+    out = np.zeros(5, np.int64)
+    team.run(count, (out,), 5, 2)  # the team is still of use
     assert out.tolist() == [1] * 5

@@ -68,7 +68,7 @@ def test_tables_of_an_old_index(X):
     restored = Tables.restored(store, 1, settings, built.arrays())
     assert restored.version == 3
     rows = check_rows(X)
-    with Team(1) as team:
-        np.testing.assert_array_equal(restored.numbers(team, rows), built.numbers(team, rows))
+    team = Team(1)
+    np.testing.assert_array_equal(restored.numbers(team, rows), built.numbers(team, rows))
     newest = Tables.build(store, 1, None, n_slots=2, n_tables=8, signed=False, n_kept=1, seed=0)
     assert newest.version == 4

@@ -39,8 +39,8 @@ def test_heaps():
     for row in rng.permutation(50):
         size = heaps.push(values[row], row, best.sizes[0], best.keys[0], best.rows[0])
         best.sizes[0] = size
-    with Team(1) as team:
-        team.run(heaps.sort_heaps, (best,), 1, 1)
+    team = Team(1)
+    team.run(heaps.sort_heaps, (best,), 1, 1)
     np.testing.assert_array_equal(best.rows[0], np.argsort(-values, kind="stable")[:8])
     assert heaps.push(1.0, 1, 0, best.keys[0, :0], best.rows[0, :0]) == 0
 
@@ -50,16 +50,16 @@ def test_lists_and_candidates(X):
     heads, rows, values = inverted_lists(store, store.values)
     back = sparse.csc_array((values.astype(float), rows, heads), shape=X.shape)
     np.testing.assert_array_equal(back.toarray(), X)
-    with Team(1) as team:
-        queries = make_queries(check_rows(X[:3]), store, team)
+    team = Team(1)
+    queries = make_queries(check_rows(X[:3]), store, team)
     for kernel, entry in HASHED_KERNELS.items():
         units = (X / np.maximum(np.linalg.norm(X, axis=1), 1)[:, None]).astype(np.float32)
         lists = inverted_lists(store, units[X != 0])
         out = np.empty((3, 5), np.int32)
         lengths, ranking = store.lengths.astype(np.int32), postings.Ranking.new(30, 5)
         arguments = entry.for_loops, 10**6, queries, lengths, lists, ranking, out
-        with Team(1) as team:
-            team.run(postings.best_by_lists, arguments, 3, 2)
+        team = Team(1)
+        team.run(postings.best_by_lists, arguments, 3, 2)
         K = oracles.kernel(kernel, X[:3], X)
         best = np.take_along_axis(K, out.astype(int), axis=1)
         np.testing.assert_allclose(np.sort(best)[:, ::-1], -np.sort(-K)[:, :5], atol=1e-6)
@@ -72,16 +72,16 @@ def test_graph_links_and_walks():
     order, counts = rng.permutation(40).astype(np.int32), np.zeros(40, np.int64)
     scratch, found = beam.GraphScratch.new(40, 6, 8), beam.BatchLinks.new(16 * 4)
     out, nearest = np.empty((40, 5), np.int32), np.empty((40, 5), np.int32)
-    with Team(1) as team:
-        for start in range(0, 40, 16):
-            stop = min(start + 16, 40)
-            arguments = start, order[:stop], words, 8, 4, scratch, links, degrees
-            team.run(beam.choose_links, arguments, stop - start, 4)
-            n = beam.group_links(order[start:stop], links, degrees, counts, found)
-            assert not counts.any()
-            team.run(beam.link_back, (found, words, scratch, links, degrees), n, 4)
-        team.run(beam.walk_all, (words, order, words, links, degrees, scratch, out), 40, 8)
-        team.run(beam.nearest_sketches, (words, words, nearest), 40, 8)
+    team = Team(1)
+    for start in range(0, 40, 16):
+        stop = min(start + 16, 40)
+        arguments = start, order[:stop], words, 8, 4, scratch, links, degrees
+        team.run(beam.choose_links, arguments, stop - start, 4)
+        n = beam.group_links(order[start:stop], links, degrees, counts, found)
+        assert not counts.any()
+        team.run(beam.link_back, (found, words, scratch, links, degrees), n, 4)
+    team.run(beam.walk_all, (words, order, words, links, degrees, scratch, out), 40, 8)
+    team.run(beam.nearest_sketches, (words, words, nearest), 40, 8)
     assert degrees.max() <= 6
     assert degrees[order[0]] > 0
     np.testing.assert_array_equal(out[:, 0], np.arange(40))
@@ -92,9 +92,9 @@ def test_graph_links_and_walks():
 def test_sketches():
     words = np.zeros((1, 8), np.uint64)
     signs = np.array([[0.5, -0.5]], np.float16).view(np.uint16)
-    with Team(1) as team:
-        team.run(sketches.pack_bits, (np.array([[1, 2, 3]], np.uint8), 62, words), 1, 1)
-        team.run(sketches.pack_signs, (signs, 128, words), 1, 1)
+    team = Team(1)
+    team.run(sketches.pack_bits, (np.array([[1, 2, 3]], np.uint8), 62, words), 1, 1)
+    team.run(sketches.pack_signs, (signs, 128, words), 1, 1)
     assert sketches.distance(words[0], ~words[0]) == 512
     assert words[0, :3].tolist() == [1 << 62, 1, 1]
 
@@ -108,7 +108,8 @@ def test_tables():
     out, lengths = np.empty((20, 2), np.int32), np.ones(20, np.int64)
     lengths[4] = 0
     counts, touched = np.zeros(20, np.int32), np.empty(21, np.int32)
-    with Team(1) as team, np.errstate(over="ignore"):
+    team = Team(1)
+    with np.errstate(over="ignore"):
         none = np.empty((0, 0), np.uint16)
         team.run(buckets.write_keys, (codes, none, 2, 60, numbers), 20, 8)
         team.run(buckets.write_keys, (codes, signs, 2, 60, signed), 20, 8)
@@ -127,14 +128,14 @@ def test_similar_pairs_of_rows_that_share_a_bucket(X):
     tables = buckets.Tables(np.zeros((1, 3), np.int32), np.arange(30, dtype=np.int32)[None])
     tables.heads[0, 1:] = 30
     found = similar.Found.new(1)
-    with Team(1) as team:
-        queries = make_queries(check_rows(X), store, team)
-        blocks = Blocks(np.zeros(1, np.int64), 30, 7)
-        numbers, scratch = np.zeros((30, 1), np.uint32), similar.PairScratch.new(30, 24)
-        arguments = store.kernel.for_loops, queries, store.stored_rows, numbers, tables, scratch
-        while similar.similar_pairs(blocks, 2, 0.3, *arguments, found):
-            if found.is_short:
-                found = found.grown()
+    team = Team(1)
+    queries = make_queries(check_rows(X), store, team)
+    blocks = Blocks(np.zeros(1, np.int64), 30, 7)
+    numbers, scratch = np.zeros((30, 1), np.uint32), similar.PairScratch.new(30, 24)
+    arguments = store.kernel.for_loops, queries, store.stored_rows, numbers, tables, scratch
+    while similar.similar_pairs(blocks, 2, 0.3, *arguments, found):
+        if found.is_short:
+            found = found.grown()
     left, right, values = found.pairs()
     K = np.triu(oracles.core1(X, X), 1)
     assert sorted(zip(left, right, strict=True)) == list(zip(*np.nonzero(K >= 0.3), strict=True))
@@ -167,9 +168,9 @@ def test_digests_tell_rows_apart(X):
 
 def test_pairs(X):
     store = make_store(check_rows(X), CORE1)
-    with Team(1) as team:
-        queries = make_queries(check_rows(X[:2]), store, team)
-        out = store.kernel_values(team, queries, np.array([0, 2, 4]), np.array([0, 5, 1, 7]), 0.3)
+    team = Team(1)
+    queries = make_queries(check_rows(X[:2]), store, team)
+    out = store.kernel_values(team, queries, np.array([0, 2, 4]), np.array([0, 5, 1, 7]), 0.3)
     K = oracles.core1(X, X)
     assert out[0] == out[2] == 1
     assert out[1] == pairs.BELOW

@@ -136,7 +136,7 @@ def test_stores():
     both = join(store, make_store(check_rows(X[2:] / 3), CORE1))
     assert both.values.dtype == np.float64
     assert (both.lengths == [2, 0, 2]).all()
-    with Team(1) as team:
-        queries = make_queries(check_rows(X), store, team)
+    team = Team(1)
+    queries = make_queries(check_rows(X), store, team)
     assert (queries.lengths == [2, 0, 2]).all()
     assert (both.take(np.array([2, 0])).lengths == [2, 2]).all()

@@ -46,8 +46,8 @@ def test_rows_collide_as_often_as_expected(m, T, signed):
     tables = Tables.build(
         make_store(rows, CORE1), 1, None, n_slots=m, n_tables=T, signed=signed, n_kept=1, seed=0
     )
-    with Team(None) as team:
-        numbers = tables.numbers(team, rows)
+    team = Team(None)
+    numbers = tables.numbers(team, rows)
     collide = (numbers[::2] == numbers[1::2]).any(axis=1)
     p = theory.slot_collision(0.8, rho if signed else None)
     expected = 1 - theory.miss_rate(p, m, T)

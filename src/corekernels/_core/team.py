@@ -34,8 +34,7 @@ class Team:
     ...         out[start : start + blocks.size] += 1
     ...     return True
     >>> out = np.zeros(5, int)
-    >>> with Team(1) as team:
-    ...     team.run(add_one, (out,), n_rows=5, block_rows=2)
+    >>> Team(1).run(add_one, (out,), n_rows=5, block_rows=2)
     >>> out.tolist()
     [1, 1, 1, 1, 1]
     """
@@ -43,12 +42,6 @@ class Team:
     def __init__(self, n_jobs: int | None) -> None:
         self.n_threads = thread_count(n_jobs)
         self._counter = aligned_zeros((16,), np.int64)  # alone in its cache lines
-
-    def __enter__(self) -> "Team":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
 
     def run(
         self, loop: Callable[..., bool],

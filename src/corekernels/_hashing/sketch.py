@@ -39,23 +39,21 @@ def hash_matrix(
     """Arrays of the signatures of all rows of what `as_matrix` gave; read block by block."""
     out = empty_arrays(recipe, matrix.shape[0])
     hasher = RowHasher(recipe, hash_tables(recipe) if tables is None else tables)
-    with Team(n_jobs) as team:
-        for start, stop in _portions(matrix):
-            some = {key: array[start:stop] for key, array in out.items()}
-            rows = raw_rows(matrix, name, start, stop, n_jobs)
-            cuts = _cuts(rows.indptr, recipe.n_hashes, team.n_threads, block_nonzeros)
-            flawed: Iterable[int] = range(len(cuts) - 1)
-            if hasher.has_tables and rows.data.dtype in (np.float32, np.float64):
-                flawed = _hash_blocks(team, hasher, rows, cuts, some)
+    team = Team(n_jobs)
+    for start, stop in _portions(matrix):
+        some = {key: array[start:stop] for key, array in out.items()}
+        rows = raw_rows(matrix, name, start, stop, n_jobs)
+        cuts = _cuts(rows.indptr, recipe.n_hashes, team.n_threads, block_nonzeros)
+        flawed: Iterable[int] = range(len(cuts) - 1)
+        if hasher.has_tables and rows.data.dtype in (np.float32, np.float64):
+            flawed = _hash_blocks(team, hasher, rows, cuts, some)
 
-            def work(
-                block: int, start: int = start, cuts: Array = cuts, some: Arrays = some
-            ) -> None:
-                first, last = cuts[block : block + 2]
-                clean = clean_rows(matrix, name, start + first, start + last)
-                hasher.hash(clean, {key: array[first:last] for key, array in some.items()})
+        def work(block: int, start: int = start, cuts: Array = cuts, some: Arrays = some) -> None:
+            first, last = cuts[block : block + 2]
+            clean = clean_rows(matrix, name, start + first, start + last)
+            hasher.hash(clean, {key: array[first:last] for key, array in some.items()})
 
-            run_blocks(work, flawed, n_jobs)
+        run_blocks(work, flawed, n_jobs)
     return out
 
 

@@ -153,8 +153,8 @@ def _finish(
     squares = np.empty(len(indptr) - 1)
     bits = np.zeros((len(squares), n_words(width)), np.uint64)
     arguments = indptr, columns, values, squares, bits
-    with Team(n_jobs) as team:
-        team.run(summarise_rows, arguments, len(squares), _BLOCK_ROWS)
+    team = Team(n_jobs)
+    team.run(summarise_rows, arguments, len(squares), _BLOCK_ROWS)
     return Store(
         kernel, n_columns, read_only(vocabulary, np.int64), indptr, columns, values,
         read_only(squares), read_only(bits),

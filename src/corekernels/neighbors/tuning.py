@@ -66,9 +66,9 @@ class HeldOut:
         other = replace(store, kernel=kernel)
         rows = self.truth.rows
         ends = np.arange(len(self.rows) + 1) * rows.shape[1]
-        with Team(self.n_jobs) as team:
-            queries = make_queries(self.rows, other, team)
-            values = other.kernel_values(team, queries, ends, rows.ravel().astype(np.int32), -1.0)
+        team = Team(self.n_jobs)
+        queries = make_queries(self.rows, other, team)
+        values = other.kernel_values(team, queries, ends, rows.ravel().astype(np.int32), -1.0)
         return values.reshape(rows.shape)
 
 

@@ -152,13 +152,13 @@ def kernel_at_least(least, kernel, dense, bits, f1, squares, row, stored):
 
 
 @njit(nogil=True, cache=True)
-def prefetch_row(row, stored):
-    """Ask for all cache lines of a stored row's columns and values."""
-    start, stop = stored.indptr[row], stored.indptr[row + 1]
-    for p in range(start, stop, LINE // stored.columns.itemsize):
-        prefetch(stored.columns, p)
-    for p in range(start, stop, LINE // stored.values.itemsize):
-        prefetch(stored.values, p)
+def prefetch_row(row, indptr, columns, values):
+    """Ask for all cache lines of a row's columns and values."""
+    start, stop = indptr[row], indptr[row + 1]
+    for p in range(start, stop, LINE // columns.itemsize):
+        prefetch(columns, p)
+    for p in range(start, stop, LINE // values.itemsize):
+        prefetch(values, p)
 
 
 @njit(nogil=True, cache=True)
@@ -170,6 +170,7 @@ def rerank(
     `alive` and the row numbers in the heaps count the first stored row as `first_row`. Up to
     `n_blocks` blocks of queries are done; False if there are no more.
     """
+    indptr, columns, values = stored.indptr, stored.columns, stored.values
     n_words = stored.bits.shape[1]
     for _ in range(n_blocks):
         start, stop = next_block(blocks)
@@ -185,7 +186,7 @@ def rerank(
                     break
                 if c + AHEAD < candidates.shape[1] and candidates[q, c + AHEAD] >= 0:
                     ahead = candidates[q, c + AHEAD]
-                    prefetch_row(ahead, stored)
+                    prefetch_row(ahead, indptr, columns, values)
                     for w in range(0, n_words, 8):
                         prefetch(stored.bits, ahead * n_words + w)
                 if not alive[first_row + row]:

@@ -152,20 +152,21 @@ def _push_rows(
     size, keys, rows,
 ):  # fmt: skip
     """Push the rows at some places of the order by their exact kernel values."""
+    # arrays are taken out of their tuples once: in the loop, each time would count references
+    indptr, columns, values = stored.indptr, stored.columns, stored.values
+    order, bits_of, squares_of = by_length.order, by_length.bits, stored.squares
     bits, f1, squares = queries.bits[q], queries.lengths[q], queries.squares[q]
     for i in range(places.shape[0]):
         if i + AHEAD < places.shape[0]:
-            prefetch_row(by_length.order[places[i + AHEAD]], stored)
-        row = by_length.order[places[i]]
+            prefetch_row(order[places[i + AHEAD]], indptr, columns, values)
+        row = order[places[i]]
         if not alive[first_row + row]:
             continue
         if size == keys.shape[0] and bounds[i] < keys[0] * SLACK:
             continue
-        p, r = stored.indptr[row], stored.indptr[row + 1]
-        a = shared_bits(bits, by_length.bits[places[i]])
-        dot = 0.0
-        if uses_values(kernel):
-            dot = product(stored.columns[p:r], stored.values[p:r], dense)
-        key = kernel_value(kernel, dot, squares * stored.squares[row], f1, r - p, a)
+        p, r = indptr[row], indptr[row + 1]
+        a = shared_bits(bits, bits_of[places[i]])
+        dot = product(columns[p:r], values[p:r], dense) if uses_values(kernel) else 0.0
+        key = kernel_value(kernel, dot, squares * squares_of[row], f1, r - p, a)
         size = push(key, first_row + row, size, keys, rows)
     return size

@@ -199,12 +199,12 @@ def search_all(
     than usual are wanted of it.
     """
     heaps = Heaps.empty(len(rows), n_kept)
-    with Team(n_jobs) as team:
-        for block in row_blocks(0, len(rows), portion_queries):
-            some, found = rows.block(*block), heaps.block(*block)
-            for method, first_row, spare in methods:
-                method.search(team, some, alive, first_row, found, spare)
-        team.run(sort_heaps, (heaps,), len(rows), BLOCK_QUERIES)
+    team = Team(n_jobs)
+    for block in row_blocks(0, len(rows), portion_queries):
+        some, found = rows.block(*block), heaps.block(*block)
+        for method, first_row, spare in methods:
+            method.search(team, some, alive, first_row, found, spare)
+    team.run(sort_heaps, (heaps,), len(rows), BLOCK_QUERIES)
     return heaps
 
 

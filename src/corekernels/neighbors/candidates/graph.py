@@ -79,8 +79,8 @@ class Graph(CandidateMethod):
     ) -> "Graph":  # fmt: skip
         """A graph of the rows in `order`, which may leave some out for `finished`."""
         version = Recipe(n_columns=store.n_columns).version
-        with Team(n_jobs) as team:
-            sketches = read_only(bit_sketches(team, store.rows(), n_signs, seed, version))
+        team = Team(n_jobs)
+        sketches = read_only(bit_sketches(team, store.rows(), n_signs, seed, version))
         links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
         start = read_only(order[:0], np.int32)
         parts = WIDTHS[0], n_signs, seed, version, start, sketches, links, degrees
@@ -97,7 +97,8 @@ class Graph(CandidateMethod):
             BatchLinks.new(_BATCH_ROWS * _LINKS_OUT),
         )
         shown = None if len(added) > _MANY_ROWS else False
-        with Team(n_jobs) as team, progress_bar(len(added), "indexing", "rows", shown) as bar:
+        team = Team(n_jobs)
+        with progress_bar(len(added), "indexing", "rows", shown) as bar:
             for start, stop in row_blocks(len(self.order), len(order), _BATCH_ROWS):
                 self._link_batch(team, start, order[:stop], counts, found)
                 bar.update(stop - start)
@@ -132,8 +133,8 @@ class Graph(CandidateMethod):
         """
         n = len(self.store)
         fresh = store.take(np.arange(n, len(store)))
-        with Team(n_jobs) as team:
-            sketches = bit_sketches(team, fresh.rows(), self.n_signs, self.seed, self.version)
+        team = Team(n_jobs)
+        sketches = bit_sketches(team, fresh.rows(), self.n_signs, self.seed, self.version)
         room = np.zeros((len(fresh), _LINKS), np.int32)
         graph = replace(
             self, store=store, exact_search=None,
@@ -219,16 +220,16 @@ def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     truth = Heaps.empty(len(queries), n_kept)
     n_near = min(4 * n_kept, len(small))
     best, most = 0, -1.0
-    with Team(held_out.n_jobs) as team:
-        Exact(small).search(team, queries, np.ones(len(small), np.uint8), 0, truth)
-        for n_signs in _SIGN_SHARES:
-            x, y = (bit_sketches(team, rows, n_signs, 0) for rows in (queries, small.rows()))
-            near = np.empty((len(queries), n_near), np.int32)
-            arguments = read_only(x), read_only(y), near
-            team.run(loops.nearest_sketches, arguments, len(queries), 1)
-            found = float((truth.rows[:, :, None] == near[:, None, :]).any(axis=2).mean())
-            if found > most + 0.01:
-                best, most = n_signs, found
+    team = Team(held_out.n_jobs)
+    Exact(small).search(team, queries, np.ones(len(small), np.uint8), 0, truth)
+    for n_signs in _SIGN_SHARES:
+        x, y = (bit_sketches(team, rows, n_signs, 0) for rows in (queries, small.rows()))
+        near = np.empty((len(queries), n_near), np.int32)
+        arguments = read_only(x), read_only(y), near
+        team.run(loops.nearest_sketches, arguments, len(queries), 1)
+        found = float((truth.rows[:, :, None] == near[:, None, :]).any(axis=2).mean())
+        if found > most + 0.01:
+            best, most = n_signs, found
     return best
 
 

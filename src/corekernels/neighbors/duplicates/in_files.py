@@ -279,14 +279,14 @@ def _write_keys(
 ) -> Array:  # fmt: skip
     """Write the keys of all rows, then two halves of their digests; lengths of the rows."""
     lengths = []
-    with Team(n_jobs) as team:
-        for batch in watched(reader, "hashing", progress):
-            matrix = as_matrix(batch.X, reader.name)
-            for start in range(0, matrix.shape[0], n_together):
-                stop = min(start + n_together, matrix.shape[0])
-                rows = clean_rows(matrix, reader.name, start, stop)
-                keys.append(np.hstack([plan.keys(team, rows, seed), row_digests(rows)]))
-                lengths.append(rows.lengths.astype(np.int32))
+    team = Team(n_jobs)
+    for batch in watched(reader, "hashing", progress):
+        matrix = as_matrix(batch.X, reader.name)
+        for start in range(0, matrix.shape[0], n_together):
+            stop = min(start + n_together, matrix.shape[0])
+            rows = clean_rows(matrix, reader.name, start, stop)
+            keys.append(np.hstack([plan.keys(team, rows, seed), row_digests(rows)]))
+            lengths.append(rows.lengths.astype(np.int32))
     return np.concatenate(lengths)
 
 

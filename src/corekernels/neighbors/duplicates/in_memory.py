@@ -56,25 +56,25 @@ def _by_tables(
 ) -> tuple[Array, Array, Array]:
     rows, n_rows = store.rows(), len(store)
     found: list[list[Found]] = []  # one for each thread
-    with Team(n_jobs) as team:
-        numbers = read_only(key_ranks(plan.keys(team, rows, seed), n_jobs))
-        tables = fill_tables(team, numbers, n_rows)
-        queries = make_queries(rows, store, team)
-        task = threshold, store.kernel.for_loops, queries, store.stored_rows, numbers, tables
+    team = Team(n_jobs)
+    numbers = read_only(key_ranks(plan.keys(team, rows, seed), n_jobs))
+    tables = fill_tables(team, numbers, n_rows)
+    queries = make_queries(rows, store, team)
+    task = threshold, store.kernel.for_loops, queries, store.stored_rows, numbers, tables
 
-        def make_step(blocks: Blocks) -> Step:
-            mine, scratch = [Found.new(_FIRST_ROOM)], PairScratch.new(n_rows, store.width)
-            found.append(mine)
+    def make_step(blocks: Blocks) -> Step:
+        mine, scratch = [Found.new(_FIRST_ROOM)], PairScratch.new(n_rows, store.width)
+        found.append(mine)
 
-            def step(n_blocks: int) -> bool:
-                more: bool = similar_pairs(blocks, n_blocks, *task, scratch, mine[0])
-                if mine[0].is_short:
-                    mine[0] = mine[0].grown()
-                return more
+        def step(n_blocks: int) -> bool:
+            more: bool = similar_pairs(blocks, n_blocks, *task, scratch, mine[0])
+            if mine[0].is_short:
+                mine[0] = mine[0].grown()
+            return more
 
-            return step
+        return step
 
-        team.share(make_step, n_rows, _BLOCK_ROWS)
+    team.share(make_step, n_rows, _BLOCK_ROWS)
     parts = zip(*(mine.pairs() for (mine,) in found), strict=True)
     return tuple(np.concatenate(column) for column in parts)  # type: ignore[return-value]
 
@@ -87,6 +87,6 @@ def kernel_of_pairs(
     `left` ascends.
     """
     ends = np.searchsorted(left, np.arange(len(rows) + 1))
-    with Team(n_jobs) as team:
-        queries = make_queries(rows, store, team)
-        return store.kernel_values(team, queries, ends, right.astype(np.int32), threshold)
+    team = Team(n_jobs)
+    queries = make_queries(rows, store, team)
+    return store.kernel_values(team, queries, ends, right.astype(np.int32), threshold)

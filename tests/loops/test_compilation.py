@@ -41,7 +41,8 @@ def sealed(tmp_path):
 def run(folder, script, **changes):
     environment = {**os.environ, "PYTHONPATH": str(folder), "HOME": str(folder / "home")}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", **changes}
-    environment.pop("XDG_CACHE_HOME", None)
+    for name in ("XDG_CACHE_HOME", "NUMBA_DISABLE_JIT"):
+        environment.pop(name, None)
     if "NUMBA_CACHE_DIR" not in changes:
         environment.pop("NUMBA_CACHE_DIR", None)
     return subprocess.run(

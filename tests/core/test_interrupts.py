@@ -11,7 +11,8 @@ import pytest
 from corekernels._core.threads import thread_count
 
 BEGIN = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs begin without it
 import numpy as np
 from scipy import sparse
 import corekernels as ck
@@ -101,20 +102,18 @@ def interrupted(job, folder):
 
     The seconds are those of the work itself if that is less: the machine may do other things too.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", BEGIN + JOBS[job] + END], cwd=folder, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        ready = process.stdout.readline()
-        assert ready == "ready\n", process.stderr.read()
-        time.sleep(0.7)
-        sent, used = time.monotonic(), processor_seconds(process)
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(f"{sent}\n", timeout=60)
-    finally:
-        process.kill()
-        process.wait()
+    command = [sys.executable, "-c", BEGIN + JOBS[job] + END]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, cwd=folder, text=True, **pipes) as process:
+        try:
+            ready = process.stdout.readline()
+            assert ready == "ready\n", process.stderr.read()
+            time.sleep(0.7)
+            sent, used = time.monotonic(), processor_seconds(process)
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(f"{sent}\n", timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 0, errors
     end, used_in_all, busy = map(float, output.split())
     seconds = end - sent

@@ -160,14 +160,14 @@ def with_hnswlib(X: np.ndarray, Q: np.ndarray, repeats: int) -> dict[str, object
         peer.set_ef(ef)
         labels, _ = peer.knn_query(queries, k=ef, num_threads=1)
         heaps = Heaps.empty(len(Q), K)
-        with Team(1) as team:
-            asked = make_queries(check_rows(Q), store, team)
-            arguments = (
-                store.kernel_number, asked, store.stored_rows, alive, 0, labels.astype(np.int32),
-                np.zeros(store.width), heaps,
-            )  # fmt: skip
-            team.run(rerank, arguments, len(Q), len(Q))
-            team.run(sort_heaps, (heaps,), len(Q), len(Q))
+        team = Team(1)
+        asked = make_queries(check_rows(Q), store, team)
+        arguments = (
+            store.kernel.for_loops, asked, store.stored_rows, alive, 0, labels.astype(np.int32),
+            np.zeros(store.width), heaps,
+        )  # fmt: skip
+        team.run(rerank, arguments, len(Q), len(Q))
+        team.run(sort_heaps, (heaps,), len(Q), len(Q))
         return heaps
 
     points = []

@@ -15,6 +15,8 @@ from ..errors import FileError
 from .provenance import Origin
 from .readers import Batch, RowReader
 
+_SIZE = "12 bytes per n-gram of a document"
+
 
 @dataclass(frozen=True)
 class _Stored:
@@ -45,7 +47,7 @@ class KeptRows(RowReader):
         self._folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
         self._batches_kept: list[_Stored] = []
         self._is_complete = False
-        with self._named():
+        with naming(self._folder, "rows", _SIZE):
             self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
 
     @property
@@ -85,7 +87,7 @@ class KeptRows(RowReader):
                 batch.bytes_done,
             )
         )  # fmt: skip
-        with self._named():
+        with naming(self._folder, "rows", _SIZE):
             self._file.seek(place)
             for array in (X.indices,) if only_ones else (X.indices, X.data):
                 rest = np.ascontiguousarray(array).view(np.uint8).data
@@ -98,7 +100,7 @@ class KeptRows(RowReader):
         indptr = np.concatenate([[0], np.cumsum(stored.lengths, dtype=np.int64)])
         indices = np.empty(indptr[-1], stored.index_type)
         data = np.ones(indptr[-1], stored.value_type)
-        with self._named():
+        with naming(self._folder, "rows", _SIZE):
             self._file.seek(stored.place)
             for array in (indices,) if stored.only_ones else (indices, data):
                 rest = array.view(np.uint8).data
@@ -110,12 +112,14 @@ class KeptRows(RowReader):
         X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.n_columns))
         return Batch(X, None, stored.first_row, stored.bytes_done)
 
-    @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise FileError(
-                f"{self._folder}: rows cannot be kept there ({error.strerror or error}); make "
-                "room, 12 bytes per n-gram of a document, or choose another folder."
-            ) from error
+
+@contextlib.contextmanager
+def naming(folder: PathLike, what: str, size: str) -> Iterator[None]:
+    """Turn errors of a scratch file into a `FileError` that names its folder and what it needs."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"{folder}: {what} cannot be kept there ({error.strerror or error}); make room, "
+            f"{size}, or choose another folder."
+        ) from error

@@ -173,7 +173,7 @@ def limit(
                 None,
             ),
             "projections": lambda: projection.table_projections(
-                rows.indptr, rows.indices, values, directions, scratch.starts, tiles, sums
+                rows.indptr, rows.indices, values, directions, None, scratch.starts, tiles, sums
             ),
         },
         20,

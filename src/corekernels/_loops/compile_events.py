@@ -28,7 +28,8 @@ class CompileWatch(event.Listener):
 
     def __init__(self, patience: float = _PATIENCE, silent: bool = False) -> None:
         self.silent = silent
-        self._left = patience
+        self.seconds = 0.0  # of compiling so far
+        self._patience = patience
         self._lock = threading.RLock()
         self._depth = 0
         self._began = 0.0
@@ -46,9 +47,9 @@ class CompileWatch(event.Listener):
                 return
             self._collects = gc.isenabled()
             gc.disable()
+            self._began = time.perf_counter()
             if not self._said:
-                self._began = time.perf_counter()
-                self._timer = threading.Timer(max(0.0, self._left), self._say)
+                self._timer = threading.Timer(max(0.0, self._patience - self.seconds), self._say)
                 self._timer.daemon = True
                 self._timer.start()
 
@@ -62,10 +63,10 @@ class CompileWatch(event.Listener):
                 return
             if self._collects:
                 gc.enable()
+            self.seconds += time.perf_counter() - self._began
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-                self._left -= time.perf_counter() - self._began
 
     def _say(self) -> None:
         with self._lock:
@@ -81,6 +82,11 @@ _WATCH = CompileWatch()
 def watch_compiling() -> None:
     """See to it that long compiling in this process is announced."""
     event.register("numba:compile", _WATCH)
+
+
+def compile_seconds() -> float:
+    """Seconds that this process has spent on compiling loops so far."""
+    return _WATCH.seconds
 
 
 @contextlib.contextmanager

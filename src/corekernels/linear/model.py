@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_count, require_positive, seed_of
+from .._core.display import DocumentationLink
 from .._core.threads import thread_count
 from ..recipe import Recipe
 from .descent import Block, Options, Outcome, State, as_planes, solve
@@ -18,7 +19,7 @@ from .planes import Planes
 from .training_set import TrainingSet
 
 
-class HashedLinearModel(BaseEstimator):
+class HashedLinearModel(DocumentationLink, BaseEstimator):
     """A linear model that learns from signatures by dual coordinate descent."""
 
     C: float

@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import DataError
+from .display import DocumentationLink
 from .validation import as_matrix
 
 
@@ -31,7 +32,7 @@ def parameters_for_file(model: BaseEstimator, seed: int, gamma: float | None) ->
     }
 
 
-class RowsEstimator(BaseEstimator):
+class RowsEstimator(DocumentationLink, BaseEstimator):
     """An estimator of rows, dense or sparse: how they come in, and how it is tagged."""
 
     def _fitting_matrix(self, X: Any) -> Any:

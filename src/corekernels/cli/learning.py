@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files, plotting
+from .. import files, plotting, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
@@ -26,6 +26,7 @@ from .options import (
     Text,
     one_of,
 )
+from .pages import Page, require_page
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
@@ -148,7 +149,7 @@ def evaluate(
     show_table(["class", "rows", "recall", "precision"], table)
 
 
-@command("corekernels path train.svm --n-hashes 256 --Cs 0.01,0.1,1,10 --cv 3")
+@command("corekernels path train.svm --n-hashes 256 --Cs 0.01,0.1,1,10 --cv 3 --page path.html")
 def path(
     source: RowsOrSignatures,
     hashing: Hashing,
@@ -166,15 +167,17 @@ def path(
         bool, Option("--ignore-new-columns", help="Leave out columns of IN2 that IN lacks.")
     ] = False,
     plot: Figure = None,
+    page: Page = None,
     target: Annotated[
         Path | None, Option("--model", metavar="MODEL", help="Write the best model there.")
     ] = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
+    others = [name for name in (source, validation, target) if name is not None]
     if plot is not None:
-        others = [name for name in (source, validation, target) if name is not None]
         plotting.require_figure(plot, *others)
+    require_page(page, *others, plot)
     reader = reading.open(source, n_jobs=n_jobs)
     recipe = hashing.recipe(reader)
     scored = None
@@ -191,6 +194,8 @@ def path(
     output.show_notes(reader)
     if plot is not None:
         plotting.save_figure(plotting.draw_c_path(found), plot)
+    if page is not None:
+        report.write_page(report.c_path_report(found, recipe, source), page)
     if output.as_json:
         result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
         show(result | {"scores": found.scores, "best_C": found.best_C}, True)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_count, require_positive, seed_of
+from .._core.display import DocumentationLink
 from .._core.threads import thread_count
 from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
@@ -21,7 +22,7 @@ from .solver import MakeBlocks, find_planes, make_plan
 from .training_set import TrainingSet
 
 
-class HashedLinearModel(BaseEstimator):
+class HashedLinearModel(DocumentationLink, BaseEstimator):
     """A linear model that learns from signatures."""
 
     C: float

@@ -212,6 +212,13 @@ def test_column_numbers_may_be_huge_and_labels_strings():
     assert advice.candidates[0].accuracy == plain.candidates[0].accuracy
 
 
+def test_seeds_of_64_bits():
+    X, y = blobs(60)
+    few = {"n_rows": 60, "sizes": [16], "cv": 2, "repeats": 1}
+    found = [ck.advise(X, y, **few, random_state=seed) for seed in (2**32, 2**64 - 1)]
+    assert all(len(advice.candidates) > 5 for advice in found)
+
+
 def test_errors():
     X, y = blobs(30)
     with pytest.raises(DataError, match="one label per row"):

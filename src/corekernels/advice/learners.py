@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
+from .._core.arguments import short_seed
 from .._core.types import Array
 from .._core.validation import clean_rows
 from .._exact.gram import Formula, Gram
@@ -79,6 +80,11 @@ class Sample:
     labels: Array
     seed: int
     n_jobs: int | None
+
+    @property
+    def short_seed(self) -> int:
+        """The seed of scikit-learn's learners."""
+        return short_seed(self.seed)
 
     def compile_loops(self) -> None:
         """Hash and learn a little, so that no learner's time includes compiling."""
@@ -148,7 +154,9 @@ class Sample:
         def prepare(settings: Settings) -> Score:
             # unit rows: 1 - rho is half the squared distance
             sampler = RBFSampler(
-                gamma=(settings.gamma or 0) / 2, n_components=n_features, random_state=self.seed
+                gamma=(settings.gamma or 0) / 2,
+                n_components=n_features,
+                random_state=self.short_seed,
             )
             X = sampler.fit_transform(self.unit).astype(np.float32)
             return self._score(partial(LogisticRegression, C=settings.C, tol=1e-3), X)
@@ -164,7 +172,9 @@ class Sample:
         n_trees = max(10, min(100, _BOOSTED_TREES // len(np.unique(self.labels))))
 
         def prepare(settings: Settings) -> Score:
-            make = partial(HistGradientBoostingClassifier, max_iter=n_trees, random_state=self.seed)
+            make = partial(
+                HistGradientBoostingClassifier, max_iter=n_trees, random_state=self.short_seed
+            )
             return self._score(make, self.unit[:, kept].toarray())
 
         name = "gradient boosting"
@@ -200,7 +210,7 @@ class Sample:
         return score
 
     def _linear_svm(self, settings: Settings) -> LinearSVC:
-        return LinearSVC(C=settings.C, tol=1e-3, random_state=self.seed)
+        return LinearSVC(C=settings.C, tol=1e-3, random_state=self.short_seed)
 
     def _recipe(self, kernel: str, gamma: float | None, n_hashes: int) -> Recipe:
         n_columns = self.unit.shape[1]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from .._core.arguments import require_count, require_positive, seed_of
+from .._core.arguments import require_count, require_positive, seed_of, short_seed
 from .._core.progress import progress_bar
 from .._core.types import Array
 from .._core.validation import as_matrix
@@ -119,7 +119,9 @@ def advise(
 
 
 def _rounds(labels: Array, n_folds: int, repeats: int, seed: int) -> list[Folds]:
-    splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+    splitter = RepeatedStratifiedKFold(
+        n_splits=n_folds, n_repeats=repeats, random_state=short_seed(seed)
+    )
     folds = list(splitter.split(labels, labels))
     return [folds[start : start + n_folds] for start in range(0, len(folds), n_folds)]
 

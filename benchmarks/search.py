@@ -132,7 +132,8 @@ def widths(index: ck.CoRENeighbors, Q: object, truth: np.ndarray, repeats: int) 
     """Recall and time of the graph at each width."""
     graph, points = index._snapshot.main, []
     for width in WIDTHS:
-        index._snapshot = Snapshot.begin(graph.with_settings(width=width), index.ids_)
+        chosen = graph.with_settings(width=width, followed=-(-width // 2))
+        index._snapshot = Snapshot.begin(chosen, index.ids_)
         recall = float((index.kneighbors(Q)[0] <= truth).mean())
         times = per_query({"graph": ask(index, Q)}, Q.shape[0], repeats)
         points.append({"width": width, "recall": round(recall, 4), "microseconds": times["graph"]})

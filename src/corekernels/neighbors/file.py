@@ -158,7 +158,7 @@ def _checked_store(store: Store) -> Store:
 
     def inspect(block: tuple[int, int]) -> int:
         words = np.empty(store.bits.shape[1], np.uint64)
-        return int(inspect_rows(*block, store.width, store.stored_rows, words))
+        return int(inspect_rows(*block, store.width, store.sparse_rows, words))
 
     problem = max(run_blocks(inspect, row_blocks(0, n, _BLOCK_ROWS), None), default=SOUND)
     require_fit(problem == SOUND, _PROBLEMS.get(problem, ""))

@@ -176,6 +176,23 @@ def test_boosting_says_how_many_columns_it_sees():
     assert 0 <= boosting.prepare(Settings())(np.arange(40), np.arange(40, 60)) <= 1
 
 
+def test_fourier_features_are_fewer_where_they_cost_more():
+    """Wide rows take more random numbers per feature, many classes more steps: not so hashes."""
+
+    def features(n_columns, n_classes, n_hashes=1024):
+        X = sparse.random_array((400, n_columns), density=20 / n_columns, format="csr", rng=0)
+        sample = Sample(unit_rows(X), np.arange(400) % n_classes, 0, None)
+        name = sample.fourier(n_hashes).name
+        assert name.endswith(" Fourier features")
+        return int(name.split()[0])
+
+    assert 300 < features(100, 8) < 3000
+    assert features(5000, 8) < features(100, 8) / 2
+    assert features(100, 8) < features(100, 4)
+    assert abs(features(100, 8, 2048) - 2 * features(100, 8)) <= 1
+    assert features(5000, 2, 16) == 64
+
+
 def test_progress_names_the_candidates(capsys):
     X, y = crossed(120)
     advice = ck.advise(X, y, **FEW, progress=True)

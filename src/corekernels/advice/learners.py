@@ -19,6 +19,7 @@ from .._core.validation import clean_rows
 from .._exact.gram import Formula, Gram
 from ..kernel_table import CORRELATION, Kernel, exact_kernel
 from ..linear import HashedLinearClassifier
+from ..linear.planes import lane_blocks, number_of_planes
 from ..recipe import DEFAULT_KERNEL, Recipe
 from ..signatures import Signatures, sketch
 
@@ -26,7 +27,11 @@ Score = Callable[[Array, Array], float]  # accuracy on test rows, learned from t
 
 BOOSTED_COLUMNS = 256  # that gradient boosting sees at most
 _BOOSTED_TREES = 1000  # over all classes
-_FOURIER_NUMBERS = 1 << 25  # in the random directions of Fourier features, at most
+_FEWEST_FEATURES = 64
+# nanoseconds on a server core, per row and hash or feature; only ratios matter
+_HASH, _SWEEPS = 12.0, 38.0  # the sweeps per block of eight classes
+_COSINE, _PRODUCT, _STEPS = 20.0, 0.3, 7.0  # the product per nonzero, the steps per class
+_DIRECTION = 20.0  # of a feature in one column
 _CACHE_BYTES = 200e6  # of scikit-learn's SVC
 
 
@@ -147,9 +152,9 @@ class Sample:
         name, n_bytes = f"linear + {kernel}, {n_hashes} hashes", 12.0 * len(self.labels) * n_hashes
         return Learner(name, "both", settings, prepare, n_bytes, kernel, n_hashes)
 
-    def fourier(self, n_features: int) -> Learner:
-        """Logistic regression on random Fourier features: as many as hashes, for equal time."""
-        n_features = max(64, min(n_features, _FOURIER_NUMBERS // self.unit.shape[1]))
+    def fourier(self, n_hashes: int) -> Learner:
+        """Logistic regression on random Fourier features that take as long as so many hashes."""
+        n_features = max(_FEWEST_FEATURES, self._features_in_the_time_of(n_hashes))
 
         def prepare(settings: Settings) -> Score:
             # unit rows: 1 - rho is half the squared distance
@@ -163,6 +168,19 @@ class Sample:
 
         name, n_bytes = f"{n_features} Fourier features", 4.0 * len(self.labels) * n_features
         return Learner(name, "fourier", _FOURIER, prepare, n_bytes)
+
+    def _features_in_the_time_of(self, n_hashes: int) -> int:
+        """Fourier features that are made and learned in the time of so many hashes, about.
+
+        It is counted, not timed, so that the advice does not depend on what else runs.
+        """
+        n_rows, n_columns = self.unit.shape
+        n_classes = len(np.unique(self.labels))
+        n_planes = number_of_planes(n_classes, several_labels=False)
+        ours = _HASH + _SWEEPS * len(lane_blocks(n_planes))
+        theirs = _COSINE + _PRODUCT * self.unit.nnz / n_rows + _STEPS * n_planes
+        theirs += _DIRECTION * n_columns / n_rows
+        return int(n_hashes * ours / theirs)
 
     def boosting(self) -> Learner:
         """Gradient boosting, on the columns with the largest sums of squares if they are many."""

@@ -34,13 +34,16 @@ class Trial:
     scores : ndarray
         Accuracies on all folds so far, round by round.
     seconds : float
-        Of one fit with its test, kernel values or hashing included.
+        Of one fit with its test, kernel values or hashing of all rows included.
+    round_seconds : float
+        Of a round of folds, for which kernel values or hashes are made once.
     """
 
     learner: Learner
     settings: Settings
     scores: Array
     seconds: float
+    round_seconds: float
 
 
 class Trials:
@@ -63,6 +66,7 @@ class Trials:
         for settings in learner.settings:
             start = time.perf_counter()
             score = learner.prepare(settings)
+            prepared = time.perf_counter() - start
             scores = [score(*self.rounds[0][0])]
             needed = (time.perf_counter() - start) * n_fits
             if self.trials and best is None and start + needed > self._end:
@@ -70,9 +74,10 @@ class Trials:
                 self.bar.update()
                 return None
             scores += [score(*fold) for fold in self.rounds[0][1:]]
-            seconds = (time.perf_counter() - start) / len(scores)
+            elapsed = time.perf_counter() - start
+            seconds = prepared + (elapsed - prepared) / len(scores)
             if best is None or np.mean(scores) > best.scores.mean():
-                best = Trial(learner, settings, np.array(scores), seconds)
+                best = Trial(learner, settings, np.array(scores), seconds, elapsed)
         assert best is not None
         self.trials.append(best)
         self.bar.update()
@@ -81,7 +86,7 @@ class Trials:
     def repeat(self) -> None:
         """Try all learners with their best settings on the other rounds, while there is time."""
         for number, folds in enumerate(self.rounds[1:], 1):
-            needed = sum(trial.seconds for trial in self.trials) * len(folds)
+            needed = sum(trial.round_seconds for trial in self.trials)
             if time.perf_counter() + needed > self._end:
                 self.notes.append(f"no time for more than {number} of {len(self.rounds)} rounds")
                 return

@@ -45,8 +45,9 @@ def advise(
     exp(-gamma (1 - K)) of CoRE 1 and CoRE 2, and with a Gaussian kernel; the best of the kernels
     that can be hashed in several sizes, and beside the linear features; gradient boosting (on the
     256 heaviest columns if there are more); logistic regression on random Fourier features, as
-    many as the second size, which takes about as long as that many hashes. Settings are chosen
-    on the first round of folds; all learners see the same folds.
+    many as take about the time of the second size of hashes (counted from the numbers of rows,
+    nonzeros, columns and classes, with measured costs). Settings are chosen on the first round of
+    folds; all learners see the same folds.
 
     The advice is the cheapest candidate that keeps 80 % of the gain, with CoRE kernels or without,
     whichever is better beyond the 95 % interval of the difference; the cheaper one if neither is.

@@ -79,16 +79,20 @@ class DocumentReader(RowReader):
         return replace(origin, text=self.settings.asdict())
 
     def _batches(self) -> Iterator[Batch]:
+        return self.batches_from(0)
+
+    def batches_from(self, first_row: int) -> Iterator[Batch]:
+        """The batches from that row on, with which one must begin."""
         label, name = self.columns.label if self._labels else None, self.columns.id
         wanted = [*self.columns.text, *(column for column in (label, name) if column is not None)]
         kind = None
-        for table, first_row, bytes_done in self._tables(wanted):
+        for table, number, bytes_done in self._tables(wanted, first_row):
             y = None
             if label is not None:
                 y = table.labels(label)
                 kind = _require_same_kind(table, y, kind)
             names = None if name is None else table.names(name)
-            yield Batch(self._rows(table), y, first_row, bytes_done, names)
+            yield Batch(self._rows(table), y, number, bytes_done, names, is_clean=True)
 
     def _rows(self, table: Table) -> Any:
         pieces = as_texts(table.texts(self.columns.text), table.name)
@@ -99,14 +103,18 @@ class DocumentReader(RowReader):
             first += len(piece)
         return rows[0] if len(rows) == 1 else sparse.csr_array(sparse.vstack(rows))
 
-    def _tables(self, columns: Sequence[str]) -> Iterator[tuple[Table, int, int]]:
-        """Tables of all files, the number of their first row in all, and how far we are."""
+    def _tables(
+        self, columns: Sequence[str], from_row: int = 0
+    ) -> Iterator[tuple[Table, int, int]]:
+        """Tables from that row on, the number of their first row in all, and how far we are."""
         first_row = bytes_done = 0
         for file in self.files:
             n_rows = 0
-            for table in file.tables(list(dict.fromkeys(columns)), self._batch_bytes):
-                yield table, first_row + table.first_row, bytes_done + table.bytes_done
+            wanted = list(dict.fromkeys(columns))
+            for table in file.tables(wanted, self._batch_bytes, from_row - first_row):
                 n_rows = table.first_row + len(table)
+                if first_row + table.first_row >= from_row:
+                    yield table, first_row + table.first_row, bytes_done + table.bytes_done
             first_row += n_rows
             bytes_done += file.n_bytes or 0
 

@@ -15,9 +15,9 @@ from corekernels._core.progress import Steps
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.io.workspace import Workspace
 from corekernels.kernel_table import CORE1, CORE2, KERNELS
+from corekernels.neighbors.duplicates.by_tables import Sizes, find_in_file
 from corekernels.neighbors.duplicates.collisions import Collisions
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
-from corekernels.neighbors.duplicates.by_tables import Sizes, find_in_file
 from corekernels.neighbors.duplicates.tables import plan_tables
 from support import oracles, peaks
 from support.clusters import clustered

@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-_JOB_FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {elapsed} passed, about {remaining} left{postfix}"
+_JOB_FORMAT = "{desc}{percentage:3.0f}%|{bar}| {elapsed} passed, about {remaining} left{postfix}"
 
 
 class Steps:
@@ -36,16 +36,15 @@ class Steps:
     """
 
     def __init__(self, shares: Mapping[str, float], progress: bool | None) -> None:
-        self._shares = dict(shares)
-        self._times = dict.fromkeys(shares, 1)
+        self._total = sum(shares.values())
+        self._left, self._times = dict(shares), dict.fromkeys(shares, 1)
         self._progress = progress
         self.done = 0.0  # share of the whole job
 
     def __enter__(self) -> "Steps":
         hidden = None if self._progress is None else not self._progress
-        total = sum(self._shares.values())
         self.bar = tqdm(
-            total=total, disable=hidden, leave=False, smoothing=0, bar_format=_JOB_FORMAT
+            total=self._total, disable=hidden, leave=False, smoothing=0, bar_format=_JOB_FORMAT
         )
         return self
 
@@ -53,17 +52,20 @@ class Steps:
         self.bar.close()
 
     def expect(self, what: str, times: int) -> None:
-        """Say how often a step will be taken: its share is for all of these together."""
+        """Say how often a step will be taken now: what is left of its share is for all of these."""
         self._times[what] = max(1, times)
 
     def step(self, total: float | None, what: str) -> "_Step":
         """The bar of a step."""
-        return _Step(self, total, what, self._shares.get(what, 0.0) / self._times.get(what, 1))
+        left, times = self._left.get(what, 0.0), self._times.get(what, 1)
+        self._left[what], self._times[what] = left - left / times, max(1, times - 1)
+        return _Step(self, total, what, left / times)
 
     def advance_to(self, done: float) -> None:
         """Show that this share of the job is done."""
-        self.bar.update(max(0.0, done - self.done))
-        self.done = max(self.done, done)
+        done = min(max(done, self.done), self._total)
+        self.bar.update(min(done - self.done, self._total - self.bar.n))
+        self.done = done
 
 
 class _Step:

@@ -51,10 +51,10 @@ class Workspace:
     def lasting(
         cls, folder: PathLike, job: dict[str, Any], resume: bool, seconds: float = _SECONDS
     ) -> Iterator["Workspace"]:
-        """A workspace in a folder of its own, which is removed at the end of the `with` block.
+        """A workspace in a folder of its own, in which a later run of the same job can go on.
 
-        It stays if the block is interrupted, but not after errors in data or arguments, which
-        would come again.
+        The folder is removed after errors in data or arguments, which would come again;
+        otherwise it stays until the caller removes it.
 
         Parameters
         ----------
@@ -78,9 +78,12 @@ class Workspace:
             try:
                 yield work
             except (DataError, ParameterError):
-                work.remove()
+                work.close()
+                shutil.rmtree(work.folder, ignore_errors=True)
                 raise
-            work.remove()
+            except KeyboardInterrupt:
+                work.checkpoint(now=True)
+                raise
 
     def _begin(self, job: dict[str, Any]) -> None:
         before = self._read(_JOB)
@@ -148,11 +151,6 @@ class Workspace:
             file.close()
         self._files.clear()
 
-    def remove(self) -> None:
-        """Remove the folder, which is no longer needed."""
-        self.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
     def _read(self, name: str) -> dict[str, Any] | None:
         try:
             return dict(parse_json((self.folder / name).read_bytes()))
@@ -183,9 +181,9 @@ class WorkFile:
             if path is None:
                 self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
             else:
-                self._file = open(path, "r+b" if size else "w+b", buffering=0)  # noqa: SIM115
-                if os.fstat(self._file.fileno()).st_size < size:
+                if size and os.path.getsize(path) < size:
                     raise FileError(f"{path}: is cut short; begin anew without resuming.")
+                self._file = open(path, "r+b" if size else "w+b", buffering=0)  # noqa: SIM115
                 self._file.truncate(size)
 
     def append(self, *arrays: Array) -> int:

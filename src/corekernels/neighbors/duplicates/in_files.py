@@ -76,8 +76,8 @@ def near_duplicates(
     scratch : path, optional
         Folder for the keys, in files without names; the system's own for temporary files if None.
     parts : path, optional
-        Folder, made for this job, that keeps what was done if the process is killed, and is
-        removed at the end.
+        Folder, made for this job, that keeps what was done in case the process is killed.
+        Remove it when the result is safe.
     resume : bool
         Go on with what a killed run of the same job left in `parts`. Without it, leftovers are
         cleared first.

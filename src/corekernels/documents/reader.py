@@ -14,6 +14,7 @@ from ..errors import DataError, FileError
 from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader
 from ..text.documents import as_texts
+from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import text_rows
 from ..text.settings import N_COLUMNS, TextSettings
 from .file import DocumentFile
@@ -56,6 +57,7 @@ class DocumentReader(RowReader):
     def __init__(
         self, files: Sequence[DocumentFile], columns: Columns, settings: TextSettings,
         labels: bool, n_jobs: int | None, batch_bytes: int,
+        frequencies: InverseDocumentFrequency | None = None,
     ) -> None:  # fmt: skip
         first, *more = files
         name = f"{first.name} and {len(more)} more" if more else first.name
@@ -66,7 +68,7 @@ class DocumentReader(RowReader):
         self.n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         counts = [file.n_rows for file in files]
         self.n_rows = None if None in counts else sum(count or 0 for count in counts)
-        self._labels, self._n_jobs = labels, n_jobs
+        self._labels, self._n_jobs, self._frequencies = labels, n_jobs, frequencies
 
     @property
     def paths(self) -> list[str]:
@@ -101,7 +103,8 @@ class DocumentReader(RowReader):
             options = {"n_jobs": self._n_jobs, "name": table.name, "first_row": first}
             rows.append(text_rows(piece, self.settings, **options))  # type: ignore[arg-type]
             first += len(piece)
-        return rows[0] if len(rows) == 1 else sparse.csr_array(sparse.vstack(rows))
+        X = rows[0] if len(rows) == 1 else sparse.csr_array(sparse.vstack(rows))
+        return X if self._frequencies is None else self._frequencies.transform(X)
 
     def _tables(
         self, columns: Sequence[str], from_row: int = 0

@@ -52,7 +52,7 @@ def _skip_blanks(text, i):
 @njit(nogil=True, cache=True)
 def _hex_number(text, i):
     """The number of four hexadecimal digits; negative if they are none."""
-    number = 0
+    number = np.int64(0)
     for place in range(i, i + 4):
         digit = _HEX[text[place]]
         if digit == 255:

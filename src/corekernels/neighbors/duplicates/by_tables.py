@@ -37,7 +37,7 @@ class Sizes:
     """How much is worked on at a time: decides memory and speed, never the result."""
 
     key_rows: int = 1 << 14  # rows whose keys form a block of the key file
-    hashed_rows: int = 1 << 13
+    hashed_rows: int = 1 << 11
     pairs: int = 1 << 20  # pairs gathered before they are sorted
     bytes_per_value: int = 16  # of rows held: column and value, at most
 

@@ -11,6 +11,7 @@ from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
 from ..linear.classifier import LOSS_NAMES
+from ..linear.solver import SOLVERS
 from ..models import Model, load_model
 from .app import command
 from .options import (
@@ -62,7 +63,10 @@ def train(
     ] = False,
     C: Annotated[float, Option("--C", help="Weight of the losses.")] = 1.0,
     tol: Annotated[float, Option(help="Duality gap to reach, as a share.")] = 1e-5,
-    max_iter: Annotated[int, Option(help="Most sweeps over the rows.")] = 1000,
+    max_iter: Annotated[int, Option(help="Most passes over the rows.")] = 1000,
+    solver: Annotated[
+        str, Option(metavar="NAME", help=f"How to solve: {', '.join(SOLVERS)}.")
+    ] = SOLVERS[0],
     n_jobs: Jobs = None,
 ) -> None:
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
@@ -72,12 +76,12 @@ def train(
     options = {} if regression else learning.parameters()
     model = files.train(
         reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
-        n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, **options,
+        n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, solver=solver, **options,
     )  # fmt: skip
     about: dict[str, Any] = {"target": str(target), "rows": model.linear_.n_rows_}
     if isinstance(model, CoREClassifier):
         about["classes"] = len(model.classes_)
-    output.show(about | {"C": C, "sweeps": model.n_iter_}, reader)
+    output.show(about | {"C": C, "passes": model.n_iter_}, reader)
 
 
 @command("corekernels predict model.ck test.svm labels.txt")

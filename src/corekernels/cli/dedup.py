@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from .. import documents, files, io
+from .. import documents, files, io, report
 from ..documents.preference import FIRST
 from ..errors import ParameterError
 from ..io.readers import RowReader
@@ -18,6 +18,7 @@ from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import Gamma, Jobs, Output, Reading, one_of
+from .pages import require_page
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -62,8 +63,11 @@ def dedup(
         str | None,
         Option(metavar="IN2", help="Find rows of IN near a row of IN2; --keep leaves them out."),
     ] = None,
-    report: Annotated[
-        Path | None, Option(metavar="PAGE.html", help="Write a page about what was found.")
+    page: Annotated[
+        Path | None,
+        Option(
+            "--page", "--report", metavar="PAGE.html", help="Write a page about what was found."
+        ),
     ] = None,
     copies_once: Annotated[
         bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
@@ -79,7 +83,7 @@ def dedup(
     A run that is killed leaves what it has done in a hidden folder beside OUT: the same command
     with --resume goes on from there, and without it begins anew.
     """
-    targets = _targets(source, target, groups, keep, report, reading)
+    targets = _targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
     require_file(display_name(source), is_stream(source))
     reader = reading.open_rows(source, n_jobs=n_jobs)
@@ -105,8 +109,11 @@ def dedup(
     files.write_pairs(found, to_write(target), _names(found, reader, others, output))
     if keep is not None:
         files.write_kept(reader, dropped, keep, progress=output.progress)
-    if report is not None:
-        _write_report(report, reader, others, found, threshold, kernel, output)
+    if page is not None:
+        about_pairs = report.duplicates_report(
+            found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
+        )
+        report.write_page(about_pairs, page)
     if parts is not None:
         shutil.rmtree(parts, ignore_errors=True)
     output.show({"target": target, **about}, reader, target, groups, keep)
@@ -158,25 +165,14 @@ def _names(
     return left, right
 
 
-def _write_report(
-    target: Path, reader: RowReader, others: RowReader | None,
-    found: files.FileDuplicates | files.FileMatches, threshold: float, kernel: str, output: Output,
-) -> None:  # fmt: skip
-    from .. import report  # matplotlib: a second that others do without
-
-    page = report.duplicates_report(
-        found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
-    )
-    report.write_page(page, target)
-
-
 def _targets(
-    source: str, target: str, groups: str | None, keep: str | None, report: Path | None,
+    source: str, target: str, groups: str | None, keep: str | None, page: Path | None,
     reading: Reading,
 ) -> list[Path]:  # fmt: skip
     """The files to write, all of which can be."""
-    page = None if report is None else str(report)
-    names = [name for name in (target, groups, keep, page) if name is not None]
+    require_page(page)
+    as_text = None if page is None else str(page)
+    names = [name for name in (target, groups, keep, as_text) if name is not None]
     if names.count(STANDARD_OUTPUT) > 1:
         raise ParameterError("-: is named for two outputs; give each its own.")
     if keep is not None and not reading.text:

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files
+from .. import files, report
 from ..classifier import CoREClassifier
+from ..errors import ParameterError
 from ..io.formats import FORMATS
 from ..io.targets import require_target
 from ..models import load_model
@@ -16,17 +17,29 @@ from ..neighbors import CoRENeighbors
 from ..text.frequencies import InverseDocumentFrequency
 from .app import command
 from .options import Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
+from .pages import Page, require_page
 from .printing import show
 
 
-@command("corekernels info train.svm")
-def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
+@command("corekernels info train.svm --page rows.html")
+def info(
+    source: RowsOrSignatures,
+    reading: Reading,
+    output: Output,
+    page: Page = None,
+    n_jobs: Jobs = None,
+) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
+    require_page(page, source)
     kind = "rows" if reading.text else files.file_kind(source, reading.format)
+    if page is not None and kind != "rows":
+        raise ParameterError(f"--page: is for files of rows; {source} holds a file of {kind}.")
     if kind == "rows":
         reader = reading.open_rows(source, n_jobs=n_jobs)
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
+        if page is not None:
+            report.write_page(report.survey_report(found, source), page)
         about = asdict(found) if output.as_json else _about_rows(found)
         show({"format": reader.format, **about}, output.as_json)
     else:
@@ -52,11 +65,11 @@ def hash_(
     if append and target.is_file():  # columns count from where they did
         like = files.open_reader(target, format="signatures").provenance
     reader = reading.open_rows(source, like=like, n_jobs=n_jobs)
-    report = files.hash_to_file(
+    done = files.hash_to_file(
         reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
         append=append, progress=output.progress, n_jobs=n_jobs,
     )  # fmt: skip
-    output.show(asdict(report), reader)
+    output.show(asdict(done), reader)
 
 
 @command("corekernels convert train.svm train.npz")

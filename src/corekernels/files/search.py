@@ -224,8 +224,10 @@ def search_texts(
 
 
 def named(index: CoRENeighbors, ids: Array) -> list[Any]:
-    """The names of rows of an index, or their numbers where they have none."""
-    known = index.names_ or []
+    """The names of rows of an index, or their ids where they have none."""
+    known = index.names_
+    if known is None:
+        return list(ids.tolist())
     return [known[i] if i < len(known) else i for i in ids.tolist()]
 
 
@@ -259,6 +261,7 @@ def _within(index: CoRENeighbors, radius: float, X: Any) -> _Found:
 def _arrays(parts: Sequence[_Found], ragged: bool) -> dict[str, Any]:
     """The arrays of an .npz file: one row per query, or with pointers to the rows."""
     lengths, distances, ids = map(np.concatenate, zip(*parts, strict=True))
+    ids = ids.astype(str) if ids.dtype == object else ids  # objects would be pickled
     if ragged:
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         return {"distances": distances, "indices": ids, "indptr": indptr}

@@ -37,6 +37,8 @@ class Trial:
         Of one fit with its test, kernel values or hashing of all rows included.
     round_seconds : float
         Of a round of folds, for which kernel values or hashes are made once.
+    predicted : ndarray
+        Labels predicted on the test rows of the first round, fold by fold.
     """
 
     learner: Learner
@@ -44,6 +46,7 @@ class Trial:
     scores: Array
     seconds: float
     round_seconds: float
+    predicted: Array
 
 
 class Trials:
@@ -67,17 +70,19 @@ class Trials:
             start = time.perf_counter()
             score = learner.prepare(settings)
             prepared = time.perf_counter() - start
-            scores = [score(*self.rounds[0][0])]
+            results = [score(*self.rounds[0][0])]
             needed = (time.perf_counter() - start) * n_fits
             if self.trials and best is None and start + needed > self._end:
                 self.notes.append(f"no time for {learner.name}")
                 self.bar.update()
                 return None
-            scores += [score(*fold) for fold in self.rounds[0][1:]]
+            results += [score(*fold) for fold in self.rounds[0][1:]]
             elapsed = time.perf_counter() - start
-            seconds = prepared + (elapsed - prepared) / len(scores)
-            if best is None or np.mean(scores) > best.scores.mean():
-                best = Trial(learner, settings, np.array(scores), seconds, elapsed)
+            seconds = prepared + (elapsed - prepared) / len(results)
+            scores = np.array([result.accuracy for result in results])
+            if best is None or scores.mean() > best.scores.mean():
+                predicted = np.concatenate([result.predicted for result in results])
+                best = Trial(learner, settings, scores, seconds, elapsed, predicted)
         assert best is not None
         self.trials.append(best)
         self.bar.update()
@@ -93,7 +98,7 @@ class Trials:
             self.bar.set_description(f"round {number + 1}")
             for trial in self.trials:
                 score = trial.learner.prepare(trial.settings)
-                more = np.array([score(*fold) for fold in folds])
+                more = np.array([score(*fold).accuracy for fold in folds])
                 trial.scores = np.concatenate([trial.scores, more])
             self.bar.update()
 

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.validation import read_only
-from .descent import Block
+from .._loops.simd.vectors import LANES
 from .planes import lane_blocks, number_of_planes
+from .problem import Block
 from .training_set import TrainingSet
 
 
@@ -38,15 +39,17 @@ class OneVsRest:
         """Two classes need one plane, more need one each, and so do several labels per row."""
         return number_of_planes(len(self.class_weights), self.label_sets is not None)
 
-    def blocks(self, training: TrainingSet, C: float) -> list[Block]:
+    def blocks(self, training: TrainingSet, C: float, width: int = LANES) -> list[Block]:
         """The two-class problems at one C, for a training set whose targets are class numbers.
+
+        There are at most `width` of them in a block.
 
         The weight of a class counts where it is the positive one. (As in LIBLINEAR: with two
         classes both weights count, with more each problem weighs its own class against all
         others at weight one.)
         """
         found = []
-        for lanes in lane_blocks(self.n_planes):
+        for lanes in lane_blocks(self.n_planes, width):
             planes = np.arange(lanes.start, lanes.stop)
             costs = C * np.stack([np.ones(len(planes)), self.class_weights[planes]])
             if self.label_sets is not None:

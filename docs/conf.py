@@ -10,7 +10,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 import corekernels  # noqa: E402
 
 project = html_title = "corekernels"
-copyright = "the corekernels developers, BSD-3-Clause"
+copyright = "the corekernels developers, BSD-3-Clause"  # noqa: A001
 release = version = corekernels.__version__
 
 extensions = [

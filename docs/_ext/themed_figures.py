@@ -51,9 +51,7 @@ def scrape(block, block_vars, gallery_conf):
     """All open figures as two images each, of which the theme shows one."""
     source = Path(gallery_conf["src_dir"])
     parts = []
-    for number, path in zip(
-        plt.get_fignums(), block_vars["image_path_iterator"], strict=False
-    ):
+    for number, path in zip(plt.get_fignums(), block_vars["image_path_iterator"], strict=False):
         figure = plt.figure(number)
         title = "; ".join(axes.get_title() for axes in figure.axes if axes.get_title())
         light, dark = Path(path), Path(path).with_stem(Path(path).stem + "_dark")

@@ -35,10 +35,10 @@ n_kept = ck.files.write_kept(reader, found.redundant(scores), Path(folder.name, 
 print(f"{found.rows} documents, {len(found.pairs)} pairs, {n_kept} documents kept")
 
 # %%
-# The resemblance of the files in the largest group, which is the share of three-word sequences
+# The resemblance of the files in the largest groups, which is the share of three-word sequences
 # that two of them have in common.
 
-group = max(found.groups(scores), key=len)[:30]
+group = np.concatenate(sorted(found.groups(scores), key=len, reverse=True))[:30]
 names = reader.names(group)
 with open(corpus, encoding="utf-8") as file:
     texts = [json.loads(line)["body"] for line in file]
@@ -50,10 +50,10 @@ figure, (left, right) = plt.subplots(
 )
 left.hist(found.similarities, bins=np.linspace(0.7, 1, 31), color="tab:orange")
 left.set(title=f"{len(found.pairs)} pairs found", xlabel="resemblance", ylabel="pairs")
-image = right.imshow(K, vmin=0.5, vmax=1, cmap="magma")
+image = right.imshow(K, vmin=0, vmax=1, cmap="magma")
 right.set_xticks(range(len(group)), short, rotation=90, fontsize=7)
 right.set_yticks(range(len(group)), short, fontsize=7)
-right.set_title(f"{len(group)} files of the largest group")
+right.set_title(f"{len(group)} files of the largest groups")
 figure.colorbar(image, label="resemblance")
 folder.cleanup()
 plt.show()

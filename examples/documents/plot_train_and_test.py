@@ -44,7 +44,10 @@ for values, name, marker in ((containment, "containment", "o"), (resemblance, "r
     axes.plot(np.flatnonzero(source), best[source], marker, color="tab:orange", ms=8,
               label=f"{name}, file that holds a test document")  # fmt: skip
 axes.axhline(0.8, color="tab:red", linestyle=":", label="threshold")
-axes.set(title=f"{len(texts)} files against 10 pieces of 40 lines", xlabel="file, by name")
+axes.set(
+    title=f"{len(texts)} files against 10 pieces of 40 lines",
+    xlabel="number of the file, in the order of names",
+)
 axes.set_ylabel("largest value over the test documents")
 axes.legend(loc="center right")
 plt.show()

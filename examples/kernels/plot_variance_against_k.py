@@ -16,7 +16,7 @@ import corekernels as ck
 from corekernels import theory
 
 HASHES = (1, 3, 10, 30, 100, 300)
-REPEATS = 100
+REPEATS = 200
 VARIANCE = {"core1": theory.variance_core1, "core2": theory.variance_core2}
 
 
@@ -24,12 +24,12 @@ def word_pair(rng, n_documents, frequency, shared):
     """Counts of two words in documents: heavy-tailed, with a share of documents in common."""
     topic = rng.random(n_documents) < frequency
     present = np.array([topic & (rng.random(n_documents) < shared) for _ in range(2)])
-    counts = np.ceil(rng.pareto(1.2, n_documents) + rng.pareto(2, (2, n_documents)))
+    counts = np.ceil(rng.pareto(2.5, n_documents) + rng.pareto(3, (2, n_documents)))
     return sparse.csr_array(present * counts)
 
 
 def squared_errors(kernel, X):
-    """Mean square error for each number of hashes, each estimated a hundred times."""
+    """Mean square error for each number of hashes, each estimated two hundred times."""
     exact = getattr(ck, kernel)(X)[0, 1]
     n_hashes = max(HASHES) * REPEATS
     hasher = ck.CoREHasher(kernel, n_hashes, n_bits=None, scheme="independent", random_state=0)

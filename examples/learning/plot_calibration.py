@@ -26,11 +26,11 @@ X = X * (rng.random(X.shape) < 0.35)
 X_train, X_test, even, even_test = train_test_split(X, y % 2 == 0, test_size=0.5, random_state=0)
 
 root = FunctionTransformer(np.sqrt)  # zeros stay zeros
-svm = ck.CoREClassifier("core1", 256, C=0.1, random_state=0)
+svm = ck.CoREClassifier("core1", 256, C=1, random_state=0)
 models = {
     "SVM, scores squeezed": make_pipeline(root, svm),
     "SVM, calibrated": make_pipeline(root, CalibratedClassifierCV(svm, cv=3)),
-    "log loss": make_pipeline(root, ck.CoREClassifier("core1", 256, loss="log_loss", C=0.1,
+    "log loss": make_pipeline(root, ck.CoREClassifier("core1", 256, loss="log_loss", C=10,
                                                       random_state=0)),
 }  # fmt: skip
 

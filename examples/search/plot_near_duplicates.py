@@ -29,14 +29,14 @@ found = index.near_duplicates(THRESHOLD)
 every = ck.core1(rows)[np.triu_indices(rows.shape[0], 1)]
 print(f"{len(found.pairs)} pairs found; {np.sum(every >= THRESHOLD)} there are")
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
 bins = np.linspace(0.1, 1, 46)
-left.hist(every, bins=bins, color="tab:gray", label="all pairs")
-left.hist(found.similarities, bins=bins, color="tab:orange", label="found")
-left.axvline(THRESHOLD, color="tab:red", linestyle=":", label="threshold")
-left.set(title="Pairs by their kernel value", xlabel="CoRE 1 kernel value", ylabel="pairs")
-left.set(xlim=(0.1, 1))
-left.legend()
+axes.hist(every, bins=bins, color="tab:gray", label="all pairs")
+axes.hist(found.similarities, bins=bins, color="tab:orange", label="found")
+axes.axvline(THRESHOLD, color="tab:red", linestyle=":", label="threshold")
+axes.set(title="Pairs by their kernel value", xlabel="CoRE 1 kernel value", ylabel="pairs")
+axes.set(xlim=(0.1, 1))
+axes.legend()
 
 # %%
 # With 64 tables of m hashes, a pair of resemblance R is missed with probability
@@ -44,12 +44,13 @@ left.legend()
 # at the threshold; above it, misses vanish quickly.
 
 R = np.linspace(0.3, 1, 200)
+figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
 for threshold, colour in ((0.5, "tab:blue"), (0.7, "tab:orange"), (0.9, "tab:green")):
     m = ck.theory.slots_allowed(threshold, 64, 0.999)
     missed = [100 * ck.theory.miss_rate(value, m, 64) for value in R]
-    right.plot(R, missed, color=colour, label=f"threshold {threshold}: m = {m}")
-    right.axvline(threshold, color=colour, linestyle=":")
-right.set(title="Pairs that hash tables miss", xlabel="resemblance R", ylabel="missed, %")
-right.grid(alpha=0.3)
-right.legend()
+    axes.plot(R, missed, color=colour, label=f"threshold {threshold}: m = {m}")
+    axes.axvline(threshold, color=colour, linestyle=":")
+axes.set(title="Pairs that hash tables miss", xlabel="resemblance R", ylabel="missed, %")
+axes.grid(alpha=0.3)
+axes.legend()
 plt.show()

@@ -24,6 +24,7 @@ STYLE = {
     "svg.hashsalt": "corekernels",
 }
 PAPER, INK = "#14181e", "#ced6dd"  # of the dark theme
+ON_DARK = {"black": INK, "white": PAPER, "tab:blue": "#5fa8e8", "tab:gray": "#a0a4aa"}
 
 
 def use_style(gallery_conf=None, name=None):
@@ -31,20 +32,25 @@ def use_style(gallery_conf=None, name=None):
     plt.rcParams.update(STYLE)
 
 
+def on_dark(colour):
+    """The colour that stands for another one on dark paper."""
+    *rgb, alpha = to_rgba(colour)
+    for light, dark in ON_DARK.items():
+        if tuple(rgb) == to_rgba(light)[:3]:
+            return (*to_rgba(dark)[:3], alpha)
+    return colour
+
+
 def darken(figure):
-    """What is black on white becomes light on dark; colours of the data stay."""
-    black, white = to_rgba("black")[:3], to_rgba("white")[:3]
+    """What is black on white becomes light on dark; most colours of the data stay."""
     for axes in figure.axes:
         axes.tick_params(which="both", color=INK, labelcolor=INK)
     for artist in figure.findobj():
-        if isinstance(artist, Text | Line2D) and to_rgba(artist.get_color())[:3] == black:
-            artist.set_color(INK)
+        if isinstance(artist, Text | Line2D):
+            artist.set_color(on_dark(artist.get_color()))
         elif isinstance(artist, Patch):
-            if to_rgba(artist.get_edgecolor())[:3] == black:
-                artist.set_edgecolor(INK)
-            face = to_rgba(artist.get_facecolor())
-            if face[:3] == white and face[3]:
-                artist.set_facecolor((*to_rgba(PAPER)[:3], face[3]))
+            artist.set_edgecolor(on_dark(artist.get_edgecolor()))
+            artist.set_facecolor(on_dark(artist.get_facecolor()))
 
 
 def scrape(block, block_vars, gallery_conf):

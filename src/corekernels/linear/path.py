@@ -96,7 +96,7 @@ def c_path(
     path_tol : float
         Accuracies are read once every plane is certain to be within the root of `path_tol`,
         times its length, of the best one: the default means a tenth. (The duality gap is then
-        at most `path_tol` |w|^2 / 2. A descent also ends at the model's own `tol`.) That moves
+        at most `path_tol` w.w / 2. A descent also ends at the model's own `tol`.) That moves
         accuracies by about a fifth of their standard error and by half of it at most, as
         measured on M-Rotate (20,000 rows to score, `benchmarks/learning.py`) and on
         digits, with each loss and kernel. The best model goes on to its own `tol`.

@@ -3,7 +3,7 @@ BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint docs bench clean
 
 demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
@@ -22,6 +22,12 @@ lint: .venv/test .venv/loops
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Examples run: those of docstrings and pages as tests, gallery and notebook in the build itself.
+docs: .venv/docs .venv/loops
+	$(BIN)/pytest -q -n auto src tests/test_pages.py
+	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	@echo docs/_build/html/index.html
+
 bench: .venv/bench .venv/loops
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/hashing.py
@@ -34,7 +40,7 @@ bench: .venv/bench .venv/loops
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/report .venv/test .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
+.venv/report .venv/test .venv/docs .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 

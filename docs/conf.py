@@ -7,6 +7,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+import themed_figures  # noqa: E402
+
 import corekernels  # noqa: E402
 
 project = html_title = "corekernels"
@@ -74,6 +76,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 plot_formats = ["svg"]
+plot_rcparams = themed_figures.STYLE
+plot_apply_rcparams = True
 plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = False
@@ -95,7 +99,10 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+# a sidebar only where a section has several pages
+ALONE = "index start idea choosing theory contract benchmarks design changes"
+html_sidebars = {page: [] for page in ALONE.split()}
+toc_object_entries_show_parents = "hide"
 
 
 def skip_foreign(app, what, name, obj, skip, options):
@@ -110,7 +117,9 @@ def name_anchors(app, name, source):
     if name == "reproduction/report":
         text = re.sub(r'<a id="(\w+)"></a>', r"{#\1}", source[0])
         # every Sphinx project has a page of the name `search`
-        source[0] = text.replace("{#search}", "{#near-search}").replace("(#search)", "(#near-search)")
+        source[0] = text.replace("{#search}", "{#near-search}").replace(
+            "(#search)", "(#near-search)"
+        )
 
 
 def setup(app):

@@ -10,7 +10,7 @@ def _inline(writer, node):
 
 
 def _block(writer, node):
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
     raise SkipNode
 
 

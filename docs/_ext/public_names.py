@@ -14,20 +14,22 @@ ROOMS = (
 
 
 def public_names():
-    """From what a docstring may say to the full name: `core1`, `files.train`, `Recipe.arrays`."""
+    """Full names of everything public, by what a docstring anywhere may call it.
+
+    Names of a room are called `files.train`; alone only where they cannot be mistaken, as
+    `SignatureReader` cannot.
+    """
     names = {}
     for room in (*ROOMS, None):  # the names of the package itself come last, and win
-        path = "corekernels" + (f".{room}" if room else "")
+        path = f"corekernels.{room}" if room else "corekernels"
         module = importlib.import_module(path)
-        listed = getattr(module, "__all__", None) or [
-            name for name, value in vars(module).items() if inspect.isclass(value)
-        ]
-        for name in listed:
-            value = getattr(module, name)
-            if inspect.ismodule(value):
+        for name in getattr(module, "__all__", None) or vars(module):
+            if name.startswith("_") or inspect.ismodule(getattr(module, name)):
                 continue
-            spoken = [name, f"{room}.{name}" if room else f"ck.{name}", f"{path}.{name}"]
-            names |= dict.fromkeys(spoken, f"{path}.{name}")
+            called = {f"{path}.{name}", f"{room}.{name}" if room else f"ck.{name}"}
+            if room is None or not name.islower():
+                called.add(name)
+            names |= dict.fromkeys(called, f"{path}.{name}")
     return names
 
 
@@ -37,7 +39,9 @@ class PublicRole(SphinxRole):
 
     def run(self):
         code = nodes.literal(self.rawtext, self.text, classes=["xref", "py", "py-obj"])
-        target = self.names.get(self.text.removesuffix("()"))
+        name = self.text.removesuffix("()")
+        here = f"{self.env.ref_context.get('py:module')}.{name}"
+        target = self.names.get(here) or self.names.get(name)
         if target is None:
             code["classes"] = []
             return [code], []

@@ -17,10 +17,13 @@ def python_blocks(page):
 
 def sessions(page):
     """The blocks that show what Python prints; others need files of the reader's own."""
+    if page.suffix == ".rst":
+        return [page.read_text("utf-8")]
     return [block for block in python_blocks(page) if block.startswith(">>> ")]
 
 
-PAGES = [README, *(page for page in sorted((ROOT / "docs").glob("*.md")) if sessions(page))]
+MARKDOWN = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [README, ROOT / "docs/api/index.rst", *(page for page in MARKDOWN if sessions(page))]
 
 
 def test_readme_shows_only_code_that_runs():

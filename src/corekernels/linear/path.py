@@ -44,6 +44,16 @@ class CPath:
         The C of the highest mean; the smallest of several.
     best_model : HashedLinearClassifier
         Fitted with `best_C` on all rows of S.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X[:400])
+    >>> path = ck.linear.c_path(S, y[:400], [0.01, 1], cv=2)
+    >>> path.best_C, path.mean.round(2)
+    (1.0, array([0.78, 0.86]))
     """
 
     Cs: npt.NDArray[np.float64]

@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "image_scrapers": ["themed_figures.scrape"],
     "reset_modules": ["matplotlib", "themed_figures.use_style"],
     "abort_on_example_error": True,
+    "capture_repr": (),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

@@ -46,7 +46,7 @@ K = ck.resemblance(shingles.fit_transform([texts[row] for row in group]))
 short = [Path(names[row]).stem for row in group.tolist()]
 
 figure, (left, right) = plt.subplots(
-    1, 2, figsize=(12, 5.2), width_ratios=(1, 1.25), layout="constrained"
+    1, 2, figsize=(10, 4.6), width_ratios=(1, 1.25), layout="constrained"
 )
 left.hist(found.similarities, bins=np.linspace(0.7, 1, 31), color="tab:orange")
 left.set(title=f"{len(found.pairs)} pairs found", xlabel="resemblance", ylabel="pairs")

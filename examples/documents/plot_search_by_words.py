@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as folder:
     index = ck.CoRENeighbors.load(target, mmap=False)
     answers = ck.files.search_texts(index, list(queries.values()), 6)
 
-figure, grid = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+figure, grid = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 for axes, query, found in zip(grid, queries, answers, strict=True):
     names, similarities = zip(*found[::-1], strict=True)
     axes.barh(names, similarities, color="tab:orange")

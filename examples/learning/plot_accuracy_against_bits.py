@@ -28,7 +28,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, strati
 linear = LinearSVC(random_state=0).fit(normalize(X_train), y_train)
 baseline = linear.score(normalize(X_test), y_test)
 
-figure, grid = plt.subplots(1, 3, figsize=(12, 4), sharey=True, layout="constrained")
+figure, grid = plt.subplots(1, 3, figsize=(10, 3.8), sharey=True, layout="constrained")
 for axes, (kernel, name) in zip(grid, KERNELS.items(), strict=True):
     accuracy = np.empty((len(BITS), len(HASHES)))
     for column, n_hashes in enumerate(HASHES):

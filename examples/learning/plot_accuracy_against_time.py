@@ -61,7 +61,7 @@ curves = {
 colours = ("tab:orange", "tab:red", "tab:purple", "tab:orange", "tab:red", "tab:blue", "tab:gray")
 
 figure, axes = plt.subplots(figsize=(9, 4.6), layout="constrained")
-for (name, models), colour, marker in zip(curves.items(), colours, "osP*DX^"[:7], strict=True):
+for (name, models), colour, marker in zip(curves.items(), colours, "osP*DX^", strict=True):
     points = [measure(model) for model in models.values()]
     axes.plot(*zip(*points, strict=True), marker=marker, color=colour, label=name)
     for label, point in zip(models, points, strict=True):

@@ -25,6 +25,7 @@ lint: .venv/test .venv/loops
 # Examples run: those of docstrings and pages as tests, gallery and notebook in the build itself.
 docs: .venv/docs .venv/loops
 	$(BIN)/pytest -q -n auto src tests/test_pages.py
+	rm -rf docs/api/generated
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 	@echo docs/_build/html/index.html
 
@@ -50,4 +51,4 @@ bench: .venv/bench .venv/loops
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv docs/_build docs/api/generated docs/gallery

@@ -3,7 +3,7 @@ BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
 
-.PHONY: demo test test-all lint docs bench clean
+.PHONY: demo test test-all test-oldest lint docs bench dist clean
 
 demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
@@ -15,6 +15,12 @@ test: lint
 
 test-all: .venv/test .venv/loops
 	$(BIN)/pytest -q -n auto -m "slow or not slow"
+
+# with the oldest versions of everything that are supported
+test-oldest: .venv-oldest/test
+	find src -name "*.nb[ic]" -delete
+	.venv-oldest/bin/pytest -q -n auto
+	find src -name "*.nb[ic]" -delete
 
 lint: .venv/test .venv/loops
 	$(BIN)/ruff format --check .
@@ -37,11 +43,23 @@ bench: .venv/bench .venv/loops
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/intervals.py
 
+# What a release consists of, and that it works in an empty environment.
+dist: .venv/release
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python benchmarks/first_contact.py dist/*.whl
+
 # Each stamp is an installation: made again only when pyproject.toml has changed.
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/report .venv/test .venv/docs .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
+.venv-oldest/test: pyproject.toml oldest.txt
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --constraint oldest.txt --editable ".[test]"
+	touch $@
+
+.venv/report .venv/test .venv/docs .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
@@ -51,4 +69,4 @@ bench: .venv/bench .venv/loops
 	touch $@
 
 clean:
-	rm -rf .venv docs/_build docs/api/generated docs/gallery
+	rm -rf .venv .venv-oldest dist docs/_build docs/api/generated docs/gallery

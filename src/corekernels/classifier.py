@@ -30,6 +30,9 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     as they are (`linear.HashedLinearClassifier`). More hashes come closer to the kernel
     machine, at a cost that stays linear in the number of rows.
 
+    Rows may have several labels: y then has a column of 0 and 1 for each, as `predict` gives them.
+    The rows are hashed once for all labels.
+
     Parameters
     ----------
     kernel : str
@@ -51,14 +54,19 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         Factors of C by class.
     tol, max_iter : float, int
         When to stop: `HashedLinearClassifier` says what they mean.
+    solver : {"auto", "descent", "newton"}
+        How to learn: `HashedLinearClassifier` says when which is fast.
     random_state : int, RandomState instance or None
-        Seed of the hash and of the order in which rows are visited.
+        Seed of the hash and of the order in which a descent visits rows.
     n_jobs : int, optional
-        Threads; None means all cores. Never changes the result.
+        Threads; None means all cores.
 
     Attributes
     ----------
     classes_ : ndarray
+        The labels, sorted; if rows have several, the numbers of the columns of y.
+    multilabel_ : bool
+        Whether rows may have several labels.
     n_features_in_ : int
     feature_names_in_ : ndarray, if X had names
     recipe_ : Recipe
@@ -66,7 +74,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     linear_ : HashedLinearClassifier
         What was learned from the signatures.
     n_iter_ : int
-        Sweeps over the rows; not there after `partial_fit` or `load`.
+        Passes over the rows; not there after `partial_fit` or `load`.
     dual_gap_ : ndarray of shape (1,) or (n_classes,)
         Duality gap over objective, by class; not there after `partial_fit` or `load`.
     provenance_ : list of io.Origin
@@ -101,6 +109,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         class_weight: Any = None,
         tol: float = 1e-5,
         max_iter: int = 1000,
+        solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -115,6 +124,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.solver = solver
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -163,3 +173,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         """The labels, sorted."""
         labels: Array = self._fitted("classes_")
         return labels
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether rows may have several labels."""
+        return bool(self._fitted("multilabel_"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,5 +1,6 @@
 """The command that finds near-duplicates: dedup."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from .. import documents, files, io
+from .. import documents, files, io, report
 from ..documents.preference import FIRST
 from ..errors import ParameterError
 from ..io.readers import RowReader
@@ -17,6 +18,7 @@ from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import Gamma, Jobs, Output, Reading, one_of
+from .pages import require_page
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -61,25 +63,34 @@ def dedup(
         str | None,
         Option(metavar="IN2", help="Find rows of IN near a row of IN2; --keep leaves them out."),
     ] = None,
-    report: Annotated[
-        Path | None, Option(metavar="PAGE.html", help="Write a page about what was found.")
+    page: Annotated[
+        Path | None,
+        Option(
+            "--page", "--report", metavar="PAGE.html", help="Write a page about what was found."
+        ),
     ] = None,
     copies_once: Annotated[
         bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
     ] = False,
+    resume: Annotated[bool, Option("--resume", help="Go on after a killed run.")] = False,
     working_memory: Annotated[float, Option(help="Megabytes of rows to hold.")] = 1024.0,
     most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
     seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
-    """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
-    targets = _targets(source, target, groups, keep, report, reading)
+    """Find all pairs of near-duplicate rows of IN, which need not fit in memory.
+
+    A run that is killed leaves what it has done in a hidden folder beside OUT: the same command
+    with --resume goes on from there, and without it begins anew.
+    """
+    targets = _targets(source, target, groups, keep, page, reading)
+    parts = _parts(target, resume)
     require_file(display_name(source), is_stream(source))
     reader = reading.open_rows(source, n_jobs=n_jobs)
     options: dict[str, Any] = {
         "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
-        "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None,
-        "progress": output.progress, "gamma": gamma,
+        "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None, "parts": parts,
+        "resume": resume, "progress": output.progress, "gamma": gamma,
     }  # fmt: skip
     others, scores = None, None
     found: files.FileDuplicates | files.FileMatches
@@ -98,9 +109,24 @@ def dedup(
     files.write_pairs(found, to_write(target), _names(found, reader, others, output))
     if keep is not None:
         files.write_kept(reader, dropped, keep, progress=output.progress)
-    if report is not None:
-        _write_report(report, reader, others, found, threshold, kernel, output)
+    if page is not None:
+        about_pairs = report.duplicates_report(
+            found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
+        )
+        report.write_page(about_pairs, page)
+    if parts is not None:
+        shutil.rmtree(parts, ignore_errors=True)
     output.show({"target": target, **about}, reader, target, groups, keep)
+
+
+def _parts(target: str, resume: bool) -> Path | None:
+    """The folder of what is done, for a later run; none if pairs are printed."""
+    if target != STANDARD_OUTPUT:
+        path = Path(target)
+        return path.with_name(f".{path.name}.unfinished")
+    if resume:
+        raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
+    return None
 
 
 def _scores(
@@ -139,25 +165,14 @@ def _names(
     return left, right
 
 
-def _write_report(
-    target: Path, reader: RowReader, others: RowReader | None,
-    found: files.FileDuplicates | files.FileMatches, threshold: float, kernel: str, output: Output,
-) -> None:  # fmt: skip
-    from .. import report  # matplotlib: a second that others do without
-
-    page = report.duplicates_report(
-        found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
-    )
-    report.write_page(page, target)
-
-
 def _targets(
-    source: str, target: str, groups: str | None, keep: str | None, report: Path | None,
+    source: str, target: str, groups: str | None, keep: str | None, page: Path | None,
     reading: Reading,
 ) -> list[Path]:  # fmt: skip
     """The files to write, all of which can be."""
-    page = None if report is None else str(report)
-    names = [name for name in (target, groups, keep, page) if name is not None]
+    require_page(page)
+    as_text = None if page is None else str(page)
+    names = [name for name in (target, groups, keep, as_text) if name is not None]
     if names.count(STANDARD_OUTPUT) > 1:
         raise ParameterError("-: is named for two outputs; give each its own.")
     if keep is not None and not reading.text:

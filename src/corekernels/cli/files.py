@@ -1,4 +1,4 @@
-"""Commands on files: info, hash, convert."""
+"""Commands on files: info, hash, convert, frequencies."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -7,24 +7,39 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files
+from .. import files, report
 from ..classifier import CoREClassifier
+from ..errors import ParameterError
 from ..io.formats import FORMATS
+from ..io.targets import require_target
 from ..models import load_model
 from ..neighbors import CoRENeighbors
+from ..text.frequencies import InverseDocumentFrequency
 from .app import command
 from .options import Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
+from .pages import Page, require_page
 from .printing import show
 
 
-@command("corekernels info train.svm")
-def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
+@command("corekernels info train.svm --page rows.html")
+def info(
+    source: RowsOrSignatures,
+    reading: Reading,
+    output: Output,
+    page: Page = None,
+    n_jobs: Jobs = None,
+) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
+    require_page(page, source)
     kind = "rows" if reading.text else files.file_kind(source, reading.format)
+    if page is not None and kind != "rows":
+        raise ParameterError(f"--page: is for files of rows; {source} holds a file of {kind}.")
     if kind == "rows":
         reader = reading.open_rows(source, n_jobs=n_jobs)
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
+        if page is not None:
+            report.write_page(report.survey_report(found, source), page)
         about = asdict(found) if output.as_json else _about_rows(found)
         show({"format": reader.format, **about}, output.as_json)
     else:
@@ -50,11 +65,11 @@ def hash_(
     if append and target.is_file():  # columns count from where they did
         like = files.open_reader(target, format="signatures").provenance
     reader = reading.open_rows(source, like=like, n_jobs=n_jobs)
-    report = files.hash_to_file(
+    done = files.hash_to_file(
         reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
         append=append, progress=output.progress, n_jobs=n_jobs,
     )  # fmt: skip
-    output.show(asdict(report), reader)
+    output.show(asdict(done), reader)
 
 
 @command("corekernels convert train.svm train.npz")
@@ -71,6 +86,30 @@ def convert(
     n_rows = files.convert(reader, target, format=to, progress=output.progress)
     about = {"target": target, "rows": n_rows, "columns": reader.n_columns}
     output.show(about, reader, target)
+
+
+@command("corekernels frequencies train.svm train.idf")
+def frequencies(
+    source: Rows,
+    target: Annotated[Path, Argument(metavar="OUT", help="File of counts, for --frequencies.")],
+    reading: Reading,
+    output: Output,
+    max_columns: Annotated[
+        int, Option(help="N-grams to keep count of, 16 bytes each; of more, the rarest are left.")
+    ] = 1 << 22,
+    n_jobs: Jobs = None,
+) -> None:
+    """Count in how many documents each n-gram occurs, to weigh them by their rarity.
+
+    With --frequencies OUT, other commands multiply the value of an n-gram that occurs in df of
+    n documents by log((1 + n) / (1 + df)) + 1.
+    """
+    reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
+    require_target(target, source)
+    found = files.count_frequencies(
+        reader, target, max_columns=max_columns, progress=output.progress
+    )
+    output.show({"target": str(target), **_about_counts(found)}, reader)
 
 
 def _about_rows(found: files.Survey) -> dict[str, Any]:
@@ -127,7 +166,19 @@ def _about_index(path: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _about_counts(found: InverseDocumentFrequency) -> dict[str, Any]:
+    return {
+        "documents": found.n_documents_, "columns": len(found.columns_), "error": found.error_,
+        "digest": found.digest(), **(found.settings_.asdict() if found.settings_ else {}),
+    }  # fmt: skip
+
+
+def _about_frequencies(path: str) -> dict[str, Any]:
+    return {"format": "frequencies", **_about_counts(InverseDocumentFrequency.load(path))}
+
+
 _ABOUT: dict[str, Callable[[str], dict[str, Any]]] = {
     "signatures": _about_signatures, "model": _about_model, "index": _about_index,
+    "frequencies": _about_frequencies,
     "gram": lambda path: files.gram_description(path) or {},
 }  # fmt: skip

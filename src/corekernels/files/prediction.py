@@ -109,6 +109,14 @@ def predictions(
         yield model.linear_.predict(batch.signatures), batch.y
 
 
+def _require_one_label(model: Model) -> None:
+    if isinstance(model, CoREClassifier) and model.multilabel_:
+        raise DataError(
+            "model: was learned from several labels per row, for which there are no files; use its "
+            "`predict` in Python."
+        )
+
+
 def predict(
     model: Model, reader: AnyReader, target: Target, *, output: str = "labels",
     progress: bool | None = None,
@@ -148,6 +156,7 @@ def predict(
     ['9', '2', '2', '5', '7']
     """
     require_choice("output", output, ("labels", *_NUMBERS))
+    _require_one_label(model)
     if output != "labels":
         _require_numbers(model, output)
     has_names = isinstance(reader, DocumentReader) and reader.columns.id is not None
@@ -233,6 +242,7 @@ def evaluate(
     >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 3)
     (200, 0.8, 0.028)
     """
+    _require_one_label(model)
     batches = predictions(model, reader, "evaluating", progress)
     labelled = ((found, require_labels(y, reader.name)) for found, y in batches)
     if isinstance(model, CoREClassifier):

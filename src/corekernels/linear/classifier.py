@@ -1,5 +1,6 @@
 """HashedLinearClassifier: signatures and labels in, labels out."""
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,15 @@ from .._core.arguments import require_choice, require_positive
 from .._core.types import Array
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
-from .labels import check_class_weight, check_classes, check_labels, check_weights, encode_labels
+from .labels import (
+    check_class_weight,
+    check_classes,
+    check_indicators,
+    check_label_weight,
+    check_labels,
+    check_weights,
+    encode_labels,
+)
 from .model import HashedLinearModel
 from .one_vs_rest import OneVsRest
 from .packed import pack
@@ -38,10 +47,13 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     where x_i is row i of `Signatures.to_csr()`, c_i its weight and s the
     `intercept_scaling`; for more classes, one such plane for each class against all
-    others. This is LIBLINEAR's problem and, up to `tol`, its solution; the method too is
-    LIBLINEAR's, dual coordinate descent, but on the packed codes: eight classes at a
-    time, three bytes per slot. What is learned depends on the rows, the parameters and
-    the seed, not on the order of the rows nor on the number of threads.
+    others. This is LIBLINEAR's problem and, up to `tol`, its solution; the methods too are
+    LIBLINEAR's, dual coordinate descent and truncated Newton, but on the packed codes:
+    eight classes at a time, three bytes per slot. Within `tol`, what is learned depends
+    neither on the order of the rows nor on the solver nor on the number of threads.
+
+    Rows may have several labels: then y has a column of 0 and 1 for each label, and there is
+    one plane per label.
 
     Parameters
     ----------
@@ -52,10 +64,10 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         Weight of the losses against the length of w: small means smooth.
     tol : float
         Largest duality gap, as a share of the objective. The objective is then within
-        that share of the optimum. Planes are in single precision: below about 1e-6
-        rounding takes over.
+        that share of the optimum. The gap is summed in double precision; planes are in
+        single precision, so that below about 1e-6, and at large C, it stops falling.
     max_iter : int
-        Largest number of sweeps over the rows.
+        Largest number of passes over the rows.
     fit_intercept : bool
     intercept_scaling : float
         Value of the constant column that carries the intercept; the larger, the less
@@ -63,20 +75,30 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     class_weight : dict, "balanced" or None
         Factors of C by class. With more than two classes the factor of a class counts
         in its own problem, as in LIBLINEAR.
+    solver : {"auto", "descent", "newton"}
+        "descent" visits one row after another, eight classes at a time, so that up to
+        eight classes are one thread's work; to the last bit, its result depends neither
+        on the number of threads nor on the order of the rows. "newton" shares every
+        pass over the rows among all threads, and does not mind equal rows with different
+        labels; it is not for the hinge loss, and its result does not depend on the
+        number of threads. "auto" takes what is fastest with the threads there are: with
+        many threads, "newton" for two classes, or a descent of fewer classes at a time.
     random_state : int, RandomState instance or None
-        Order in which rows are visited.
+        Order in which a descent visits rows.
     n_jobs : int, optional
-        Threads; None means all cores. Classes are shared out in blocks of eight, so
-        that up to eight classes are one thread's work. Never changes the result.
+        Threads; None means all cores.
 
     Attributes
     ----------
     classes_ : ndarray
+        The labels, sorted; if rows have several, the numbers of the columns of y.
+    multilabel_ : bool
+        Whether rows may have several labels.
     intercept_ : ndarray of shape (1,) or (n_classes,)
     coef_ : ndarray, float32
         Expanded on request, in the order of the columns of `Signatures.to_csr`.
     n_iter_ : int
-        Sweeps the slowest class took.
+        Passes over the rows that the slowest class took.
     dual_gap_ : ndarray of shape (1,) or (n_classes,)
         Duality gap over objective, by class. Not there after `partial_fit`.
     n_rows_ : int
@@ -101,6 +123,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     0.94
     """
 
+    multilabel_: bool = False
     _stream: Stream | None = None
 
     def __init__(
@@ -113,6 +136,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
+        solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -123,6 +147,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.solver = solver
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -130,8 +155,10 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         """Learn from signatures S with labels y, and weights of the rows if given."""
         C, options = require_positive("C", self.C), self._options()
         classes, problem, training = self._read(S, y, sample_weight)
-        self.dual_gap_ = self._learn(training, problem.blocks(training, C), S.recipe, options)
+        make_blocks = functools.partial(problem.blocks, training, C)
+        self.dual_gap_ = self._learn(training, make_blocks, S.recipe, options)
         self.classes_, self._stream = classes, None
+        self.multilabel_ = problem.label_sets is not None
         return self
 
     def partial_fit(
@@ -159,6 +186,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
             raise ParameterError(
                 'class_weight: "balanced" needs all rows at once; give a dict of weights.'
             )
+        if self.multilabel_ or check_indicators(y, len(S)) is not None:
+            raise DataError("y: several labels per row are learned by `fit` only; use that.")
         known = check_classes(classes, getattr(self, "classes_", None))
         C, options = require_positive("C", self.C), self._options()
         _, problem, training = self._read(S, y, sample_weight, known)
@@ -177,20 +206,27 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         """Scores: (n,) for two classes, positive for the second; else (n, n_classes)."""
         check_is_fitted(self)
         scores = self._planes.scores(S, self.n_jobs)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, S: Signatures) -> Array:
-        """The most likely label of each row."""
+        """The most likely label of each row; if rows have several, a column of 0 and 1 for each."""
         scores = self.decision_function(S)
+        if self.multilabel_:
+            return (scores > 0).astype(int)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: Array = self.classes_[best]
         return labels
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
-        """Probability of each class: the log loss only. Several classes' are scaled to sum to 1."""
+        """Probability of each class: the log loss only. Several classes' are scaled to sum to 1.
+
+        Where rows have several labels, each has a probability of its own.
+        """
         scores = self.decision_function(S)
-        positive = expit(scores)
+        positive: npt.NDArray[np.float64] = expit(scores)
+        if self.multilabel_:
+            return positive
         if scores.ndim == 1:
             return np.column_stack([1 - positive, positive])
         total = positive.sum(axis=1, keepdims=True)
@@ -204,7 +240,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         scores = self.decision_function(S)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
-        logs = log_expit(scores)
+        logs: npt.NDArray[np.float64] = log_expit(scores)
+        if self.multilabel_:
+            return logs
         found: npt.NDArray[np.float64] = logs - logsumexp(logs, axis=1, keepdims=True)
         return found
 
@@ -221,6 +259,13 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         loss, intercept = require_choice("loss", self.loss, LOSS_NAMES), self._constant()
         packed = pack(S, self.n_jobs)
         weights = check_weights(sample_weight, len(S))
+        indicators = check_indicators(y, len(S))
+        if indicators is not None:
+            sets, numbers = np.unique(indicators, axis=0, return_inverse=True)
+            training = TrainingSet.of(packed, numbers.ravel(), weights, self.n_jobs)
+            known = np.arange(indicators.shape[1])
+            class_weights = check_label_weight(self.class_weight, known)
+            return known, OneVsRest(loss, intercept, class_weights, sets), training
         labels = check_labels(y, len(S))
         known = np.unique(labels) if classes is None else classes
         numbers = encode_labels(labels, known)

@@ -27,6 +27,17 @@ def advice_report(advice: Advice, X: Any, source: str) -> Report:
         The rows, or a sample of them.
     source : str
         The file, as it is named in the command to run next.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import report
+    >>> from scipy import sparse
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> advice = ck.advise(X, y, n_rows=100, sizes=[64], cv=2, repeats=1, time_limit=1)
+    >>> report.advice_report(advice, sparse.csr_array(X[:100]), "digits.svm").title
+    'Does CoRE help on digits.svm?'
     """
     sections = [_next(advice, source), _accuracies(advice)]
     if advice.confused:

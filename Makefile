@@ -3,7 +3,7 @@ BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
 
-.PHONY: demo test test-all test-oldest lint bench dist clean
+.PHONY: demo test test-all test-oldest lint docs bench dist clean
 
 demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
@@ -27,6 +27,13 @@ lint: .venv/test .venv/loops
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Examples run: those of docstrings and pages as tests, gallery and notebook in the build itself.
+docs: .venv/docs .venv/loops
+	$(BIN)/pytest -q -n auto src tests/test_pages.py
+	rm -rf docs/api/generated
+	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	@echo docs/_build/html/index.html
 
 bench: .venv/bench .venv/loops
 	$(BIN)/python benchmarks/exact.py
@@ -52,7 +59,7 @@ dist: .venv/release
 	.venv-oldest/bin/python -m pip install --quiet --constraint oldest.txt --editable ".[test]"
 	touch $@
 
-.venv/report .venv/test .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
+.venv/report .venv/test .venv/docs .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
@@ -62,4 +69,4 @@ dist: .venv/release
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest dist
+	rm -rf .venv .venv-oldest dist docs/_build docs/api/generated docs/gallery

@@ -36,6 +36,17 @@ class HashReport:
         Files written.
     n_bytes : int
         Size of the target.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     found = ck.files.hash_to_file(reader, "rows.sig", ck.files.recipe_for(reader))
+    >>> found.target, found.rows, found.parts
+    ('rows.sig', 2, 1)
     """
 
     target: str

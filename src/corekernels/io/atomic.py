@@ -87,6 +87,17 @@ def atomic_write(
         not end on a full one.
     durable : bool
         Whether to wait until the bytes are on the disk, safe from a power failure too.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from pathlib import Path
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     with ck.io.atomic_write("result.txt") as file:
+    ...         _ = file.write(b"all or nothing")
+    ...     print(Path("result.txt").read_text())
+    all or nothing
     """
     final = resolve_target(target)
     with _named(target):

@@ -33,6 +33,16 @@ class Batch:
         What the rows are called in results, if not by their numbers.
     is_clean : bool
         Whether the rows are known to be clean, as `_core.validation` says.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    ...     batch = next(iter(ck.io.open_rows("rows.svm")))
+    >>> len(batch), batch.X.shape, batch.y.tolist()
+    (2, (2, 2), [1, -1])
     """
 
     X: sparse.csr_array
@@ -86,6 +96,16 @@ class Reader(ABC):
         What a user should know about how the file was read.
     provenance : list of Origin
         Where the rows come from.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1.5], [2, 0]])
+    ...     reader = ck.files.open_reader("rows.npz")
+    >>> isinstance(reader, ck.io.Reader), reader.n_rows, reader.is_stream
+    (True, 2, False)
     """
 
     format: str
@@ -115,6 +135,18 @@ class RowReader(Reader):
     ----------
     one_based : bool or None
         Whether columns of svmlight text count from 1; None for other formats.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
+    ...     reader = ck.io.open_rows("rows.svm")
+    ...     [batch.first_row for batch in reader]
+    [0]
+    >>> reader.one_based
+    True
     """
 
     one_based: bool | None = None

@@ -52,6 +52,11 @@ class _Member:
                 raise EOFError
             return np.frombuffer(raw, self.header.dtype)
 
+    def skip(self, count: int) -> None:
+        """Leave out the next `count` items."""
+        with reading(self._name, "npz"):
+            self._file.seek(count * self.header.dtype.itemsize, os.SEEK_CUR)
+
 
 class NpzReader(RowReader):
     """Rows of a CSR matrix that `scipy.sparse.save_npz` or `write_rows` wrote."""
@@ -125,6 +130,10 @@ class NpzReader(RowReader):
             )
 
     def _batches(self) -> Iterator[Batch]:
+        return self.batches_from(0)
+
+    def batches_from(self, first_row: int) -> Iterator[Batch]:
+        """As of `RowReader`; values of the rows before are unpacked and not looked at."""
         assert self.n_rows is not None
         with self._open() as archive:
             pointers = self._member(archive, "indptr")
@@ -133,7 +142,14 @@ class NpzReader(RowReader):
             item = indices.header.dtype.itemsize + data.header.dtype.itemsize
             capacity = max(1, self._batch_bytes // item)
             indptr = self._checked(pointers.take(1), 0, 0)
-            for row in range(0, self.n_rows, _POINTERS):
+            for row in range(0, first_row, _POINTERS):
+                more = pointers.take(min(_POINTERS, first_row - row))
+                indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
+            for member in (indices, data):
+                member.skip(int(indptr[-1]))
+            if labels is not None:
+                labels.skip(first_row)
+            for row in range(first_row, self.n_rows, _POINTERS):
                 more = pointers.take(min(_POINTERS, self.n_rows - row))
                 indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
                 for start, stop in row_blocks(indptr, capacity):

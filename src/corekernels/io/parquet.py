@@ -120,11 +120,22 @@ class ParquetReader(RowReader):
         return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
 
     def _batches(self) -> Iterator[Batch]:
-        row = 0
+        return self.batches_from(0)
+
+    def batches_from(self, first_row: int) -> Iterator[Batch]:
+        """As of `RowReader`; row groups before are not read."""
         with open_file(self._path) as file:
             with reading(self.name, "Parquet"):
                 source = self._source(file)
-                batches = source.iter_batches(self._rows_per_batch(source), columns=self._names)
+                n_groups, skipped, row = source.metadata.num_row_groups, 0, 0
+                while skipped < n_groups:
+                    size = int(source.metadata.row_group(skipped).num_rows)
+                    if row + size > first_row:
+                        break
+                    skipped, row = skipped + 1, row + size
+                batches = source.iter_batches(
+                    self._rows_per_batch(source), range(skipped, n_groups), self._names
+                )
             while True:
                 with reading(self.name, "Parquet"):
                     table = next(batches, None)

@@ -112,6 +112,13 @@ class RowReader(Reader):
     def _batches(self) -> Iterator[Batch]:
         """Batches of about `_batch_bytes`, none of them empty."""
 
+    def batches_from(self, first_row: int) -> Iterator[Batch]:
+        """Batches from row `first_row` to the end, and some before it.
+
+        Formats that can skip rows without reading them do so.
+        """
+        return self._batches()
+
     def __iter__(self) -> Iterator[Batch]:
         batches = self._batches()
         return batches if self._batch_rows is None else regrouped(batches, self._batch_rows)

@@ -28,6 +28,7 @@ bench: .venv/bench .venv/loops
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/files.py
+	$(BIN)/python benchmarks/intervals.py
 
 # Each stamp is an installation: made again only when pyproject.toml has changed.
 .venv/bin/python:

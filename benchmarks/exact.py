@@ -1,7 +1,7 @@
 """Exact kernels against what scikit-learn, SciPy and NumPy users would compose.
 
     python benchmarks/exact.py             # ratios, limits, start-up: a few minutes
-    python benchmarks/exact.py --sweep     # where the two roads of a column cross
+    python benchmarks/exact.py --sweep     # when a column goes through BLAS, when to a list
     python benchmarks/exact.py --file DIR  # 60,000 x 60,000 into a file: 14.4 GB in DIR for a while
 
 Prints ratios and writes them, with versions and seeds, to benchmarks/results/exact.json.
@@ -14,17 +14,18 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
-import data
-import measure
 import numpy as np
-import parts
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
 from threadpoolctl import threadpool_limits
 
 import corekernels as ck
-from corekernels._exact import gram as _gram
+import data
+import measure
+import parts
+from corekernels._exact.columns import UPDATES_PER_PRODUCT
 
 KERNELS = ("correlation", "resemblance", "core1", "core2")
 RATIOS = (0, 8, 15, 30, 45, 60, 90, 120, 250, 700)
@@ -56,7 +57,7 @@ def on_news(repeats: int, threads: int) -> dict[str, object]:
         result[dtype] = {
             "seconds": times,
             "core1_over_cosine_similarity": _over(times, "core1", "cosine_similarity"),
-            "updates_per_product": _gram._UPDATES_PER_PRODUCT[X.dtype.itemsize],
+            "updates_per_product": UPDATES_PER_PRODUCT[X.dtype.itemsize],
             "core1_over_scipy_composition": _over(times, "core1", "scipy_composition"),
             "limits": parts.limits(X, times["core1"]["best"], threads),
         }
@@ -81,7 +82,7 @@ def on_mnist(repeats: int, threads: int) -> dict[str, object]:
         result[dtype] = {
             "seconds": times,
             "core1_over_two_products": _over(times, "core1", "two_products"),
-            "updates_per_product": _gram._UPDATES_PER_PRODUCT[X.dtype.itemsize],
+            "updates_per_product": UPDATES_PER_PRODUCT[X.dtype.itemsize],
             "core1_over_two_symmetric_products": _over(times, "core1", "two_symmetric_products"),
             "limits": parts.limits(X, times["core1"]["best"], threads),
         }
@@ -117,15 +118,15 @@ def at_start() -> dict[str, object]:
 
 
 def sweep(repeats: int, threads: int) -> dict[str, object]:
-    """Processor seconds of core1 over the constant that decides the road of a column."""
+    """Processor seconds of core1 over the constant that decides how a column is computed."""
     result: dict[str, object] = {}
     for source, load in (("news", data.news), ("mnist", data.mnist)):
         for dtype in ("float32", "float64"):
             X = load().astype(dtype)
 
             def at(ratio: float, X: object = X) -> np.ndarray:
-                _gram._UPDATES_PER_PRODUCT = {4: ratio, 8: ratio}
-                return ck.core1(X, n_jobs=threads)
+                with mock.patch.dict(UPDATES_PER_PRODUCT, {4: ratio, 8: ratio}):
+                    return ck.core1(X, n_jobs=threads)
 
             contenders = {str(ratio): (lambda ratio=ratio, at=at: at(ratio)) for ratio in RATIOS}
             measured = measure.interleaved(contenders, repeats)

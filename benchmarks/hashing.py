@@ -15,7 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import measure
 import numpy as np
 import rensa
 from datasketch import MinHash
@@ -23,9 +22,11 @@ from scipy import sparse
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 
 import corekernels as ck
+import measure
+from corekernels._core.memory import aligned_zeros
 from corekernels._core.validation import clean_rows, read_only
-from corekernels._hashing import sketch as _sketch
-from corekernels._hashing import tables as _tables
+from corekernels._hashing import row_hasher
+from corekernels._hashing.tables import hash_tables
 from corekernels._loops.hashing import minwise, projection
 
 SEED = 0
@@ -147,20 +148,32 @@ def limit(
     recipe = ck.Recipe("core1", k, seed=SEED, n_columns=X.shape[1])
     rows = clean_rows(X)
     values = read_only(rows.data, np.float32)
+    tables = hash_tables(recipe)
     minima, directions = (
-        banks._replace(by_column=read_only(np.zeros_like(banks.by_column)), long=2**62)
-        for banks in (_tables.minwise_banks(recipe), _tables.projection_banks(recipe))
+        banks._replace(
+            start_of_column=read_only(np.zeros_like(banks.start_of_column)), sieve_length=2**62
+        )
+        for banks in (tables.minima, tables.directions)
     )
-    scratch = _sketch._scratch(rows, minima, False)
-    room = scratch[0], np.empty(projection.SUMS, np.float32)
-    codes, sums = np.empty((X.shape[0], k), np.uint8), np.empty((X.shape[0], k), np.uint16)
+    codes, sums = np.empty(X.shape[0] * k, np.uint8), np.empty((X.shape[0], k), np.uint16)
+    scratch = row_hasher._minima_scratch(minima, rows.lengths.max(), codes.dtype, False)
+    tiles = aligned_zeros((projection.SUMS,), np.float32)
     times = measure.interleaved(
         {
-            "minima": lambda: minwise.table_values(
-                rows.indptr, rows.indices, None, minima, np.uint16(255), scratch, codes, None
+            "minima": lambda: minwise.table_minima(
+                rows.indptr,
+                rows.indices,
+                None,
+                None,
+                minima,
+                np.uint16(255),
+                scratch,
+                k,
+                codes,
+                None,
             ),
             "projections": lambda: projection.table_projections(
-                rows.indptr, rows.indices, values, directions, room, sums
+                rows.indptr, rows.indices, values, directions, None, scratch.starts, tiles, sums
             ),
         },
         20,

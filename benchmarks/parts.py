@@ -6,25 +6,26 @@ from contextlib import ExitStack
 from typing import Any
 from unittest import mock
 
-import measure
 import numpy as np
 from numba import njit
 
 import corekernels as ck
+import measure
 from corekernels._core.validation import check_rows
-from corekernels._exact import gram as _gram
-from corekernels._loops.gram.blocks import add_thin, count_shared
+from corekernels._exact import gram
+from corekernels._exact.columns import plan_columns
+from corekernels._loops.gram import blocks
 
 ROUNDS = 20_000
 STAGES = {
-    "validation": (ck.kernels, "check_pair"),
-    "plan": (ck.kernels, "plan_columns"),
-    "rows_spread": (_gram, "_spread"),
-    "inverted_index": (_gram, "_invert"),
-    "blas": (_gram.np, "matmul"),
-    "supports_thin_columns_and_formula": (_gram.loops, "finish_block"),
-    "mirror": (_gram.loops, "mirror"),
-    "mirror_diagonal": (_gram.loops, "mirror_within"),
+    "validation": (gram, "check_pair"),
+    "plan": (gram, "plan_columns"),
+    "rows_spread": (gram, "_spread"),
+    "inverted_index": (blocks, "invert_listed"),
+    "blas": (np, "matmul"),
+    "supports_listed_columns_and_formula": (blocks, "finish_block"),
+    "mirror": (blocks, "mirror"),
+    "mirror_diagonal": (blocks, "mirror_within"),
 }
 
 
@@ -32,22 +33,22 @@ def limits(X: Any, seconds: float, threads: int) -> dict[str, object]:
     """The least work there is, at the speeds measured here, beside the time taken.
 
     The floor adds up four things at the best speed this machine showed for each, all
-    threads busy: the products of the full columns as one bare matrix product (half
+    threads busy: the products of the dense columns as one bare matrix product (half
     of them: the matrix is symmetric), the bit sets and the list updates with
     everything in the nearest cache, and the first touch of the result's memory. It
     is the floor of this way of dividing the columns. The stages, on one thread, say
     where the rest goes.
     """
     rows = check_rows(X)
-    plan = _gram.plan_columns(rows, None)
+    plan = plan_columns(rows, None)
     fill = np.bincount(rows.indices, minlength=rows.n_columns).astype(float)
-    thin = fill[plan.slot < 0]
+    listed = fill[plan.slot < 0]
     pairs = len(rows) * (len(rows) + 1) / 2
     result_gb = len(rows) ** 2 * rows.data.itemsize / 1e9
     billions = {
-        "products": plan.n_full * pairs / 1e9,
-        "bit_words": -(-plan.n_full // 32) * pairs / 1e9,
-        "list_updates": float((thin * (thin + 1) / 2).sum()) / 1e9,
+        "products": plan.n_dense * pairs / 1e9,
+        "bit_words": -(-plan.n_dense // 32) * pairs / 1e9,
+        "list_updates": float((listed * (listed + 1) / 2).sum()) / 1e9,
         "first_touch": result_gb,
     }
     words, updates = loop_speeds(rows.data.dtype)
@@ -59,8 +60,8 @@ def limits(X: Any, seconds: float, threads: int) -> dict[str, object]:
     }
     floor = {stage: billions[stage] / per_second[stage] for stage in billions}
     return {
-        "full_columns": plan.n_full,
-        "thin_columns_in_use": int((thin > 0).sum()),
+        "dense_columns": plan.n_dense,
+        "listed_columns_in_use": int((listed > 0).sum()),
         "result_gigabytes": round(result_gb, 3),
         "billions": _rounded(billions, 3),
         "billions_per_second": _rounded(per_second, 2),
@@ -73,7 +74,7 @@ def limits(X: Any, seconds: float, threads: int) -> dict[str, object]:
 
 
 def loop_speeds(dtype: Any, n: int = 1024) -> tuple[float, float]:
-    """Billions a second, on one thread and in the nearest cache: bit words, list updates."""
+    """Billions per second, on one thread and in the nearest cache: bit words, list updates."""
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, 10, np.uint32)
     bits_of_y = rng.integers(0, 2**32, (10, n), np.uint32)
@@ -81,13 +82,13 @@ def loop_speeds(dtype: Any, n: int = 1024) -> tuple[float, float]:
     lists = np.sort(rng.permuted(np.tile(np.arange(n, dtype=np.int32), (8, 1)), axis=1)[:, :256])
     heads, slot = np.arange(9, dtype=np.int64) * 256, ~np.arange(8, dtype=np.int32)
     columns, values = np.arange(8, dtype=np.int32), np.ones(8, dtype)
-    values_of_y = np.ones(lists.size, dtype)
+    panel = blocks.PanelRows(
+        bits_of_y, heads, lists.ravel(), np.ones(lists.size, dtype), np.full(n, 8, np.int32)
+    )
     times = measure.interleaved(
         {
             "words": lambda: _many_words(ROUNDS, bits, bits_of_y, counts),
-            "updates": lambda: _many_updates(
-                ROUNDS, columns, values, slot, heads, lists.ravel(), values_of_y, dots, counts
-            ),
+            "updates": lambda: _many_updates(ROUNDS, columns, values, slot, panel, dots, counts),
         },
         5,
     )
@@ -100,13 +101,13 @@ def loop_speeds(dtype: Any, n: int = 1024) -> tuple[float, float]:
 @njit(nogil=True)
 def _many_words(rounds, bits, bits_of_y, out):
     for _ in range(rounds):
-        count_shared(bits, bits_of_y, out)
+        blocks.count_shared(bits, bits_of_y, out)
 
 
 @njit(nogil=True)
-def _many_updates(rounds, columns, values, slot, heads, rows, values_of_y, dots, counts):
+def _many_updates(rounds, columns, values, slot, panel, dots, counts):
     for _ in range(rounds):
-        add_thin(columns, values, slot, heads, rows, values_of_y, dots, counts)
+        blocks.add_listed(columns, values, slot, panel, dots, counts)
 
 
 def stages(X: Any, repeats: int = 3) -> dict[str, float]:
@@ -127,7 +128,7 @@ def stages(X: Any, repeats: int = 3) -> dict[str, float]:
 
 
 def fresh_memory(threads: int, gigabytes: float = 0.4) -> float:
-    """Gigabytes a second at which memory new to the process takes its first bytes."""
+    """Gigabytes per second at which memory new to the process takes its first bytes."""
 
     def touch() -> np.ndarray:
         out = np.empty(int(gigabytes * 1e9), np.uint8)

@@ -17,16 +17,17 @@ import time
 from pathlib import Path
 
 import hnswlib
-import measure
 import numpy as np
 from scipy import ndimage, sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 
 import corekernels as ck
+import measure
 from corekernels import datasets
+from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
-from corekernels._loops.search.heaps import Heaps
+from corekernels._loops.search.heaps import Heaps, sort_heaps
 from corekernels._loops.search.pairs import rerank
 from corekernels.neighbors.candidates.graph import Graph
 from corekernels.neighbors.snapshot import Snapshot
@@ -118,8 +119,8 @@ def on(X: object, Q: object, recall: float, repeats: int, *, curve: bool) -> dic
         "recall": round(float(found.mean()), 4),
         "fit": fit,
         "bytes_per_row_beyond_the_data": round(index._snapshot.main.nbytes / X.shape[0]),
-        "microseconds_a_query": times,
-        "wall_microseconds_a_query_by_threads": both,
+        "microseconds_per_query": times,
+        "wall_microseconds_per_query_by_threads": both,
         "times_faster_than_exact": round(times["exact"] / times["index"], 1),
     }
     if curve and isinstance(index._snapshot.main, Graph):
@@ -159,12 +160,14 @@ def with_hnswlib(X: np.ndarray, Q: np.ndarray, repeats: int) -> dict[str, object
         peer.set_ef(ef)
         labels, _ = peer.knn_query(queries, k=ef, num_threads=1)
         heaps = Heaps.empty(len(Q), K)
-        rerank(
-            store.code, *make_queries(check_rows(Q), store).arrays(), store.indptr,
-            store.columns, store.values, store.squares, store.bits, alive, 0,
-            labels.astype(np.int32), np.zeros(store.width), *heaps.arrays(),
+        team = Team(1)
+        asked = make_queries(check_rows(Q), store, team)
+        arguments = (
+            store.kernel.for_loops, asked, store.stored_rows, alive, 0, labels.astype(np.int32),
+            np.zeros(store.width), heaps,
         )  # fmt: skip
-        heaps.sort()
+        team.run(rerank, arguments, len(Q), len(Q))
+        team.run(sort_heaps, (heaps,), len(Q), len(Q))
         return heaps
 
     points = []

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
+FOLDER = Path(__file__).parent.parent / "examples"
+EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
 
 
 @pytest.mark.slow
@@ -23,3 +24,10 @@ def test_example_draws_its_figure(script, tmp_path):
         check=True,
     )
     assert figure.stat().st_size > 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", sorted(FOLDER.glob("documents_*.py")), ids=lambda s: s.stem)
+def test_example_of_documents(script, tmp_path):
+    subprocess.run([sys.executable, "-W", "error", script, tmp_path], check=True)
+    assert len(list(tmp_path.iterdir())) >= 2

@@ -156,7 +156,7 @@ def test_data_frames_and_feature_names():
         ({"kernel": "rbf"}, "kernel: got 'rbf'; choose one of resemblance, core1, core2"),
         ({"scheme": "magic"}, "scheme: got 'magic'; choose one of circulant"),
         ({"projection": "sparse"}, "projection: got 'sparse'; choose one of gaussian"),
-        ({"random_state": -1}, "seed: got -1"),
+        ({"random_state": -1}, "random_state: got -1"),
         ({"n_jobs": 0}, "n_jobs: got 0"),
     ],
 )

@@ -11,7 +11,7 @@ import corekernels as ck
 from corekernels.errors import DataError, ParameterError
 from support import oracles, strategies
 
-KERNELS = ("correlation", "resemblance", "core1", "core2")
+KERNELS = ("correlation", "resemblance", "core1", "core2", "core_rbf")
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
 functions = {name: getattr(ck, name) for name in KERNELS}
 

@@ -5,7 +5,7 @@ import corekernels as ck
 from corekernels.errors import ParameterError
 
 
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
 @pytest.mark.parametrize("n_bits", [1, 8, None])
 def test_plan_and_its_inverse(kernel, n_bits):
     wanted = ck.plan(0.04, kernel=kernel, n_bits=n_bits, n_rows=1000)
@@ -14,7 +14,7 @@ def test_plan_and_its_inverse(kernel, n_bits):
     assert wanted.seconds > 0
 
 
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
 @pytest.mark.parametrize("n_bits", [4, 12, None])
 @pytest.mark.parametrize("n_columns", [60, 100_000])
 def test_forecast_of_bytes_is_what_signatures_take(kernel, n_bits, n_columns):

@@ -16,8 +16,10 @@ def test_public_names_are_the_intended_ones():
         "concatenate",
         "core1",
         "core2",
+        "core_rbf",
         "correlation",
         "datasets",
+        "documents",
         "files",
         "gram_chunks",
         "gram_to_file",
@@ -26,6 +28,7 @@ def test_public_names_are_the_intended_ones():
         "load_model",
         "plan",
         "resemblance",
+        "text",
         "theory",
     ]
     assert all(hasattr(ck, name) for name in ck.__all__)

@@ -7,6 +7,14 @@ import sys
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    cross_val_score,
+    train_test_split,
+)
 
 import corekernels as ck
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
@@ -187,7 +195,7 @@ def test_newer_and_edited_files(saved):
         {"extra": 1},
     ):
         rewrite(saved, about=json.dumps({"recipe": {**recipe, **change}}))
-        with pytest.raises(FileError, match="recipe is damaged or unknown"):
+        with pytest.raises(FileError, match="damaged or unknown"):
             ck.Signatures.load(saved)
     for change in ({"n_hashes": 25}, {"n_bits": 12}):
         rewrite(saved, about=json.dumps({"recipe": {**recipe, **change}}))
@@ -257,3 +265,23 @@ def test_values_far_below_the_largest_of_their_row_do_not_vanish(largest, n_colu
     np.testing.assert_array_equal(S.codes, hashed("resemblance", rows, n_hashes=40).codes)
     lengths = np.sqrt(S.to_csr().power(2).sum(axis=1))
     np.testing.assert_allclose(lengths, 1, rtol=1e-5)
+
+
+def test_scikit_learn_splits_signatures():
+    X, y = load_digits(return_X_y=True)
+    S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X)
+    assert S.shape == (1797, 64)
+    model = ck.linear.HashedLinearClassifier(random_state=0)
+    scores = cross_val_score(model, S, y, cv=3)
+    by_hand = [
+        clone(model).fit(S[train], y[train]).score(S[test], y[test])
+        for train, test in StratifiedKFold(3).split(y, y)
+    ]
+    np.testing.assert_array_equal(scores, by_hand)
+    grid = GridSearchCV(model, {"C": [1e-4, 1]}, cv=2, error_score="raise").fit(S[:600], y[:600])
+    assert grid.best_params_ == {"C": 1}
+    assert grid.predict(S[:5]).shape == (5,)
+    ridge = ck.linear.HashedLinearRegressor(random_state=0)
+    assert cross_val_score(ridge, S, y, cv=2, error_score="raise").mean() > 0.3
+    left, right, _, _ = train_test_split(S, y, random_state=0)
+    assert len(left) + len(right) == 1797

@@ -1,11 +1,19 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, files, io, linear, theory
+from . import datasets, documents, files, io, linear, text, theory
 from .advice.verdict import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
-from .kernels import core1, core2, correlation, gram_chunks, gram_to_file, resemblance
+from .kernels import (
+    core1,
+    core2,
+    core_rbf,
+    correlation,
+    gram_chunks,
+    gram_to_file,
+    resemblance,
+)
 from .models import load_model
 from .neighbors import CoRENeighbors, CoRENeighborsTransformer
 from .planner import Plan, plan
@@ -29,8 +37,10 @@ __all__ = [
     "concatenate",
     "core1",
     "core2",
+    "core_rbf",
     "correlation",
     "datasets",
+    "documents",
     "files",
     "gram_chunks",
     "gram_to_file",
@@ -39,5 +49,6 @@ __all__ = [
     "load_model",
     "plan",
     "resemblance",
+    "text",
     "theory",
 ]

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from ._core.types import Array
 from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .linear.core_model import CoREModel
@@ -20,8 +21,6 @@ from .recipe import (
 )
 from .signatures import sketch
 
-Array = npt.NDArray[Any]
-
 
 class CoREClassifier(ClassifierMixin, CoREModel):
     """Kernel accuracy at linear cost: rows are hashed once, a linear model learns the rest.
@@ -33,8 +32,8 @@ class CoREClassifier(ClassifierMixin, CoREModel):
 
     Parameters
     ----------
-    kernel : {"core1", "core2", "resemblance"}
-        Which kernel to come close to.
+    kernel : str
+        Which kernel to come close to, as in `CoREHasher`.
     n_hashes : int
         Hashes per row.
     n_bits : int from 1 to 16
@@ -46,6 +45,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         Weight of the losses against the smoothness of the solution.
     scheme : {"circulant", "independent", "one-permutation"}
     projection : {"gaussian", "rademacher"}
+    gamma : float, optional
         As in `CoREHasher`.
     class_weight : dict, "balanced" or None
         Factors of C by class.
@@ -97,6 +97,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         C: float = 1.0,
         scheme: str = DEFAULT_SCHEME,
         projection: str = DEFAULT_PROJECTION,
+        gamma: float | None = None,
         class_weight: Any = None,
         tol: float = 1e-5,
         max_iter: int = 1000,
@@ -110,6 +111,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         self.C = C
         self.scheme = scheme
         self.projection = projection
+        self.gamma = gamma
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -148,6 +150,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         S = self.sketch(X)
         probabilities: npt.NDArray[np.float64] = self.linear_.predict_proba(S)
         return probabilities
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Logarithm of the probability of each class; with the log loss only."""
+        S = self.sketch(X)
+        logarithms: npt.NDArray[np.float64] = self.linear_.predict_log_proba(S)
+        return logarithms
 
     @property
     def classes_(self) -> Array:

@@ -24,6 +24,7 @@ class HashingEstimator(RowsEstimator):
     n_bits: int | None
     scheme: str
     projection: str
+    gamma: float | None
     random_state: Any
     n_jobs: int | None
     recipe_: Recipe
@@ -56,6 +57,7 @@ class HashingEstimator(RowsEstimator):
             projection=self.projection,
             seed=seed,
             n_columns=n_columns,
+            gamma=self.gamma,
         )
 
 
@@ -64,20 +66,21 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     Slot j of a row keeps the location L_j of its first nonzero under the j-th random
     permutation, cut to `n_bits` bits, and a weight: the j-th random projection P_j of the
-    unit row (core1), the value V_j found at L_j times the root of the row's number of
-    nonzeros (core2), or 1 (resemblance). Two rows' slots count where their locations are equal:
+    unit row (core1), sqrt(2) cos(sqrt(gamma) P_j + a random phase) (core_rbf), the value V_j
+    found at L_j times the root of the row's number of nonzeros (core2), or 1 (resemblance). Two
+    rows' slots count where their locations are equal:
 
         E[1/k sum_j w_j(u) w_j(v) 1{L_j(u) = L_j(v)}] = K(u, v).
 
     The expanded rows turn that into a plain inner product, so a linear model on them
     learns what a kernel machine would. Hashing costs O(nonzeros x n_hashes) simple
-    operations (with scheme "one-permutation", O(nonzeros + n_hashes), core1's projections
+    operations (with scheme "one-permutation", O(nonzeros + n_hashes), projections
     aside) and memory for the result and for small tables. It depends on the parameters, the
     seed and the number of columns alone, never on the data: nothing is learned from rows.
 
     Parameters
     ----------
-    kernel : {"core1", "core2", "resemblance"}
+    kernel : {"core1", "core2", "core_rbf", "resemblance"}
         Which kernel the hashes estimate.
     n_hashes : int
         Slots per row, k. The estimator's error falls as 1 / sqrt(k); `corekernels.plan`
@@ -90,7 +93,10 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         by itself (the paper's own), or one permutation cut into bins. With fewer nonzeros
         than hashes, bins are copies of each other: use one of the first two.
     projection : {"gaussian", "rademacher"}
-        Distribution of core1's random directions: normal, or +-1.
+        Distribution of core1's random directions: normal, or +-1. Those of core_rbf are
+        normal.
+    gamma : float from 0 to 10,000, optional
+        Parameter of core_rbf; 2 if None.
     normalize : bool
         Whether `transform` gives rows of length one (as the paper trains on). If not, the
         inner product of two rows is the kernel estimate.
@@ -127,6 +133,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         n_bits: int | None = Recipe.n_bits,
         scheme: str = Recipe.scheme,
         projection: str = DEFAULT_PROJECTION,
+        gamma: float | None = None,
         normalize: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -136,6 +143,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         self.n_bits = n_bits
         self.scheme = scheme
         self.projection = projection
+        self.gamma = gamma
         self.normalize = normalize
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -6,8 +6,9 @@ For two rows u and v with f1 and f2 nonzeros, a of them in shared columns:
 - resemblance   R   = a / (f1 + f2 - a)
 - CoRE 1        K1  = rho R
 - CoRE 2        K2  = rho sqrt(f1 f2) / (f1 + f2 - a)
+- CoRE RBF      K   = R exp(-gamma (1 - rho))
 
-and for each kernel K its exponential variant exp(-gamma (1 - K)). A row without
+and for each of the first four its exponential variant exp(-gamma (1 - K)). A row without
 nonzeros has no direction and an empty support: every kernel with it is 0.
 
 Time is that of the inner products alone (`_exact` says how), memory that of the
@@ -29,13 +30,22 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from ._core.arguments import require_gamma
 from ._core.progress import progress_bar
 from ._core.types import Array, PathLike
 from ._exact.gram import Formula, Gram, value_of_vectors
 from .errors import ParameterError
 from .io.atomic import atomic_write
 from .io.npy import Header, write_header
-from .kernel_table import CORE1, CORE2, CORRELATION, RESEMBLANCE, Kernel, exact_kernel
+from .kernel_table import (
+    CORE1,
+    CORE2,
+    CORE_RBF,
+    CORRELATION,
+    DEFAULT_GAMMA,
+    RESEMBLANCE,
+    exact_kernel,
+)
 from .recipe import DEFAULT_KERNEL
 
 
@@ -68,7 +78,7 @@ def correlation(
     >>> ck.correlation([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     array([[0.8, 0. ]])
     """
-    return _whole(X, Y, CORRELATION, gamma, n_jobs)
+    return _whole(X, Y, CORRELATION.name, gamma, n_jobs)
 
 
 def resemblance(
@@ -86,7 +96,7 @@ def resemblance(
     >>> ck.resemblance([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     array([[0.5, 0. ]])
     """
-    return _whole(X, Y, RESEMBLANCE, gamma, n_jobs)
+    return _whole(X, Y, RESEMBLANCE.name, gamma, n_jobs)
 
 
 def core1(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | None = None) -> Any:
@@ -110,7 +120,7 @@ def core1(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
     >>> round(SVC(kernel=ck.core1, C=10).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
     0.96
     """
-    return _whole(X, Y, CORE1, gamma, n_jobs)
+    return _whole(X, Y, CORE1.name, gamma, n_jobs)
 
 
 def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | None = None) -> Any:
@@ -125,7 +135,36 @@ def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
     >>> ck.core2([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]).round(4)
     array([[0.5657, 0.    ]])
     """
-    return _whole(X, Y, CORE2, gamma, n_jobs)
+    return _whole(X, Y, CORE2.name, gamma, n_jobs)
+
+
+def core_rbf(
+    X: Any, Y: Any = None, *, gamma: float = DEFAULT_GAMMA, n_jobs: int | None = None
+) -> Any:
+    """Resemblance times a Gaussian kernel of the unit rows, K = R exp(-gamma (1 - rho)).
+
+    For unit rows 1 - rho is half their squared distance. More accurate than CoRE 1 on images,
+    less on texts; the hash of CoRE 1 serves it too, almost as fast (`CoREHasher`).
+
+    Parameters
+    ----------
+    X, Y, n_jobs
+        As for `correlation`.
+    gamma : float >= 0
+        How fast the kernel falls as rows turn away from each other; with 0 it is the
+        resemblance. Values from 1 to 8 are worth trying.
+
+    Returns
+    -------
+    As for `correlation`.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.core_rbf([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]).round(4)
+    array([[0.3352, 0.    ]])
+    """
+    return _whole(X, Y, CORE_RBF.name, gamma, n_jobs)
 
 
 def gram_chunks(
@@ -136,10 +175,12 @@ def gram_chunks(
 
     Parameters
     ----------
-    X, Y, gamma, n_jobs
+    X, Y, n_jobs
         As for `correlation`.
-    kernel : {"correlation", "resemblance", "core1", "core2"}
+    kernel : {"correlation", "resemblance", "core1", "core2", "core_rbf"}
         Which kernel.
+    gamma : float >= 0, optional
+        The gamma of core_rbf, 2 if None; for the others as for `correlation`.
     working_memory : float, optional
         Megabytes a block may take; scikit-learn's `working_memory` (1024 unless
         configured otherwise) if None. A block holds at least one row.
@@ -158,7 +199,7 @@ def gram_chunks(
     ...     np.fill_diagonal(block[:, rows], -1)
     ...     nearest[rows] = block.argmax(axis=1)
     """
-    gram = Gram(X, Y, Formula(exact_kernel(kernel), _checked_gamma(gamma)), n_jobs)
+    gram = Gram(X, Y, _formula(kernel, gamma), n_jobs)
     return gram.chunks(_chunk_rows(gram, working_memory))
 
 
@@ -197,7 +238,7 @@ def gram_to_file(
      [0.4 1. ]]
     >>> del K; folder.cleanup()
     """
-    gram = Gram(X, Y, Formula(exact_kernel(kernel), _checked_gamma(gamma)), n_jobs)
+    gram = Gram(X, Y, _formula(kernel, gamma), n_jobs)
     chunks = gram.chunks(_chunk_rows(gram, working_memory))
     n_bytes = math.prod(gram.shape) * gram.dtype.itemsize
     with (
@@ -213,8 +254,8 @@ def gram_to_file(
     return mapped
 
 
-def _whole(X: Any, Y: Any, kernel: Kernel, gamma: float | None, n_jobs: int | None) -> Any:
-    formula = Formula(kernel, _checked_gamma(gamma))
+def _whole(X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None) -> Any:
+    formula = _formula(kernel, gamma)
     if _is_vector(X) and _is_vector(Y):
         return value_of_vectors(X, Y, formula)
     return Gram(X, Y, formula, n_jobs).whole()
@@ -227,14 +268,12 @@ def _is_vector(X: Any) -> bool:
         return False
 
 
-def _checked_gamma(gamma: Any) -> float | None:
-    if gamma is None:
-        return None
-    if isinstance(gamma, np.ndarray) and gamma.size == 1:  # scikit-learn's Gaussian processes
-        gamma = gamma.item()
-    if not isinstance(gamma, int | float | np.number) or not (math.isfinite(gamma) and gamma >= 0):
-        raise ParameterError(f"gamma: got {gamma!r}; give a finite number >= 0, or None.")
-    return float(gamma)
+def _formula(kernel: str, gamma: Any) -> Formula:
+    """The kernel with its own gamma or, if it has none, the exponential variant with this one."""
+    entry = exact_kernel(kernel)
+    if entry.gamma is not None:
+        return Formula(exact_kernel(kernel, gamma))
+    return Formula(entry, None if gamma is None else require_gamma(gamma))
 
 
 def _chunk_rows(gram: Gram, working_memory: float | None) -> int:

@@ -1,14 +1,14 @@
 """Models from files, whichever kind they are."""
 
-import os
-
+from ._core.types import PathLike
 from .classifier import CoREClassifier
-from .io.containers import container_kind
-from .linear.model_file import REGRESSOR
+from .linear.model_file import CLASSIFIER, REGRESSOR, read_model
 from .regressor import CoRERegressor
 
+Model = CoREClassifier | CoRERegressor
 
-def load_model(path: str | os.PathLike[str]) -> CoREClassifier | CoRERegressor:
+
+def load_model(path: PathLike) -> Model:
     """The classifier or regressor that a file holds, as `save` wrote it.
 
     Examples
@@ -21,6 +21,7 @@ def load_model(path: str | os.PathLike[str]) -> CoREClassifier | CoRERegressor:
     >>> type(again).__name__, bool((again.predict([[0, 2.0]]) == model.predict([[0, 2.0]])).all())
     ('CoRERegressor', True)
     """
-    if os.path.isfile(path) and container_kind(path) == REGRESSOR:
-        return CoRERegressor.load(path)
-    return CoREClassifier.load(path)  # says what is wrong with any other file
+    saved = read_model(path, CLASSIFIER, REGRESSOR)
+    if saved.classes is None:
+        return CoRERegressor._restored(path, saved)
+    return CoREClassifier._restored(path, saved)

@@ -1,16 +1,17 @@
 """The planner: from an error to the hashes it takes, and back; memory and time before a run."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from statistics import NormalDist
 
 import numpy as np
 
 from .errors import ParameterError
-from .kernel_table import HashedKernel, SlotWeight, hashed_kernel
+from .kernel_table import HashedKernel
 from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
-from .theory.aliasing import NO_ALIASING, Aliasing
+from .theory.aliasing import NO_ALIASING
 from .theory.pairs import Pair
 
 # Slot updates (nonzeros x hashes) per second and thread, as `benchmarks/hashing.py` measured
@@ -20,7 +21,7 @@ _PROJECTIONS_PER_SECOND = 40e9
 _SECONDS_PER_SLOT = 1e-9  # whatever the row's length
 _SIEVE_SECONDS = 1.4e-11  # per slot, times columns over nonzeros: long rows go through a sieve
 _TYPICAL_LENGTH = 100
-_GRID = np.linspace(0, 1, 101)  # of R and rho where they are not known
+_GRID = np.linspace(0, 1, 101)  # of R and of the size of rho where they are not known
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Plan:
     bytes_per_row: int
     n_bytes: int | None
     seconds: float | None
+    gamma: float | None = None
 
 
 def plan(
@@ -42,6 +44,7 @@ def plan(
     n_bits: int | None = Recipe.n_bits, confidence: float = 0.95, R: float | None = None,
     rho: float | None = None, length: int | None = None, heaviness: float = 1.0,
     n_columns: int | None = None, n_rows: int | None = None, threads: int = 1,
+    gamma: float | None = None,
 ) -> Plan:  # fmt: skip
     """How many hashes an error takes, or the error that many hashes give.
 
@@ -55,8 +58,8 @@ def plan(
         Wanted error; give this or `n_hashes`.
     n_hashes : int, optional
         Number of hashes; give this or `error`.
-    kernel : {"resemblance", "core1", "core2"}
-        Which kernel.
+    kernel : str
+        A name in `kernel_table.HASHED_KERNELS`.
     n_bits : int or None
         Bits kept of each location.
     confidence : float
@@ -72,21 +75,24 @@ def plan(
         Number of columns; more than 65,536 if None.
     n_rows, threads : int, optional
         For the forecast of total bytes and of seconds (right to a factor of about three).
+    gamma : float, optional
+        Parameter of the kernel, if it has one; its default if None.
 
     Examples
     --------
     >>> import corekernels as ck
     >>> ck.plan(0.05, kernel="resemblance", n_bits=None).n_hashes
-    385
+    386
+    >>> ck.plan(0.05, kernel="resemblance", n_columns=784, length=600, R=0.7).n_hashes
+    235
     >>> wanted = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
     >>> wanted.n_hashes, wanted.n_bytes
-    (664, 2000000000)
+    (666, 2006000000)
     >>> round(ck.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
     """
     if (error is None) == (n_hashes is None):
         raise ParameterError("plan: give either error or n_hashes.")
-    entry = hashed_kernel(kernel)
     n_columns = MAX_COLUMNS if n_columns is None else n_columns
     for name, value, low, high, kind in (
         ("n_hashes", n_hashes, 1, MAX_HASHES, Integral),
@@ -105,19 +111,27 @@ def plan(
     if error is not None and not error > 0:
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
     length = min(_TYPICAL_LENGTH, n_columns) if length is None else length
-    one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns)
-    slot = _slot_variance(entry, one_slot.aliasing(length, length), R, rho, length, heaviness)
+    pairs = _possible_pairs(R, rho, length, heaviness, n_columns)
+    one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns, gamma=gamma)
+    entry, chance = one_slot.entry, one_slot.aliasing(length, length)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
+
+    def error_of(n_hashes: int) -> float:
+        dependence = replace(one_slot, n_hashes=n_hashes).dependence(pairs.union)
+        options = {"chance": chance or NO_ALIASING, "dependence": dependence}
+        return z * math.sqrt(max(0.0, float(np.max(entry.variance(pairs, n_hashes, **options)))))
+
     if n_hashes is None:
-        needed = slot * (z / error) * (z / error)  # type: ignore[operator]
-        if not needed <= MAX_HASHES:
+        n_hashes = _fewest_hashes(lambda k: error_of(k) <= error, n_columns)  # type: ignore[operator]
+        if n_hashes > MAX_HASHES:
             raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
-        n_hashes = max(1, math.ceil(needed))
-    per_row = Recipe(kernel, n_hashes, n_bits, n_columns=n_columns).bytes_per_row
+    per_row = replace(one_slot, n_hashes=n_hashes).bytes_per_row
     seconds = n_hashes * _seconds_per_slot(entry, length, n_columns) / threads
-    total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
-    error = z * math.sqrt(slot / n_hashes)
-    return Plan(kernel, n_hashes, n_bits, error, confidence, per_row, *total)
+    n_bytes, total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
+    return Plan(
+        kernel, n_hashes, n_bits, error_of(n_hashes), confidence, per_row, n_bytes, total,
+        entry.gamma,
+    )  # fmt: skip
 
 
 def _require_range(name: str, value: object, low: float, high: float, kind: type) -> None:
@@ -129,16 +143,34 @@ def _require_range(name: str, value: object, low: float, high: float, kind: type
         raise ParameterError(f"{name}: got {value!r}; give {what} from {low}{upper}.")
 
 
-def _slot_variance(
-    kernel: HashedKernel, chance: Aliasing | None, R: float | None, rho: float | None,
-    length: int, heaviness: float,
-) -> float:  # fmt: skip
-    """Variance of one slot; where R or rho is unknown, the largest over a fine grid."""
+def _possible_pairs(
+    R: float | None, rho: float | None, length: int, heaviness: float, n_columns: int
+) -> Pair:
+    """Pairs of rows of this length; where R or rho is not known, all of a fine grid."""
     r = (_GRID if R is None else np.array([R]))[:, None]
-    cosines = _GRID if rho is None else np.array([rho])
+    if R is None:  # rows that fill more than half of the columns have some in common
+        r = np.maximum(r, 2 * length / n_columns - 1)
+    cosines = np.concatenate([-_GRID[:0:-1], _GRID]) if rho is None else np.array([rho])
     shared = 2 * length * r / (1 + r)
-    pairs = Pair(cosines, length, length, shared, heaviness * shared / length**2)
-    return max(0.0, float(np.max(kernel.variance(pairs, 1, chance=chance or NO_ALIASING))))
+    return Pair(cosines, length, length, shared, heaviness * shared / length**2)
+
+
+def _fewest_hashes(are_enough: Callable[[int], bool], n_columns: int) -> int:
+    """The least number of hashes that are enough, or one more than there can be.
+
+    The error falls with every hash, but for one place: beyond as many hashes as columns, a
+    second bank begins, which knows nothing of the first.
+    """
+    low, high = 0, n_columns
+    if not (n_columns <= NARROW_COLUMNS and are_enough(n_columns)):
+        low, high = 0, 1
+        while high <= MAX_HASHES and not are_enough(high):
+            low, high = high, 2 * high
+    high = min(high, MAX_HASHES + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if are_enough(middle) else (middle, high)
+    return high
 
 
 def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> float:
@@ -146,5 +178,5 @@ def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> floa
     minima = length / _MINIMA_PER_SECOND
     if n_columns <= NARROW_COLUMNS:
         minima = min(minima, n_columns / length * _SIEVE_SECONDS)
-    projects = kernel.slot_weight is SlotWeight.PROJECTION
-    return minima + (length / _PROJECTIONS_PER_SECOND if projects else 0.0) + _SECONDS_PER_SLOT
+    projections = length / _PROJECTIONS_PER_SECOND if kernel.projections else 0.0
+    return minima + projections + _SECONDS_PER_SLOT

@@ -11,21 +11,26 @@ from ._core.extras import require_extra
 from ._core.types import PathLike
 from .errors import ParameterError
 from .io import atomic_write
+from .io.targets import require_target
 
 _BAR = "▏▎▍▌▋▊▉█"
 _BAR_WIDTH = 20
 _FORMATS = (".png", ".svg", ".pdf")
 
 
-def require_figure(path: PathLike) -> None:
-    """Raise unless a figure can be drawn and written there: for use before long work."""
+def require_figure(path: PathLike, *others: PathLike) -> None:
+    """Raise unless a figure can be drawn and written there: for use before long work.
+
+    `others` are the files that are read, or written as well.
+    """
     if Path(path).suffix.lower() not in _FORMATS:
         raise ParameterError(f"plot: got {os.fspath(path)!r}; end it in {', '.join(_FORMATS)}.")
+    require_target(path, *others)
     require_extra("matplotlib", "plot", "figures")
 
 
 def draw_c_path(path: Any) -> Any:
-    """A figure of accuracy against C, with standard errors, for what `linear.c_path` gave."""
+    """A figure of accuracy against C, with 95 % intervals, for what `linear.c_path` gave."""
     figure, axes = _new_figure()
     order = np.argsort(path.Cs)
     Cs, mean, error = path.Cs[order], path.mean[order], path.standard_error[order]
@@ -36,11 +41,11 @@ def draw_c_path(path: Any) -> Any:
 
 
 def draw_advice(advice: Any) -> Any:
-    """A figure of the accuracy of each candidate, with standard errors, for what `advise` gave."""
+    """A figure of the accuracy of each candidate, with 95 % intervals, for what `advise` gave."""
     figure, axes = _new_figure()
     names = [candidate.name for candidate in advice.candidates]
     means = np.array([candidate.accuracy for candidate in advice.candidates])
-    errors = [candidate.standard_error for candidate in advice.candidates]
+    errors = [candidate.margin for candidate in advice.candidates]
     places = np.arange(len(names))[::-1]
     axes.errorbar(means, places, xerr=errors, fmt="o", capsize=3)
     axes.axvline(means[0], color="grey", linestyle=":")

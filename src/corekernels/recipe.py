@@ -12,14 +12,21 @@ import numpy as np
 
 from ._core.arguments import require_choice
 from .errors import ParameterError
-from .kernel_table import CORE1, SlotWeight, hashed_kernel
+from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, SlotWeight, hashed_kernel
 from .theory.aliasing import Aliasing, aliasing
+from .theory.dependence import (
+    INDEPENDENT,
+    Dependence,
+    circulant_change,
+    offset_change,
+    one_permutation_change,
+)
+from .theory.few_columns import aliasing_at_share
 from .theory.ties import aliasing_with_ties
 
-CONTRACT_VERSION = 4
+CONTRACT_VERSION = max(4, *(kernel.version for kernel in HASHED_KERNELS.values()))
 
 SCHEMES = ("circulant", "independent", "one-permutation")
-PROJECTIONS = ("gaussian", "rademacher")
 
 DEFAULT_KERNEL = CORE1.name
 DEFAULT_HASHES = 1024
@@ -31,12 +38,28 @@ MAX_HASHES = 2**31 - 1
 MAX_BITS = 16
 MAX_COLUMNS = 2**63 - 1
 MAX_SEED = 2**64 - 1
+MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for the cosines
 
 # parts of the hash contract
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4)
 WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
+OFFSET_WIDTH = 512  # slots per bank with offsets
+DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
+
+# beyond, the line that `theory.aliasing` takes for a curve is off by less than 0.001
+FEW_COLUMNS = 128
+
+
+def share_slots(n_hashes: int, most: int) -> tuple[int, int]:
+    """Number of banks among which the slots are shared, at most `most` each, and their width.
+
+    Banks are equally wide but for the last, and a multiple of 64 slots where that fits.
+    """
+    width = -(-n_hashes // -(-n_hashes // most))
+    width = min(most, -(-width // 64) * 64)
+    return -(-n_hashes // width), width
 
 
 @dataclass(frozen=True)
@@ -45,19 +68,23 @@ class Recipe:
 
     Parameters
     ----------
-    kernel : {"resemblance", "core1", "core2"}
+    kernel : str
+        A name in `kernel_table.HASHED_KERNELS`.
     n_hashes : int >= 1
     n_bits : int from 1 to 16, or None
         Bits kept of each location; None keeps locations whole.
     scheme : {"circulant", "independent", "one-permutation"}
     projection : {"gaussian", "rademacher"} or None
-        Kind of random projections of core1; None for the other kernels, always.
+        Kind of random projections, one that the kernel's entry allows; None for kernels without
+        projections, always.
     seed : int from 0 to 2**64 - 1
     n_columns : int >= 1
     version : int, optional
-        Version of the hash contract: that in which this hash was last changed, 4 for the scheme
-        "circulant" and more than 65,536 columns, else 3. In the first case 3 is known as well,
-        for files written before.
+        Version of the hash contract: that in which this hash was last changed. It is that of the
+        kernel's entry, but at least 4 for the scheme "circulant" and more than 65,536 columns;
+        there 3 is known as well, for files written before.
+    gamma : float from 0 to 10,000, optional
+        Parameter of the kernel, its default unless given; None for kernels without one, always.
 
     Examples
     --------
@@ -75,20 +102,28 @@ class Recipe:
     seed: int = 0
     n_columns: int = 1
     version: int = 0
+    gamma: float | None = None
 
     def __post_init__(self) -> None:
         require_choice("scheme", self.scheme, SCHEMES)
-        if hashed_kernel(self.kernel).slot_weight is SlotWeight.PROJECTION:
-            require_choice("projection", self.projection, PROJECTIONS)
+        kernel = self.entry
+        if kernel.projections:
+            require_choice("projection", self.projection, kernel.projections)
         else:
             object.__setattr__(self, "projection", None)
+        object.__setattr__(self, "gamma", kernel.gamma)
+        if kernel.gamma is not None and kernel.gamma > MAX_GAMMA:
+            raise ParameterError(
+                f"gamma: got {kernel.gamma!r}; hashed, it is {MAX_GAMMA:g} at most."
+            )
         self._require_integer("n_hashes", 1, MAX_HASHES)
         self._require_integer("n_columns", 1, MAX_COLUMNS)
         self._require_integer("seed", 0, MAX_SEED)
         if self.n_bits is not None:
             self._require_integer("n_bits", 1, MAX_BITS)
-        wide = self.scheme == "circulant" and self.n_columns > NARROW_COLUMNS
-        known = (4, 3) if wide else (3,)
+        known = (4, 3) if self._is_wide_circulant else (3,)
+        if kernel.version > known[0]:
+            known = (kernel.version,)
         if self.version == 0:
             object.__setattr__(self, "version", known[0])
         if self.version not in known:
@@ -108,6 +143,15 @@ class Recipe:
         object.__setattr__(self, name, number)
 
     @property
+    def entry(self) -> HashedKernel:
+        """The entry of the kernel in the table of kernels."""
+        return hashed_kernel(self.kernel, self.gamma)
+
+    @property
+    def _is_wide_circulant(self) -> bool:
+        return self.scheme == "circulant" and self.n_columns > NARROW_COLUMNS
+
+    @property
     def has_own_tables(self) -> bool:
         """Whether the scheme "independent" keeps a number for each column and slot."""
         return (
@@ -118,7 +162,7 @@ class Recipe:
     @property
     def has_offsets(self) -> bool:
         """Whether locations are 16-bit numbers that columns may share, in tables with offsets."""
-        return self.version >= 4
+        return self._is_wide_circulant and self.version >= 4
 
     @property
     def n_locations(self) -> int:
@@ -131,11 +175,46 @@ class Recipe:
             return WIDE_LOCATIONS
         return self.n_columns
 
-    def aliasing(self, f1: Any, f2: Any) -> Aliasing | None:
-        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never."""
+    @property
+    def has_few_columns(self) -> bool:
+        """Whether columns are so few that chance collisions have to be summed for each overlap."""
+        bits = self.n_bits
+        return bits is not None and 2**bits < self.n_locations <= FEW_COLUMNS
+
+    def aliasing(self, f1: Any, f2: Any, share: Any = None) -> Aliasing | None:
+        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never.
+
+        The share of equal codes, where it is known, matters for few columns.
+        """
         if self.has_offsets:
             return aliasing_with_ties(f1, f2, self.n_bits)
-        return None if self.n_bits is None else aliasing(f1, f2, self.n_locations, self.n_bits)
+        if self.n_bits is None:
+            return None
+        if share is not None and self.has_few_columns:
+            return aliasing_at_share(f1, f2, self.n_locations, self.n_bits, share)
+        return aliasing(f1, f2, self.n_locations, self.n_bits)
+
+    def dependence(self, union: Any) -> Dependence:
+        """How slots depend on each other, for rows that together have `union` columns."""
+        if self.scheme == "independent":
+            return INDEPENDENT
+        wide, change = self.n_columns > NARROW_COLUMNS, 0.0
+        if self.scheme == "one-permutation":
+            change = one_permutation_change(union, self.n_hashes)
+        elif self.has_offsets:
+            change = offset_change(union, self._slots_per_bank(OFFSET_WIDTH))
+        elif not wide:
+            per_bank = self._slots_per_bank(self.n_columns)
+            change = circulant_change(union, self.n_columns, per_bank)
+        # banks have directions of their own
+        share = self._slots_per_bank(DIRECTIONS) / self.n_hashes
+        return Dependence(change, share / DIRECTIONS if wide else 0.0)
+
+    def _slots_per_bank(self, most: int) -> float:
+        """Slots in the bank of a slot, itself included, on average over the slots."""
+        n_banks, width = share_slots(self.n_hashes, most)
+        last = self.n_hashes - (n_banks - 1) * width
+        return ((n_banks - 1) * width**2 + last**2) / self.n_hashes
 
     @property
     def code_mask(self) -> int:
@@ -157,7 +236,7 @@ class Recipe:
     @property
     def arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
         """The arrays of a signature: for each its type and its shape per row."""
-        kernel = hashed_kernel(self.kernel)
+        kernel = self.entry
         found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
             "codes": (self.code_type, (self.n_hashes,))
         }
@@ -179,12 +258,19 @@ class Recipe:
         return other if mine == {**theirs, "version": self.version} else self
 
     def asdict(self) -> dict[str, Any]:
-        """The fields, for a file."""
-        return asdict(self)
+        """The fields, for a file; `gamma` only if the kernel has one."""
+        fields = asdict(self)
+        if self.gamma is None:
+            del fields["gamma"]
+        return fields
 
     @classmethod
     def fromdict(cls, fields: Any) -> "Recipe":
         """The recipe a file describes."""
-        if not isinstance(fields, dict) or set(fields) != set(cls.__dataclass_fields__):
+        names = set(cls.__dataclass_fields__)
+        if not isinstance(fields, dict) or set(fields) | {"gamma"} != names:
             raise ParameterError("recipe: fields are missing or unknown.")
-        return cls(**fields)
+        recipe = cls(**fields)
+        if recipe.gamma is not None and "gamma" not in fields:
+            raise ParameterError("recipe: its gamma is missing.")
+        return recipe

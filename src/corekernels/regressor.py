@@ -26,7 +26,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
 
     Parameters
     ----------
-    kernel, n_hashes, n_bits, scheme, projection
+    kernel, n_hashes, n_bits, scheme, projection, gamma
         As in `CoREHasher`; n_bits from 1 to 16.
     C : float
         Weight of the errors against the smoothness of the solution: 1 / (2 alpha) of a ridge.
@@ -72,6 +72,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
         C: float = 1.0,
         scheme: str = DEFAULT_SCHEME,
         projection: str = DEFAULT_PROJECTION,
+        gamma: float | None = None,
         tol: float = 1e-5,
         max_iter: int = 1000,
         random_state: Any = None,
@@ -83,6 +84,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
         self.C = C
         self.scheme = scheme
         self.projection = projection
+        self.gamma = gamma
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

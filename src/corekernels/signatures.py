@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._core.team import Team
 from ._core.types import Array, PathLike
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
@@ -78,8 +79,15 @@ class Signatures:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and hashes per row."""
+        return len(self), self.recipe.n_hashes
+
     def __getitem__(self, rows: Any) -> "Signatures":
         """Some of the rows: a slice (a view), an integer, or an array of either kind."""
+        if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
+            rows = rows[0]  # as scikit-learn's splitting asks for rows of arrays
         if isinstance(rows, int | np.integer):
             rows = [range(len(self))[rows]]
         arrays = {name: array[rows] for name, array in self.arrays().items()}
@@ -128,6 +136,7 @@ class Signatures:
                 f"n_bits: {n_features} expanded columns are too many; choose n_bits from 1 to "
                 f"{MAX_BITS}."
             )
+        self.require_codes()
         present = np.flatnonzero(self.lengths)
         index_type = np.int64 if max(n_features, len(present) * k) >= 2**31 else np.int32
         width = n_features // k
@@ -190,10 +199,15 @@ class Signatures:
 
         Returns
         -------
-        estimates, and standard errors if asked for : ndarrays. A standard error comes from
-        the scatter of the slots, plus one slot's worth of resolution, so that it is not 0
-        where no slot happened to collide. With the scheme "one-permutation" and fewer
-        nonzeros than hashes it is too small, by up to a third: slots repeat each other.
+        estimates, and standard errors if asked for : ndarrays. A standard error is that of
+        theory for the pair as its slots show it, with a few slots counted in addition, so that it
+        is not 0 where no slot happened to collide. An interval of 1.96 standard errors on both
+        sides covers the exact value for 92 to 98 % of pairs (`benchmarks/intervals.py`). It covers
+        more where at most three slots are expected to collide, since the number of those that do
+        is too coarse for 95 %; and 91 % for core2 with one bit, for heavy-tailed rows with 64
+        hashes and for ten columns. For core2 it allows for large values that the slots have
+        missed, as a row's norm shows: it is wide where a few columns have most of the norm and
+        there are fewer hashes than nonzeros.
         """
         T = self.require_same_recipe(T)
         i, j = np.atleast_1d(i), np.atleast_1d(j)
@@ -237,6 +251,15 @@ class Signatures:
         """The arrays by name, without those that this kernel does not have."""
         return {name: getattr(self, name) for name in self.recipe.arrays}
 
+    def require_codes(self) -> None:
+        """Refuse codes that no hasher makes, as a damaged file may hold: they become positions."""
+        most = min(self.recipe.code_mask, self.recipe.n_locations - 1)
+        if most < np.iinfo(self.codes.dtype).max and self.codes.size and self.codes.max() > most:
+            raise DataError(
+                f"codes: one is {self.codes.max()}, and {most} is the highest that this recipe "
+                "makes; hash the rows again."
+            )
+
     def require_same_recipe(self, T: "Signatures | None") -> "Signatures":
         """T, or these signatures if it is None; an error unless it was hashed alike."""
         if T is None:
@@ -253,9 +276,9 @@ def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None = None, name: str = "
     return Signatures.from_arrays(recipe, hash_matrix(matrix, recipe, n_jobs, name))
 
 
-def sketch_rows(rows: Rows, recipe: Recipe) -> Signatures:
-    """Signatures of clean rows, in this thread."""
-    return Signatures.from_arrays(recipe, hash_rows(rows, recipe))
+def sketch_rows(rows: Rows, recipe: Recipe, team: Team) -> Signatures:
+    """Signatures of clean rows."""
+    return Signatures.from_arrays(recipe, hash_rows(rows, recipe, team))
 
 
 def concatenate(signatures: Sequence[Signatures]) -> Signatures:

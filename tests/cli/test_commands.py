@@ -15,7 +15,7 @@ from support.command_line import as_json, ok, run, shell
 
 COMMANDS = [
     "info", "hash", "convert", "kernel", "estimate", "plan", "train", "predict", "evaluate",
-    "path", "advise", "reproduce", "version", "index", "search", "dedup",
+    "path", "advise", "reproduce", "version", "index", "search", "dedup", "warmup",
 ]  # fmt: skip
 
 
@@ -174,6 +174,9 @@ def test_info_describes_rows_signatures_and_models(in_digits):
     assert rows["plan"]["kernel"] == "core1"
     text = ok("info train.svm").stdout
     assert "--n-hashes" in text
+    assert re.search(r"forecast +\S+ MB of signatures, \S+ s of reading and \S+ s of hash", text)
+    assert rows["reading_seconds"] > 0
+    assert rows["plan"]["seconds"] > 0
     ok("train train.svm m.ck --n-hashes 16")
     assert as_json("info m.ck")["n_hashes"] == 16
     ok("hash train.svm s --n-hashes 16 --shard-rows 150")
@@ -194,17 +197,22 @@ def test_quiet_says_nothing(in_digits):
 
 
 def test_plan_and_version():
-    assert as_json("plan --error 0.05 --kernel resemblance --n-bits 16")["n_hashes"] == 385
+    assert as_json("plan --error 0.05 --kernel resemblance --n-bits 16")["n_hashes"] == 386
     assert as_json("version")["corekernels"] == ck.__version__
     assert "hash contract" in ok("version").stdout
+    assert ok("--version").stdout == f"corekernels {ck.__version__}\n"
 
 
 def test_advise_prints_a_table_and_a_sentence(in_digits):
-    line = "advise train.svm --rows 200 --size 32 --cv 3"
+    line = "advise train.svm --rows 200 --size 32 --cv 3 --repeats 1 --time-limit 1000"
     found = as_json(f"{line} --plot advice.png")
     assert found["candidates"][0]["kind"] == "linear"
     assert Path("advice.png").read_bytes().startswith(b"\x89PNG")
-    assert ok(line).stdout.rstrip().endswith(found["sentence"])
+    assert found["helps"] == (found["verdict"] == "core")
+    table, _, sentence = ok(line).stdout.rstrip().rpartition("\n\n")
+    assert len(table.splitlines()) == 1 + len(found["candidates"])
+    before_times = found["sentence"].partition("one fit took")[0]
+    assert sentence.startswith(before_times)
 
 
 @pytest.mark.parametrize(
@@ -216,11 +224,11 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
         ("hash bad.svm out", "bad.svm: line 2"),
         ("hash nan.npy out", "nan.npy: row 1 contains NaN"),
         ("hash train.svm no/where", "no/where"),
-        ("hash train.svm out --kernel core3", "kernel: got 'core3'"),
-        ("hash train.svm out --n-bits 17", "n_bits: got 17"),
-        ("hash train.svm out --shard-rows 0", "shard_rows"),
-        ("hash - out", "n_columns"),
-        ("train train.svm out --C 0", "C: got 0"),
+        ("hash train.svm out --kernel core3", "--kernel: got 'core3'"),
+        ("hash train.svm out --n-bits 17", "--n-bits: got 17"),
+        ("hash train.svm out --shard-rows 0", "--shard-rows: got 0"),
+        ("hash - out", "--n-columns"),
+        ("train train.svm out --C 0", "--C: got 0"),
         ("train nan.npy out", "nan.npy: row 1 contains NaN"),
         ("train plain.npy out", "plain.npy: has no labels"),
         ("train train.sig out --n-hashes 8", "train.sig was hashed with 16"),
@@ -238,19 +246,19 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
         ("estimate train.svm --pair 0,1", "train.svm"),
         ("path train.svm --Cs one", "--Cs: got 'one'"),
         ("path train.svm --n-hashes 8 --plot p.bmp", "end it in .png"),
-        ("plan", "either error or n_hashes"),
+        ("plan", "either --error or --n-hashes"),
         ("convert train.svm rows.doc", "rows.doc"),
         ("convert train.sig rows.npz", "not rows"),
         ("advise plain.npy", "plain.npy: has no labels"),
         ("advise train.svm --cv 300", "classes have 300 rows"),
-        ("advise train.svm --cv 1", "cv: got 1"),
-        ("advise train.svm --rows 0", "n_rows: got 0"),
-        ("advise train.svm --seed -1", "random_state: got -1"),
+        ("advise train.svm --cv 1", "--cv: got 1"),
+        ("advise train.svm --rows 0", "--rows: got 0"),
+        ("advise train.svm --seed -1", "--seed: got -1"),
         ("advise train.sig", "train.sig: holds signatures"),
         ("path train.svm --cv 1 --n-hashes 8", "cv: "),
         ("path train.svm --cv 500 --n-hashes 8", "cv: "),
-        ("plan --error 0.1 --threads 0", "threads: got 0"),
-        ("plan --error 0.1 --R 2", "R: got 2"),
+        ("plan --error 0.1 --threads 0", "--threads: got 0"),
+        ("plan --error 0.1 --R 2", "--R: got 2"),
         ("plan --error 1e-300", "too many hashes"),
         ("predict model.ck test.svm .", "is a folder"),
         ("train train.svm no/model", "no/model: the folder no does not exist"),

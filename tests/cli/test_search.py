@@ -41,6 +41,39 @@ def test_index_and_search_are_those_of_python(rows):
         np.testing.assert_array_equal(arrays["indices"], ids)
 
 
+def test_radius_search_is_that_of_python(rows):
+    X, Q = rows
+    ok("index train.svm i -k 4")
+    about = as_json("search i test.svm out.tsv --radius 0.2")
+    distances, ids = ck.CoRENeighbors("core1", 4).fit(X).radius_neighbors(Q, 0.2)
+    lengths = [len(row) for row in ids]
+    assert (about["radius"], about["found"], about["queries"]) == (0.2, sum(lengths), 200)
+    lines = np.loadtxt("out.tsv", skiprows=1)
+    np.testing.assert_array_equal(lines[:, 0], np.repeat(np.arange(200), lengths))
+    np.testing.assert_array_equal(lines[:, 1], np.concatenate(ids))
+    np.testing.assert_allclose(lines[:, 2], 1 - np.concatenate(distances), atol=1e-6)
+    ok("search i test.svm out.npz --radius 0.2")
+    with np.load("out.npz") as arrays:
+        np.testing.assert_array_equal(np.diff(arrays["indptr"]), lengths)
+        np.testing.assert_array_equal(arrays["indices"], np.concatenate(ids))
+
+
+def test_correlation_is_offered(rows):
+    X, Q = rows
+    ok("index train.svm i --kernel correlation -k 3")
+    ok("search i test.svm out.npz")
+    rho = ck.correlation(Q, X)
+    with np.load("out.npz") as arrays:
+        np.testing.assert_allclose(1 - arrays["distances"], -np.sort(-rho, axis=1)[:, :3])
+    assert as_json("dedup train.svm pairs.tsv --kernel correlation --threshold 0.99")["pairs"] == (
+        np.count_nonzero(np.triu(ck.correlation(X), 1) >= 0.99)
+    )
+
+
+def test_help_does_not_promise_pipes_to_dedup():
+    assert '"-".' not in ok("dedup --help").stdout.split("OUT ")[0]
+
+
 def test_a_tuned_index_is_explained_and_checked(rows):
     report = as_json("index train.svm i --method lsh --recall 0.8")
     assert report["method"] == "lsh"
@@ -124,7 +157,7 @@ def test_dedup_keeps_labels_and_lists_copies_once(in_digits):
         ("index train.svm no/where", "no/where: the folder no does not exist"),
         ("index train.svm out --method magic", "method: got 'magic'"),
         ("index train.svm out --recall 2", "recall: got 2"),
-        ("index train.svm out --n-neighbors 0", "n_neighbors: got 0"),
+        ("index train.svm out --n-neighbors 0", "--n-neighbors: got 0"),
         ("index train.svm out --kernel rbf", "kernel: got 'rbf'"),
         ("index train.index out", "train.index: holds an index, not rows"),
         ("search missing test.svm out", "missing: does not exist"),
@@ -133,10 +166,12 @@ def test_dedup_keeps_labels_and_lists_copies_once(in_digits):
         ("search train.index missing.svm out", "missing.svm: does not exist"),
         ("search train.index plain.npy out", "plain.npy: has 3 columns"),
         ("search train.index train.index out", "holds an index, not rows"),
-        ("search train.index test.svm out -k 0", "n_neighbors: got 0"),
-        ("search train.index test.svm out -k -3", "n_neighbors: got -3"),
-        ("search train.index test.svm out --check -1", "n_checked: got -1"),
+        ("search train.index test.svm out -k 0", "--n-neighbors: got 0"),
+        ("search train.index test.svm out -k -3", "--n-neighbors: got -3"),
+        ("search train.index test.svm out --check -1", "--check: got -1"),
         ("search train.index test.svm .", "is a folder"),
+        ("search train.index test.svm out --radius nan", "--radius: got nan"),
+        ("search train.index test.svm out --radius 1 -k 3", "--radius: has no --n-neighbors"),
         ("search train.index bad.svm out", "bad.svm: line 2"),
         ("dedup missing.svm out", "missing.svm: does not exist"),
         ("dedup train.svm out --threshold 0", "threshold: got 0"),
@@ -157,7 +192,7 @@ def test_dedup_keeps_labels_and_lists_copies_once(in_digits):
         ("path train.svm --validation test.svm --model test.svm", "test.svm: is read or written"),
         ("dedup train.svm - --groups -", "-: is named for two outputs"),
         ("dedup train.svm no/where", "no/where: the folder no does not exist"),
-        ("dedup train.svm out --working-memory 0", "working_memory: got 0"),
+        ("dedup train.svm out --working-memory 0", "--working-memory: got 0"),
         ("dedup train.index out", "holds an index, not rows"),
         ("dedup nan.npy out", "nan.npy: row 1 contains NaN"),
     ],

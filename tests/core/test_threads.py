@@ -1,10 +1,12 @@
 """Blocks over threads: results in order, errors, and who does the work."""
 
+import os
 import threading
+import time
 
 import pytest
 
-from corekernels._core.threads import row_blocks, run_blocks, thread_count
+from corekernels._core.threads import row_blocks, run_blocks, stop_if_asked, thread_count
 from corekernels.errors import ParameterError
 
 
@@ -52,6 +54,27 @@ def test_an_interrupt_ends_the_work():
     assert len(begun) <= 2
 
 
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_items_that_ask_end_early(n_jobs):
+    """Also where they are items of a run inside the one that fails."""
+    begun = threading.Barrier(n_jobs, timeout=10)
+
+    def wait_long(item):
+        while True:
+            stop_if_asked()
+            time.sleep(0.001)
+
+    def work(item):
+        begun.wait()
+        if item == 1:
+            raise ValueError("item 1")
+        run_blocks(wait_long, range(2), 2)
+
+    with pytest.raises(ValueError, match="item 1"):
+        run_blocks(work, range(n_jobs), n_jobs)
+    stop_if_asked()  # no run is left behind
+
+
 def test_blocks_inside_blocks():
     def work(item):
         return sum(run_blocks(lambda other: item * other, range(4), 2))
@@ -70,3 +93,25 @@ def test_thread_count(monkeypatch):
     for wrong in (0, "two", 1.5):
         with pytest.raises(ParameterError, match="n_jobs: got"):
             thread_count(wrong)
+
+
+def test_threads_are_used_again():
+    def names(_):
+        barrier.wait()
+        return threading.current_thread()
+
+    barrier = threading.Barrier(3)
+    first = set(run_blocks(names, range(3), 3))
+    second = set(run_blocks(names, range(3), 3))
+    assert len(first) == 3
+    assert first == second
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    run_blocks(abs, range(3), 3)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if run_blocks(abs, [-1, -2, -3], 3) == [1, 2, 3] else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -12,6 +12,7 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
 from corekernels.files.hashing import PART_BYTES
+from corekernels.files.shards import part_files, part_name
 from support import peaks
 from support.readers import Rows
 
@@ -192,14 +193,14 @@ def test_labels_that_no_file_can_hold(tmp_path, rows):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("road", ["raw", "file", "shards"])
-def test_the_road_over_files_gives_the_predictions_of_memory(tmp_path, rows, kernel, road):
+@pytest.mark.parametrize("stored", ["raw", "file", "shards"])
+def test_learning_from_files_gives_the_predictions_of_memory(tmp_path, rows, kernel, stored):
     X, y = rows
     model = ck.CoREClassifier(kernel, 32, random_state=5, C=0.7, class_weight="balanced").fit(X, y)
     source = Rows(X, y)
     recipe = recipe_of(source, kernel=kernel)
-    if road != "raw":
-        shard_rows = 9 if road == "shards" else None
+    if stored != "raw":
+        shard_rows = 9 if stored == "shards" else None
         files.hash_to_file(source, tmp_path / "rows", recipe, shard_rows=shard_rows)
         source = files.open_reader(tmp_path / "rows")
     learned = files.train(source, tmp_path / "model", recipe, C=0.7, class_weight="balanced")
@@ -324,3 +325,32 @@ def test_the_memory_of_the_process_is_flat(tmp_path):
 @pytest.mark.slow
 def test_five_million_rows_in_less_than_a_gigabyte(tmp_path):
     assert peak_memory(tmp_path, 5_000_000, PART_BYTES) < 1e9
+
+
+def test_more_than_a_hundred_thousand_shards_are_in_order(tmp_path):
+    for number in range(100_002):
+        os.close(os.open(tmp_path / part_name(number), os.O_CREAT))
+    assert [path.name for path in part_files(tmp_path)] == [part_name(n) for n in range(100_002)]
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        b"", b"[]", b"[" * 100_000, b"{}",
+        b'{"first_part": 1e999, "recipe": {}, "source": "", "shard_rows": 1}',
+        b'{"first_part": -1, "recipe": {}, "source": "", "shard_rows": 1}',
+        b'{"first_part": 0, "recipe": {}, "source": "", "shard_rows": 0}',
+        b'{"first_part": 0, "recipe": [], "source": "", "shard_rows": 1}',
+    ],
+)  # fmt: skip
+def test_a_damaged_marker_of_an_unfinished_run(tmp_path, marker):
+    (tmp_path / ".unfinished.json").write_bytes(marker)
+    with pytest.raises(FileError, match=r"its \.unfinished\.json is damaged; remove the folder"):
+        part_files(tmp_path)
+
+
+def test_a_damaged_description_of_a_gram_matrix_is_none(tmp_path):
+    np.save(tmp_path / "K.npy", np.eye(2))
+    for text in (b"[" * 100_000, b"{", b'{"format": 3}', b"[]"):
+        (tmp_path / "K.npy.json").write_bytes(text)
+        assert files.file_kind(tmp_path / "K.npy") == "rows"

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.validation import as_matrix
-from corekernels._hashing.directions import DIRECTIONS, random_numbers
+from corekernels._hashing.directions import random_numbers
 from corekernels._hashing.sketch import _cuts, hash_matrix
 from corekernels._hashing.streams import (
     Key,
@@ -24,9 +24,10 @@ from corekernels._hashing.streams import (
 from corekernels._hashing.tables import HashTables, hash_tables
 from corekernels._loops.hashing.banks import find_starts
 from corekernels.errors import DataError
+from corekernels.recipe import DIRECTIONS
 
 SCHEMES = ("circulant", "independent", "one-permutation")
-KERNELS = ("resemblance", "core1", "core2")
+KERNELS = ("resemblance", "core1", "core2", "core_rbf")
 
 
 def hash_rows(X, n_jobs=1, *, options=None, **recipe):
@@ -153,19 +154,52 @@ def test_projections_are_the_table_s(scheme, n_hashes):
     recipe = ck.Recipe(n_hashes=n_hashes, scheme=scheme, seed=3, n_columns=30)
     banks = hash_tables(recipe).directions
     assert len(banks.tables) == (2 if n_hashes > 2**16 else 1)
-    R = np.empty((30, 0))
+    S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3)
+    np.testing.assert_allclose(S.weights, projections(X, recipe), rtol=2**-11, atol=1e-5)
+
+
+def projections(X, recipe):
+    """Projections of the rows of X, restated densely from the tables."""
+    n_columns, banks = X.shape[1], hash_tables(recipe).directions
+    R = np.empty((n_columns, 0))
     for bank, table in enumerate(banks.tables):
-        starts = starts_in(banks, bank, 30)[:, None]
+        starts = starts_in(banks, bank, n_columns)[:, None]
         words = table[starts + np.arange(-(-banks.width // 32) * 16)]
         halves = np.stack([words << np.uint32(16), words & np.uint32(0xFFFF0000)])
-        numbers = halves.view(np.float32).reshape(2, 30, -1, 16).transpose(1, 2, 0, 3)
-        R = np.hstack([R, numbers.reshape(30, -1)[:, : banks.width]])
-    R = R[:, :n_hashes]
+        numbers = halves.view(np.float32).reshape(2, n_columns, -1, 16).transpose(1, 2, 0, 3)
+        R = np.hstack([R, numbers.reshape(n_columns, -1)[:, : banks.width]])
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
-    if scheme == "circulant":
-        unit *= with_random_signs(3, np.arange(30, dtype=np.int32), np.ones(30, np.float32))
-    S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3)
-    np.testing.assert_allclose(S.weights, unit @ R, rtol=2**-11, atol=1e-5)
+    if recipe.scheme == "circulant":
+        columns = np.arange(n_columns, dtype=np.int32)
+        unit *= with_random_signs(recipe.seed, columns, np.ones(n_columns, np.float32))
+    return unit @ R[:, : recipe.n_hashes]
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 2.0, 10_000.0])
+@pytest.mark.parametrize(
+    ("scheme", "n_hashes"), [("circulant", 300), ("independent", 300), ("circulant", 66_000)]
+)
+def test_core_rbf_weights_are_cosines_of_core1_s_projections(scheme, n_hashes, gamma):
+    X = np.random.default_rng(0).normal(size=(4, 30))
+    S = hash_rows(X, kernel="core_rbf", gamma=gamma, n_hashes=n_hashes, scheme=scheme, seed=3)
+    assert S.recipe.version == 5
+    angles = np.sqrt(gamma) * projections(X, S.recipe)
+    numbers = stream(3, Purpose.PHASE, 0, n_hashes) >> np.uint64(40)
+    expected = np.sqrt(2) * np.cos(angles + 2 * np.pi * numbers / 2**24)
+    # angles of single precision, sums of 30 terms; then a half
+    angle_error = 2**-24 * (30 * np.sqrt(gamma) * 5 + np.abs(angles) + 2 * np.pi)
+    assert (np.abs(S.weights - expected) <= np.sqrt(2) * angle_error + 2**-11 + 1e-6).all()
+
+
+def test_gamma_matters_and_the_locations_are_core1_s():
+    X = np.random.default_rng(0).normal(size=(4, 30))
+    plain = hash_rows(X, kernel="core1")
+    two, three = (hash_rows(X, kernel="core_rbf", gamma=gamma) for gamma in (2, 3))
+    np.testing.assert_array_equal(plain.codes, two.codes)
+    np.testing.assert_array_equal(plain.codes, three.codes)
+    assert not np.allclose(two.weights, three.weights)
+    with pytest.raises(ck.errors.RecipeMismatch, match="gamma"):
+        two.estimate(three)
 
 
 def test_directions_are_numbers_of_the_list():
@@ -280,6 +314,13 @@ GOLDEN_VALUES = [
     ([169, 6, 179, 3], 952220761, 186.807),
     ([169, 6, 179, 3], 952220761, 170.714),
     ([12969, 2310, 13491, 2307], 1076872007, None),
+    ([8, 18, 28, 16], 1912333454, 180.774),
+    ([30, 32, 7, 17], 438594993, 180.352),
+    ([254, 239, 134, 188], 3017381109, 180.774),
+    ([169, 6, 179, 3], 952220761, 190.063),
+    ([77, 234, 255, 76], 4037201404, 173.025),
+    ([254, 210, 70, 188], 1959708574, 190.063),
+    ([22614, 2310, 13491, 2307], 118112305, 179.116),
 ]
 
 
@@ -301,6 +342,10 @@ def golden_cases():
     for kernel in ("core1", "core2"):
         yield replace(base, kernel=kernel, n_columns=2**40, version=4)
     yield replace(base, kernel="resemblance", n_bits=None, n_columns=2**40, version=4)
+    for n_columns in (100, 2**40):
+        for scheme in SCHEMES:
+            yield replace(base, kernel="core_rbf", scheme=scheme, n_columns=n_columns, version=5)
+    yield replace(base, kernel="core_rbf", gamma=5.5, n_bits=16, n_columns=70_000, version=5)
 
 
 def fingerprint(recipe):

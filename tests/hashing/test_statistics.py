@@ -8,7 +8,7 @@ rows reuses bins).
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 from sklearn.utils.random import sample_without_replacement
 
 import corekernels as ck
@@ -50,8 +50,8 @@ def variance(recipe, X):
     u, v = sparse.csr_array((X.data, columns, X.indptr), shape=(2, len(kept))).toarray()
     pair = theory.Pair.of(u, v)
     chance = recipe.aliasing(pair.f1, pair.f2) or theory.NO_ALIASING
-    formula = getattr(theory, f"variance_{recipe.kernel}")
-    return formula(pair, recipe.n_hashes, chance=chance, projection=recipe.projection)
+    k = recipe.n_hashes
+    return recipe.entry.variance(pair, k, chance=chance, projection=recipe.projection)
 
 
 def sketches(X, kernel, scheme, projection, repeats):
@@ -78,7 +78,13 @@ def estimates(X, kernel, scheme, projection, repeats):
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
 @pytest.mark.parametrize(
     ("kernel", "projection"),
-    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+    [
+        ("resemblance", None),
+        ("core2", None),
+        ("core1", "gaussian"),
+        ("core1", "rademacher"),
+        ("core_rbf", "gaussian"),
+    ],
 )
 def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
     repeats = 40
@@ -92,7 +98,13 @@ def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
 @pytest.mark.parametrize("pair", ["dense-ish", "sparse", "more columns than tables"])
 @pytest.mark.parametrize(
     ("kernel", "projection"),
-    [("resemblance", None), ("core2", None), ("core1", "gaussian"), ("core1", "rademacher")],
+    [
+        ("resemblance", None),
+        ("core2", None),
+        ("core1", "gaussian"),
+        ("core1", "rademacher"),
+        ("core_rbf", "gaussian"),
+    ],
 )
 def test_variance_is_the_formula_s(pair, kernel, projection):
     """Independent hashes meet it, circulant ones do not exceed it."""
@@ -147,7 +159,7 @@ def test_locations_and_projections_are_independent(scheme):
     assert abs(np.mean(gaps)) <= 5 * np.std(gaps, ddof=1) / np.sqrt(80)
 
 
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
 @pytest.mark.parametrize("n_bits", [1, 8, None])
 def test_standard_errors_cover(kernel, n_bits):
     """Among many pairs, about 95 % lie within two standard errors, and none far off."""
@@ -161,9 +173,26 @@ def test_standard_errors_cover(kernel, n_bits):
     assert distance.max() < 8
 
 
+def test_errors_of_core2_allow_for_columns_that_no_slot_shows():
+    """Each pair has one column with most of both norms; of 64 slots few have it, or none."""
+    rng = np.random.default_rng(0)
+    n_pairs, n_columns = 150, 5000
+    X = np.zeros((2 * n_pairs, n_columns))
+    for pair in range(n_pairs):
+        columns = rng.permutation(n_columns)[:400]
+        X[2 * pair, columns[:300]] = 1
+        X[2 * pair + 1, columns[100:]] = 1
+        X[2 * pair : 2 * pair + 2, columns[200]] = rng.uniform(30, 90, 2)
+    i = np.arange(0, 2 * n_pairs, 2)
+    S = ck.CoREHasher("core2", 64, random_state=0).fit(X).sketch(X)
+    estimate, error = S.estimate_pairs(i, i + 1)
+    covered = np.abs(estimate - ck.core2(X)[i, i + 1]) <= 1.96 * error
+    assert covered.sum() >= binom.ppf(1e-6, n_pairs, 0.92)
+
+
 def test_empty_rows_are_known_exactly():
     X = sparse.csr_array(np.array([[0.0, 0], [1, 2]]))
-    for kernel in ("resemblance", "core1", "core2"):
+    for kernel in ("resemblance", "core1", "core2", "core_rbf"):
         S = ck.CoREHasher(kernel, 16, n_bits=1, random_state=0).fit(X).sketch(X)
         np.testing.assert_array_equal(S.estimate()[0], 0)
         estimate, error = S.estimate_pairs([0, 0], [0, 1])

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -91,8 +92,10 @@ def test_damaged_packing(tmp_path, pack):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": np.array(b"csc")}, "holds a matrix in format 'csc', not CSR; save it with"),
-        ({"format": None}, "holds data, indices, indptr, shape, not a CSR matrix"),
+        ({"format": np.array(b"bsr")}, "holds a matrix in format 'bsr'; save it with"),
+        ({"format": np.array(b"csc")}, "do not make 30 rows of 12 columns"),
+        ({"format": np.array(b"coo")}, "lacks the arrays col, row"),
+        ({"format": None}, "holds data, indices, indptr, shape, not a sparse matrix"),
         ({"format": np.arange(1000)}, r"\(format\): is not what SciPy writes"),
         ({"indptr": None}, "lacks the arrays indptr"),
         ({"indptr": X.indptr[:-1]}, "do not make 30 rows"),
@@ -113,12 +116,57 @@ def test_damaged_packing(tmp_path, pack):
         ({"y": np.full(30, np.nan)}, "label of row 0 is nan"),
         ({"labels": np.zeros(30, "M8[s]")}, r"\(labels\): has shape .* type datetime64"),
         ({"labels": np.full(30, b"\xff")}, "not a whole npz file"),
+        ({"labels": np.zeros(30, "<U2000")}, r"\(labels\): labels of type <U2000 take 8,000 bytes"),
+        ({"format": np.array("csr", "<U2000")}, r"\(format\): is not what SciPy writes"),
     ],
 )
 def test_npz_that_is_no_csr_matrix(tmp_path, changes, message):
     np.savez(tmp_path / "rows.npz", **arrays(**changes))
     with pytest.raises((FileError, DataError), match=f"rows.npz.*{message}"):
         io.read_rows(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"row": X.tocoo().coords[0] - 1}, "has an entry in row -1, outside 0 to 29"),
+        ({"col": X.tocoo().coords[1] + 1}, "has an entry in column 12, outside 0 to 11"),
+        ({"row": X.tocoo().coords[0] + 0.0}, r"\(row\): does not hold integers"),
+        ({"col": np.zeros(3, np.int32)}, "do not make 30 rows"),
+        ({"data": np.full(X.nnz, np.nan)}, "row 0 contains NaN"),
+        ({"shape": np.array([-1, 12])}, "has an entry in row|do not make"),
+    ],
+)
+def test_damaged_matrices_by_entries(tmp_path, changes, message):
+    row, col = X.tocoo().coords
+    found = {"format": np.array(b"coo"), "shape": np.array(X.shape), "data": X.tocoo().data}
+    np.savez(tmp_path / "rows.npz", **{**found, "row": row, "col": col, **changes})
+    with pytest.raises((FileError, DataError), match=f"rows.npz.*{message}"):
+        io.read_rows(tmp_path / "rows.npz")
+
+
+@pytest.mark.parametrize("change", [lambda p: p[::-1].copy(), lambda p: p + 1, lambda p: p * 0])
+def test_damaged_matrices_by_columns(tmp_path, change):
+    C = X.tocsc()
+    found = {"format": np.array(b"csc"), "shape": np.array(X.shape), "data": C.data}
+    found |= {"indices": C.indices, "indptr": change(C.indptr)}
+    np.savez(tmp_path / "rows.npz", **found)
+    with pytest.raises(FileError, match=r"rows.npz \(indptr\): does not fit the values"):
+        io.read_rows(tmp_path / "rows.npz")
+
+
+def test_a_row_that_asks_for_gigabytes_is_refused_before_it_is_read(tmp_path):
+    """Entries of one column over and over take no room in a zip."""
+    n = 300_000
+    changes = {"shape": np.array([1, 10]), "indptr": np.array([0, n])}
+    changes |= {"data": np.ones(n), "indices": np.zeros(n, np.int32)}
+    np.savez_compressed(tmp_path / "rows.npz", **arrays(**changes))
+    assert (tmp_path / "rows.npz").stat().st_size < 10_000
+    tracemalloc.start()
+    with pytest.raises(DataError, match="row 0 has 300,000 entries for 10 columns; add up"):
+        io.read_rows(tmp_path / "rows.npz", batch_bytes=1000)
+    assert tracemalloc.get_traced_memory()[1] < n
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("key", ["data", "indices", "indptr", "shape", "format", "y"])

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io as streams
 import os
+import warnings
 import zipfile
 
 import numpy as np
@@ -17,7 +18,7 @@ import corekernels as ck
 from corekernels import io
 from corekernels.errors import CoREError
 
-KINDS = ("svm", "svm.gz", "svm.bz2", "npz", "npy", "parquet", "signatures", "model")
+KINDS = ("svm", "svm.gz", "svm.bz2", "npz", "npy", "parquet", "signatures", "model", "index")
 PIECES = (
     b"\0", b"\xff", b"\n", b" ", b":", b"#", b"nan", b"inf", b"-1", b"0", b"1e999", b"_", b"qid:1 ",
     b"9223372036854775808", b"99999999999999999999999", b"PK\x03\x04", b"\x93NUMPY", b"PAR1", b"{",
@@ -34,21 +35,33 @@ def seeds(folder, kind):
         model = ck.CoREClassifier(n_hashes=4, n_bits=2, random_state=0).fit(X, y)
         (model if kind == "model" else model.sketch(X)).save(folder / kind)
         return [(folder / kind).read_bytes()]
+    if kind == "index":
+        found = []
+        for method in ("exact", "graph", "lsh"):
+            index = ck.CoRENeighbors(n_neighbors=1, method=method, recall=0.01, random_state=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # rows are few: it may be the exact search
+                index.fit(np.vstack([X.toarray()] * 5) + 0.1).save(folder / method)
+            found.append((folder / method).read_bytes())
+        return found
     found = []
     for name, labels in (("a", y), ("b", np.array(["spam", "ham", "egg"])[y]), ("c", y + 0.5)):
         path = folder / f"{name}.{kind}"
         io.write_rows(path, X, None if kind == "npy" else labels)
         found.append(path.read_bytes())
     if kind == "npz":
-        sparse.save_npz(folder / "d.npz", X, compressed=False)
-        found.append((folder / "d.npz").read_bytes())
+        for form in ("csr", "csc", "coo"):
+            sparse.save_npz(folder / form, X.asformat(form), compressed=False)
+            found.append((folder / f"{form}.npz").read_bytes())
     if kind == "parquet":  # without checksums: damage gets further
         lists = {"indices": np.split(X.indices, X.indptr[1:-1])}
         lists["values"] = np.split(X.data.astype(np.float32), X.indptr[1:-1])
         for packing in ("none", "snappy"):
             path = folder / packing
-            pq.write_table(pa.table({**lists, "label": y}), path, compression=packing)
-            found.append(path.read_bytes())
+            plain = {f"column {c}": X.toarray()[:, c] for c in range(3)}
+            for columns in (lists, plain):
+                pq.write_table(pa.table({**columns, "label": y}), path, compression=packing)
+                found.append(path.read_bytes())
     if kind == "npy":
         np.save(folder / "e.npy", np.asfortranarray(X.toarray().astype(np.int16)))
         found.append((folder / "e.npy").read_bytes())
@@ -99,6 +112,10 @@ def consume(path):
         # loading maps the weights without looking at them: damage there shows in the estimates
         with np.errstate(all="ignore"):
             ck.Signatures.load(path).estimate(n_jobs=1)
+    elif kind == "index":
+        index = ck.CoRENeighbors.load(path)
+        if index.n_features_in_ < 1000:
+            assert np.isfinite(index.kneighbors(np.ones((2, index.n_features_in_)))[0]).all()
     elif kind == "model":
         model = ck.CoREClassifier.load(path)
         model.predict(np.ones((2, min(model.n_features_in_, 1000))))

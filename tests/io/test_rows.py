@@ -9,6 +9,9 @@ import sys
 import zipfile
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,10 +20,12 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataError, FileError, MissingExtra, ParameterError
-from corekernels.io.atomic import part_path
+from corekernels.io.formats import FORMATS
 from support.strategies import messy_csr, messy_pair
 
-NAMES = ("rows.svm", "rows.svm.gz", "rows.svm.bz2", "rows.npz", "rows.npy", "rows.parquet")
+NAMES = (
+    *(f"rows{entry.suffixes[0]}" for entry in FORMATS.values()), "rows.svm.gz", "rows.svm.bz2",
+)  # fmt: skip
 LABELS = {
     "integers": [3, -1, 0, 7],
     "floats": [0.1, -2.0, 1e-300, 0.30000000000000004],
@@ -305,29 +310,6 @@ def test_targets_that_cannot_be(tmp_path):
         io.RowWriter(tmp_path / "rows.svm").write([[1.0]])
 
 
-def test_a_pipe_is_not_renamed_away(tmp_path):
-    os.mkfifo(tmp_path / "rows.svm")
-    with pytest.raises(FileError, match="is a device or a pipe"):
-        io.write_rows(tmp_path / "rows.svm", [[1.0]])
-    assert (tmp_path / "rows.svm").is_fifo()
-
-
-def test_a_writer_that_comes_too_late_spoils_nothing(tmp_path, monkeypatch):
-    """Another writer ends between our opening the part file and our locking it."""
-    fcntl = pytest.importorskip("fcntl")
-    target = tmp_path / "rows.svm"
-
-    def lock(file, flags):
-        with open(part_path(target), "w") as other:
-            other.write("theirs")
-        os.replace(part_path(target), target)
-
-    monkeypatch.setattr(fcntl, "flock", lock)
-    with pytest.raises(FileError, match="another process is writing it"):
-        io.write_rows(target, [[1.0]])
-    assert target.read_text() == "theirs"
-
-
 def test_wide_dense_rows_are_written_in_blocks(tmp_path):
     X = np.zeros((40, 100_000), np.float32)
     X[:, ::1000] = np.arange(1, 101)
@@ -413,3 +395,66 @@ def test_zip_members_in_any_order(tmp_path):
     X, y = io.read_rows(tmp_path / "b.npz")
     assert_same_rows(X, example())
     assert y.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("form", ["csc", "coo"])
+@pytest.mark.parametrize("batch_bytes", [40, 1 << 20])
+def test_npz_by_columns_and_by_entries(tmp_path, form, batch_bytes):
+    rng = np.random.default_rng(0)
+    dense = np.where(rng.random((50, 30)) < 0.2, rng.normal(size=(50, 30)), 0)
+    dense[7:9] = 0
+    X = sparse.csr_array(dense)
+    sparse.save_npz(tmp_path / "rows.npz", X.asformat(form))
+    assert io.detect(tmp_path / "rows.npz") == "npz"
+    reader = io.open_rows(tmp_path / "rows.npz", batch_bytes=batch_bytes)
+    assert (reader.n_rows, reader.n_columns) == (50, 30)
+    batches = list(reader)
+    assert [batch.first_row for batch in batches] == np.cumsum(
+        [0, *map(len, batches[:-1])]
+    ).tolist()
+    found = sparse.vstack([batch.X for batch in batches])
+    assert (found != X).nnz == 0
+    with np.load(tmp_path / "rows.npz") as arrays:
+        np.savez(tmp_path / "labelled.npz", **arrays, y=np.arange(50))
+    assert io.read_rows(tmp_path / "labelled.npz")[1].tolist() == list(range(50))
+
+
+def test_entries_given_twice_are_added_up(tmp_path):
+    X = sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [3, 3, 0])), shape=(2, 5))
+    sparse.save_npz(tmp_path / "rows.npz", X)
+    assert io.read_rows(tmp_path / "rows.npz")[0].toarray().tolist() == X.toarray().tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool"])
+@pytest.mark.parametrize("batch_bytes", [100, 1 << 20])
+def test_parquet_of_plain_columns(tmp_path, dtype, batch_bytes):
+    rng = np.random.default_rng(0)
+    dense = (rng.integers(-2, 3, (50, 4)) * (rng.random((50, 4)) < 0.5)).astype(dtype)
+    frame = pd.DataFrame(dense, columns=["a", "b", "c", "d"])
+    frame.insert(1, "label", np.where(np.arange(50) % 2, "spam", "ham"))
+    frame.index = frame.index[::-1] * 3  # pandas puts it into a column of its own
+    frame.to_parquet(tmp_path / "rows.parquet")
+    reader = io.open_rows(tmp_path / "rows.parquet", batch_bytes=batch_bytes)
+    assert (reader.n_rows, reader.n_columns) == (50, 4)
+    X, y = io.read_rows(tmp_path / "rows.parquet", batch_bytes=batch_bytes)
+    assert X.dtype == (np.float32 if dtype == "float32" else np.float64)
+    np.testing.assert_array_equal(X.toarray(), dense.astype(float))
+    assert y.tolist() == frame["label"].tolist()
+    assert X.nnz == np.count_nonzero(dense)
+    with pytest.raises(DataError, match="has 4 columns where 5 are wanted"):
+        io.open_rows(tmp_path / "rows.parquet", n_columns=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"b": ["x", "y", "z"]}, "column 'b' is of type .*string; make numbers of it"),
+        ({"b": [1.0, None, 2.0]}, "row 1 (has no value in column 'b'|contains NaN)"),
+        ({"b": [1.0, 2.0, np.inf]}, "row 2 contains infinity"),
+        ({"b": [[1.0], [2.0], [3.0]]}, "column 'b' is of type list"),
+    ],
+)
+def test_parquet_of_plain_columns_that_are_no_numbers(tmp_path, changes, message):
+    pq.write_table(pa.table({"a": [1.0, 2.0, 3.0], **changes}), tmp_path / "rows.parquet")
+    with pytest.raises(DataError, match=f"rows.parquet: {message}"):
+        io.read_rows(tmp_path / "rows.parquet")

@@ -246,7 +246,9 @@ def test_no_columns(rows):
 
 @pytest.mark.parametrize("text", ["a,b,c\n1,2,3\n", '{"a": 1}', "once upon a time", "1 2 3\n"])
 def test_other_text_is_not_taken_for_rows(rows, text):
-    with pytest.raises((FileError, DataError), match=r"line 1 has|no row has a column:value"):
+    with pytest.raises(
+        (FileError, DataError), match=r"line 1 (has|holds)|no row has a column:value"
+    ):
         rows(text)
 
 
@@ -289,3 +291,37 @@ def test_the_scan_finds_what_a_plain_search_finds(table):
     )
     assert facts[scan.QUERIES] == sum(part[1:2] == ["qid:7"] for part in rows)
     assert facts[scan.OTHER_LABELS] == sum(part[0] not in ("1", "-1", "+2", "7") for part in rows)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("labels", [("1", "2"), ("spam", "ham")])
+def test_the_first_line_with_a_column_too_many_is_named(tmp_path, labels, n_jobs):
+    first, second = labels
+    text = f"{first} 1:1\n# {second} 99:1\n{second} 20:1\n{first} 30:1\n{second} 3:x\n"
+    (tmp_path / "rows").write_text(text)
+    with pytest.raises(DataError, match="line 3 has the column 20, but there are to be 10 col"):
+        io.open_rows(tmp_path / "rows", n_columns=10, n_jobs=n_jobs)
+    with pytest.raises(DataError, match="line 5 has 'x' as the value of column 3"):
+        io.read_rows(tmp_path / "rows", n_jobs=n_jobs)
+
+
+def test_the_largest_column_that_can_be(tmp_path):
+    largest = 2**63 - 1
+    (tmp_path / "rows").write_text(f"1 1:1\n1 {largest}:1\n")
+    assert io.open_rows(tmp_path / "rows").n_columns == largest
+    for text in (f"1 0:1\n1 {largest}:1\n", f"1 0:1\n1 {largest}:1\n1 2:1\n"):
+        (tmp_path / "rows").write_text(text)
+        with pytest.raises(DataError, match=f"line 2 has the column {largest}, which is too large"):
+            io.read_rows(tmp_path / "rows")
+    (tmp_path / "rows").write_text(f"1 1:1\n1 2:1\n1 {largest + 1}:1\n")
+    with pytest.raises(DataError, match="line 3 has a column beyond"):
+        io.read_rows(tmp_path / "rows")
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b,label\n1,2,x\n", "1,2,3\n4,5,6\n", "1;2;3\n", "1\t2\t3\n4\t5\t6\n", "1, 2\n"]
+)
+def test_other_tables_are_called_by_their_name(tmp_path, text):
+    (tmp_path / "rows.csv").write_text(text)
+    with pytest.raises(FileError, match=r"rows.csv: line 1 holds values .* \(CSV\); read it with"):
+        io.read_rows(tmp_path / "rows.csv")

@@ -1,8 +1,10 @@
 """Labels, values and weights."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import corekernels as ck
 from corekernels.errors import DataError, ParameterError
 from corekernels.linear import labels
 
@@ -17,6 +19,22 @@ def test_labels_and_values_are_checked():
             check([1.0, np.nan, 2.0], 3)
     with pytest.raises(DataError, match="y: "):
         labels.check_values(["a", "b"], 2)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_missing_labels_among_words_are_named(missing):
+    with pytest.raises(DataError, match=r"y: the label of row 1 is missing \(.*\); fill or drop"):
+        labels.check_labels(["a", missing, "b"], 3)
+    rows = np.eye(3)
+    for model in (ck.CoREClassifier(n_hashes=4), ck.linear.HashedLinearClassifier()):
+        S = ck.CoREHasher(n_hashes=4, random_state=0).fit(rows).sketch(rows)
+        with pytest.raises(DataError, match="y: the label of row 1 is missing"):
+            model.fit(rows if isinstance(model, ck.CoREClassifier) else S, ["a", missing, "b"])
+
+
+def test_labels_of_several_kinds():
+    with pytest.raises(DataError, match="y: labels are of several kinds"):
+        labels.check_labels(np.array(["a", 1, "b"], dtype=object), 3)
 
 
 def test_classes_are_named_once():

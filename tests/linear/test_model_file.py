@@ -72,6 +72,17 @@ def test_damaged_model_files(digits, tmp_path):
     parameters = {**about["parameters"], "secret": 1}
     refused(arrays, {**about, "parameters": parameters}, "unexpected keyword argument 'secret'")
     refused(arrays, {**about, "recipe": {}}, "damaged or unknown")
+    for class_type, classes in (
+        ("<U100000000", [str(number) for number in range(10)]),  # gigabytes, if it were believed
+        ("<i8", [2**70, *range(1, 10)]),
+        ("<i8", about["classes"][::-1]),
+        ("object", [[number] for number in range(10)]),
+    ):
+        changed = {**about, "class_type": class_type, "classes": classes}
+        refused(arrays, changed, "damaged or unknown .*(classes|out of bounds|too large)")
+    for wrong in (-1, float("inf"), 2**80, "60", None):
+        refused(arrays, {**about, "n_rows": wrong}, "the number of rows is no integer")
+    refused(arrays, {**about, "feature_names": ["a"]}, "names of columns do not fit")
     with pytest.raises(FileError, match="does not exist"):
         ck.CoREClassifier.load(tmp_path / "nothing")
 

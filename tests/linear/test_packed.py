@@ -13,7 +13,7 @@ from corekernels.linear.packed import pack
 def test_codes_that_no_hasher_makes_are_refused(S):
     narrow = S.narrow(4)
     broken = replace(narrow, codes=np.full_like(narrow.codes, 16))
-    with pytest.raises(DataError, match="a code is 16, which 4 bits do not hold"):
+    with pytest.raises(DataError, match="codes: one is 16, and 15 is the highest"):
         pack(broken)
 
 

@@ -7,7 +7,7 @@ from corekernels._core.validation import check_pair
 from corekernels._exact.columns import plan_columns
 from corekernels._exact.gram import Formula, fill_gram, value_of_vectors
 from corekernels._loops.gram import blocks
-from corekernels.kernel_table import KERNELS
+from corekernels.kernel_table import KERNELS, exact_kernel
 from support import oracles
 
 
@@ -24,7 +24,8 @@ def X():
 @pytest.mark.parametrize("gamma", [None, 0.3])
 @pytest.mark.parametrize("ratio", [0.0, 5.0, 1e9])  # all columns listed, some, none
 def test_gram_with_columns_of_both_kinds(X, name, gamma, ratio):
-    formula = Formula(KERNELS[name], gamma)
+    has_gamma = KERNELS[name].gamma is not None  # then it is the kernel's own
+    formula = Formula(exact_kernel(name, gamma)) if has_gamma else Formula(KERNELS[name], gamma)
     for Y in (None, X[:3]):
         rows, others = check_pair(X, Y)
         columns = plan_columns(rows, others, ratio)

@@ -23,7 +23,7 @@ def X():
 
 
 @pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2"])
+@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
 @pytest.mark.parametrize(("n_columns", "k"), [(40, 60), (130, 300), (70_000, 60)])
 def test_hashing_gives_the_kernel(X, kernel, scheme, n_columns, k):
     """Within five standard errors; small tables keep the plain Python quick."""

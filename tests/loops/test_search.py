@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
-from corekernels._loops.search import buckets, heaps, pairs, postings
+from corekernels._loops.blocks import Blocks
+from corekernels._loops.search import buckets, heaps, pairs, postings, similar, sketches
 from corekernels._loops.search import graph as beam
-from corekernels.kernel_table import HASHED_KERNELS
+from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
 from corekernels.neighbors.store import make_queries, make_store
 from support import oracles
@@ -37,25 +39,27 @@ def test_heaps():
     for row in rng.permutation(50):
         size = heaps.push(values[row], row, best.sizes[0], best.keys[0], best.rows[0])
         best.sizes[0] = size
-    best.sort()
+    team = Team(1)
+    team.run(heaps.sort_heaps, (best,), 1, 1)
     np.testing.assert_array_equal(best.rows[0], np.argsort(-values, kind="stable")[:8])
     assert heaps.push(1.0, 1, 0, best.keys[0, :0], best.rows[0, :0]) == 0
 
 
 def test_lists_and_candidates(X):
-    store = make_store(check_rows(X), "core1")
+    store = make_store(check_rows(X), CORE1)
     heads, rows, values = inverted_lists(store, store.values)
     back = sparse.csc_array((values.astype(float), rows, heads), shape=X.shape)
     np.testing.assert_array_equal(back.toarray(), X)
-    queries = make_queries(check_rows(X[:3]), store)
+    team = Team(1)
+    queries = make_queries(check_rows(X[:3]), store, team)
     for kernel, entry in HASHED_KERNELS.items():
         units = (X / np.maximum(np.linalg.norm(X, axis=1), 1)[:, None]).astype(np.float32)
         lists = inverted_lists(store, units[X != 0])
         out = np.empty((3, 5), np.int32)
-        postings.best_by_lists(
-            entry.number, 10**6, queries, store.lengths.astype(np.int32), lists,
-            np.zeros((30, 2), np.float32), np.empty(31, np.int32), out,
-        )  # fmt: skip
+        lengths, ranking = store.lengths.astype(np.int32), postings.Ranking.new(30, 5)
+        arguments = entry.for_loops, 10**6, queries, lengths, lists, ranking, out
+        team = Team(1)
+        team.run(postings.best_by_lists, arguments, 3, 2)
         K = oracles.kernel(kernel, X[:3], X)
         best = np.take_along_axis(K, out.astype(int), axis=1)
         np.testing.assert_allclose(np.sort(best)[:, ::-1], -np.sort(-K)[:, :5], atol=1e-6)
@@ -63,46 +67,80 @@ def test_lists_and_candidates(X):
 
 def test_graph_links_and_walks():
     rng = np.random.default_rng(0)
-    sketches = rng.integers(0, 2**63, (40, 8), dtype=np.uint64)
+    words = rng.integers(0, 2**63, (40, 8), dtype=np.uint64)
     links, degrees = np.zeros((40, 6), np.int32), np.zeros(40, np.int32)
-    order, visited = rng.permutation(40).astype(np.int32), np.empty(1, np.uint64)
-    beam.insert(0, 40, order, sketches, 8, 4, visited, links, degrees)
+    order, counts = rng.permutation(40).astype(np.int32), np.zeros(40, np.int64)
+    scratch, found = beam.GraphScratch.new(40, 6, 8), beam.BatchLinks.new(16 * 4)
+    out, nearest = np.empty((40, 5), np.int32), np.empty((40, 5), np.int32)
+    team = Team(1)
+    for start in range(0, 40, 16):
+        stop = min(start + 16, 40)
+        arguments = start, order[:stop], words, 8, 4, scratch, links, degrees
+        team.run(beam.choose_links, arguments, stop - start, 4)
+        n = beam.group_links(order[start:stop], links, degrees, counts, found)
+        assert not counts.any()
+        team.run(beam.link_back, (found, words, scratch, links, degrees), n, 4)
+    team.run(beam.walk_all, (words, order, words, links, degrees, scratch, out), 40, 8)
+    team.run(beam.nearest_sketches, (words, words, nearest), 40, 8)
     assert degrees.max() <= 6
     assert degrees[order[0]] > 0
-    out = np.empty((40, 5), np.int32)
-    beam.walk_all(sketches, order, sketches, links, degrees, visited, out)
     np.testing.assert_array_equal(out[:, 0], np.arange(40))
-    assert beam.distance(sketches[0], ~sketches[0]) == 512
+    distances = np.bitwise_count(words[:, None] ^ words).sum(axis=2, dtype=int)
+    np.testing.assert_array_equal(nearest, np.argsort(distances, axis=1, kind="stable")[:, :5])
+
+
+def test_sketches():
     words = np.zeros((1, 8), np.uint64)
-    beam.pack_bits(np.array([[1, 2, 3]], np.uint8), 62, words)
-    beam.pack_signs(np.array([[0.5, -0.5]], np.float16).view(np.uint16), 128, words)
+    signs = np.array([[0.5, -0.5]], np.float16).view(np.uint16)
+    team = Team(1)
+    team.run(sketches.pack_bits, (np.array([[1, 2, 3]], np.uint8), 62, words), 1, 1)
+    team.run(sketches.pack_signs, (signs, 128, words), 1, 1)
+    assert sketches.distance(words[0], ~words[0]) == 512
     assert words[0, :3].tolist() == [1 << 62, 1, 1]
 
 
 def test_tables():
     codes = np.repeat(np.arange(10, dtype=np.uint16), 2)[:, None] * np.ones((1, 6), np.uint16)
     numbers = np.empty((20, 3), np.uint32)
-    with np.errstate(over="ignore"):
-        buckets.write_keys(codes, np.empty((0, 0), np.uint16), 2, 60, numbers)
-        signed = np.empty((20, 3), np.uint32)
-        buckets.write_keys(codes, np.ones((20, 6), np.float16).view(np.uint16), 2, 60, signed)
-    assert (numbers != signed).any()
+    signed = np.empty((20, 3), np.uint32)
+    signs = np.ones((20, 6), np.float16).view(np.uint16)
     tables = buckets.Tables(np.zeros((3, 17), np.int32), np.empty((3, 20), np.int32))
-    buckets.fill_tables(numbers, tables)
     out, lengths = np.empty((20, 2), np.int32), np.ones(20, np.int64)
     lengths[4] = 0
     counts, touched = np.zeros(20, np.int32), np.empty(21, np.int32)
-    buckets.most_collisions(numbers, lengths, tables, counts, touched, out)
+    team = Team(1)
+    with np.errstate(over="ignore"):
+        none = np.empty((0, 0), np.uint16)
+        team.run(buckets.write_keys, (codes, none, 2, 60, numbers), 20, 8)
+        team.run(buckets.write_keys, (codes, signs, 2, 60, signed), 20, 8)
+        team.run(buckets.fill_tables, (numbers, tables), 3, 1)
+        arguments = numbers, lengths, tables, counts, touched, out
+        team.run(buckets.most_collisions, arguments, 20, 8)
+    assert (numbers != signed).any()
     assert all(row in mine for row, mine in enumerate(out) if row != 4)
     assert (out[4] == -1).all()
     assert not counts.any()
-    ends, later = np.zeros(21, np.int64), np.empty(400, np.int32)
-    seen = np.zeros(20, np.int64)
-    needed = buckets.later_collisions(0, numbers, lengths, tables, seen, ends, later)
-    assert needed == ends[-1]
-    assert 1 in later[: ends[1]]
-    assert (later[ends[2] : ends[3]] > 2).all()
-    assert len(set(later[: ends[1]])) == ends[1]
+
+
+def test_similar_pairs_of_rows_that_share_a_bucket(X):
+    """All rows share a bucket, so every pair is compared; the room for pairs has to grow."""
+    store = make_store(check_rows(X), CORE1)
+    tables = buckets.Tables(np.zeros((1, 3), np.int32), np.arange(30, dtype=np.int32)[None])
+    tables.heads[0, 1:] = 30
+    found = similar.Found.new(1)
+    team = Team(1)
+    queries = make_queries(check_rows(X), store, team)
+    blocks = Blocks(np.zeros(1, np.int64), 30, 7)
+    numbers, scratch = np.zeros((30, 1), np.uint32), similar.PairScratch.new(30, 24)
+    arguments = store.kernel.for_loops, queries, store.stored_rows, numbers, tables, scratch
+    while similar.similar_pairs(blocks, 2, 0.3, *arguments, found):
+        if found.is_short:
+            found = found.grown()
+    left, right, values = found.pairs()
+    K = np.triu(oracles.core1(X, X), 1)
+    assert sorted(zip(left, right, strict=True)) == list(zip(*np.nonzero(K >= 0.3), strict=True))
+    np.testing.assert_allclose(values, K[left, right], atol=1e-9)
+    assert not scratch.seen.any()
 
 
 def test_pairs_of_equal_keys():
@@ -129,13 +167,10 @@ def test_digests_tell_rows_apart(X):
 
 
 def test_pairs(X):
-    store = make_store(check_rows(X), "core1")
-    queries = make_queries(check_rows(X[:2]), store)
-    out = np.empty(4)
-    pairs.pairs_at_least(
-        0.3, store.kernel_number, queries, store.stored_rows, np.array([0, 2, 4]),
-        np.array([0, 5, 1, 7]), np.zeros(24), out,
-    )  # fmt: skip
+    store = make_store(check_rows(X), CORE1)
+    team = Team(1)
+    queries = make_queries(check_rows(X[:2]), store, team)
+    out = store.kernel_values(team, queries, np.array([0, 2, 4]), np.array([0, 5, 1, 7]), 0.3)
     K = oracles.core1(X, X)
     assert out[0] == out[2] == 1
     assert out[1] == pairs.BELOW

@@ -58,6 +58,31 @@ def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
     )
 
 
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others have it")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="there is no machine code")
+def test_no_function_is_called_where_there_is_no_fused_multiply_add(tmp_path):
+    """A function for every number would make hashing fourteen times slower."""
+    without = {
+        "NUMBA_CPU_NAME": "nehalem",
+        "NUMBA_CPU_FEATURES": "+sse4.2,+popcnt",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    code = (
+        "import numpy as np\n"
+        "from numba import njit\n"
+        "from corekernels._loops.simd.vectors import load, multiply_add, store\n"
+        "@njit\n"
+        "def run(x, y, z, out):\n"
+        "    store(multiply_add(load(x, 0), load(y, 0), load(z, 0)), 0, out)\n"
+        "x, y, z = np.random.default_rng(0).random((3, 8), np.float32)\n"
+        "out = np.empty(8, np.float32)\n"
+        "run(x, y, z, out)\n"
+        "assert (out == x * y + z).all()\n"  # each operation rounded
+        "assert 'fma' not in str(run.inspect_asm())"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **without}, check=True)
+
+
 def test_numba_is_of_a_version_that_the_vector_operations_are_tested_with():
     """Beyond it: see src/corekernels/_loops/simd/README.md, and raise both ceilings."""
     least, below = SUPPORTED_NUMBA

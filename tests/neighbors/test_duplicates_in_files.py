@@ -11,6 +11,7 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
+from corekernels.kernel_table import CORE1, CORE2, KERNELS
 from corekernels.neighbors.duplicates.collisions import Collisions
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
 from corekernels.neighbors.duplicates.in_files import Sizes, find_in_file
@@ -22,14 +23,22 @@ from support.readers import Rows
 
 def in_file(reader, threshold, kernel, megabytes, seed, plan=None, sizes=Sizes()):  # noqa: B008
     """Near-duplicates of a file, in so much memory, by given tables and sizes."""
-    plan = plan or plan_tables(kernel, threshold)
+    entry = KERNELS[kernel]
+    plan = plan or plan_tables(entry, threshold)
     return find_in_file(
-        reader, threshold, kernel, plan, True, 10**7, megabytes * 1e6, seed, None, False, None,
+        reader, threshold, entry, plan, True, 10**7, megabytes * 1e6, seed, None, False, None,
         sizes,
     )  # fmt: skip
 
 
-CASES = [("core1", 0.9), ("core1", 0.6), ("resemblance", 0.8), ("core2", 0.85), ("core1", 1.0)]
+CASES = [
+    ("core1", 0.9),
+    ("core1", 0.6),
+    ("resemblance", 0.8),
+    ("core2", 0.85),
+    ("core1", 1.0),
+    ("core_rbf", 0.7),
+]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +87,7 @@ def test_what_is_missed_is_what_theory_expects(X):
     left, right = ck.CoRENeighbors(method="exact").fit(X).near_duplicates(0.8).pairs.T
     R = np.array([oracles.resemblance(X[[i]].toarray(), X[[j]].toarray())[0, 0]
                   for i, j in zip(left, right, strict=True)])  # fmt: skip
-    plan = replace(plan_tables("core1", 0.8), n_tables=1)
+    plan = replace(plan_tables(CORE1, 0.8), n_tables=1)
     chance = R**plan.n_slots
     found = [in_file(Rows(X, size=1000), 0.8, "core1", 4, seed, plan) for seed in range(20)]
     counts = [len(some.pairs) for some in found]
@@ -95,13 +104,13 @@ def test_core2_above_t_has_resemblance_above_2t_minus_1(f1, f2, shared):
 
 
 def test_tables_only_where_they_tell_enough():
-    assert plan_tables("core2", 0.5) is None
-    assert plan_tables("core2", 0.73) is None
-    assert plan_tables("core2", 0.74).n_slots == 3
-    assert plan_tables("core1", 0.46) is None
-    assert plan_tables("core1", -1) is None
-    assert plan_tables("core1", 0.47).missed < 0.001
-    assert plan_tables("core1", 1.0).missed == 0
+    assert plan_tables(CORE2, 0.5) is None
+    assert plan_tables(CORE2, 0.73) is None
+    assert plan_tables(CORE2, 0.74).n_slots == 3
+    assert plan_tables(CORE1, 0.46) is None
+    assert plan_tables(CORE1, -1) is None
+    assert plan_tables(CORE1, 0.47).missed < 0.001
+    assert plan_tables(CORE1, 1.0).missed == 0
 
 
 @settings(deadline=None)
@@ -154,7 +163,7 @@ def test_files_of_pairs_groups_and_rows(X, tmp_path):
     files.write_groups(found, tmp_path / "groups")
     row, group = np.loadtxt(tmp_path / "groups", skiprows=1, dtype=int).T
     np.testing.assert_array_equal(np.sort(row[row != group]), found.redundant())
-    n_kept = files.write_kept(Rows(X, y, 1000), found, tmp_path / "kept.npz")
+    n_kept = files.write_kept(Rows(X, y, 1000), found.redundant(), tmp_path / "kept.npz")
     Z, labels = io.read_rows(tmp_path / "kept.npz")
     kept = np.setdiff1d(np.arange(5000), found.redundant())
     assert n_kept == len(kept)
@@ -177,7 +186,9 @@ def test_errors(X):
         files.near_duplicates(Rows(X), 0.9, most_pairs=100)
     with pytest.raises(DataError, match="more than 9 pairs of rows are alike; raise"):
         files.near_duplicates(Rows(X[-900:]), 0.9, most_pairs=9)
-    with pytest.raises(DataError, match=r"0 MB, and at so low a threshold.*core2; raise"):
+    with pytest.raises(
+        DataError, match=r"0 MB, and hash tables would find too few pairs of core2.*; raise"
+    ):
         files.near_duplicates(Rows(X), 0.6, "core2", working_memory=0.1)
     with pytest.raises(DataError, match=r"rows\.svm: holds no rows"):
         files.near_duplicates(Rows(X[:0]), 0.9)

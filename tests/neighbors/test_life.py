@@ -119,13 +119,29 @@ def test_damaged_files(X, method, tmp_path):
     refused({"main.columns": arrays["main.columns"] + np.uint16(300)}, "column is out of range")
     refused({"main.values": arrays["main.values"][:9]}, "values do not fit")
     refused({"main.bits": arrays["main.bits"][:9]}, "bits do not fit")
+    refused({"main.bits": ~arrays["main.bits"]}, "not those of its columns")
+    refused({"main.squares": arrays["main.squares"] * 2}, "sum of squares is not that of its row")
+    refused({"main.values": arrays["main.values"] * np.float32(np.inf)}, "not finite")
+    swapped = arrays["main.columns"].copy()
+    swapped[:2] = swapped[1::-1]
+    refused({"main.columns": swapped}, "out of order")
+    refused({"ids": np.zeros_like(arrays["ids"])}, "an id occurs twice")
+    refused({"alive": arrays["alive"] * np.uint8(3)}, "marks of removed rows")
+    for wrong in (-1, 0, 2**64, float("inf"), "300", None, [300]):
+        facts = {**about["facts"], "n_features_in_": wrong}
+        refused({}, "the number of columns is no integer", {**about, "facts": facts})
+    refused({}, "names of columns do not fit", {**about, "feature_names": ["a"]})
     refused({}, "damaged or unknown", {**about, "parameters": {"kernel": "core1"}})
     refused({}, "damaged or unknown", {})
     if method == "graph":
         refused({"source.links": arrays["source.links"] + np.int32(10**6)}, "out of range")
         refused({"source.order": arrays["source.order"][:9]}, "does not fit")
+        refused({"source.order": np.zeros_like(arrays["source.order"])}, "row of the graph is miss")
+        refused({"source.links": arrays["source.links"][:, :9].copy()}, "does not fit the rows")
     else:
-        refused({"source.rows": arrays["source.rows"] - np.int32(1)}, "out of range")
+        refused({"source.rows": arrays["source.rows"] - np.int32(1)}, "each row once")
+        refused({"source.rows": np.full_like(arrays["source.rows"], 7)}, "each row once")
+        refused({"source.rows": arrays["source.rows"][:, ::-1].copy()}, "in order")
         refused({"source.heads": arrays["source.heads"][:, :-1].copy()}, "power of two")
         refused({"source.heads": arrays["source.heads"][:, ::-1].copy()}, "follow each other")
         refused({"source.heads": arrays["source.heads"][:9]}, "do not fit")

@@ -5,8 +5,10 @@ import pytest
 from scipy import sparse
 
 from corekernels import theory
+from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels.errors import ParameterError
+from corekernels.kernel_table import CORE1
 from corekernels.neighbors.candidates.lsh import Tables
 from corekernels.neighbors.store import make_store
 
@@ -42,9 +44,10 @@ def test_rows_collide_as_often_as_expected(m, T, signed):
     rho = 0.9
     rows = check_rows(pairs_of_rows(80, 10, rho))
     tables = Tables.build(
-        make_store(rows, "core1"), 1, None, n_slots=m, n_tables=T, signed=signed, n_kept=1, seed=0
+        make_store(rows, CORE1), 1, None, n_slots=m, n_tables=T, signed=signed, n_kept=1, seed=0
     )
-    numbers = tables.numbers(rows, None)
+    team = Team(None)
+    numbers = tables.numbers(team, rows)
     collide = (numbers[::2] == numbers[1::2]).any(axis=1)
     p = theory.slot_collision(0.8, rho if signed else None)
     expected = 1 - theory.miss_rate(p, m, T)

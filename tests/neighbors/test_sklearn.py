@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_digits
@@ -49,6 +50,49 @@ def test_shapes_are_those_of_scikit_learn(digits):
     b = other.radius_neighbors(radius=0.2, sort_results=True, return_distance=True)
     for x, y in zip(a[0], b[0], strict=True):
         np.testing.assert_allclose(x, y, atol=1e-9)
+
+
+def test_radius_graph_is_that_of_scikit_learn(digits):
+    X, _ = digits
+    mine = ck.CoRENeighbors().fit(X)
+    apart = np.clip(1 - ck.core1(X), 0, None)
+    other = NearestNeighbors(metric="precomputed").fit(apart)
+    for mode in ("connectivity", "distance"):
+        a = mine.radius_neighbors_graph(X, 0.2, mode)
+        b = other.radius_neighbors_graph(apart, 0.2, mode)
+        assert type(a) is type(b)
+        np.testing.assert_allclose(a.toarray(), b.toarray(), atol=1e-9)
+    assert mine.radius_neighbors_graph(radius=0.2).diagonal().sum() == 0
+
+
+def test_transformer_gives_matrices_of_either_mode(digits):
+    X, _ = digits
+    graph = ck.CoRENeighborsTransformer(n_neighbors=4).fit_transform(X)
+    assert isinstance(graph, sparse.csr_matrix)
+    assert set(np.diff(graph.indptr)) == {5}
+    ones = ck.CoRENeighborsTransformer(n_neighbors=4, mode="connectivity").fit(X).transform(X)
+    assert set(np.diff(ones.indptr)) == {4}
+    assert set(ones.data) == {1}
+    shared = set(ck.CoRENeighbors().get_params())
+    assert set(ck.CoRENeighborsTransformer().get_params()) == shared | {"mode", "symmetric"}
+    with pytest.raises(ck.CoREError, match="mode: got 'graph'"):
+        ck.CoRENeighborsTransformer(mode="graph").fit(X)
+
+
+def test_symmetric_graph_has_every_link_in_both_directions(digits):
+    X, y = digits
+    X = np.vstack([X, X[:3]])  # equal rows, whose distance 0 is stored
+    plain = ck.CoRENeighborsTransformer(n_neighbors=4).fit_transform(X)
+    both = ck.CoRENeighborsTransformer(n_neighbors=4, symmetric=True).fit_transform(X)
+    stored = (plain.copy(), both.copy())
+    for graph in stored:
+        graph.data[:] = 1
+    links = stored[0].toarray() > 0
+    np.testing.assert_array_equal(stored[1].toarray() > 0, links | links.T)
+    np.testing.assert_allclose(both.toarray(), both.toarray().T, atol=1e-9)
+    assert all((np.diff(row.data) >= 0).all() for row in both)
+    model = KNeighborsClassifier(3, metric="precomputed").fit(both[:600, :600], y)
+    assert model.score(both[:600, :600], y) > 0.9
 
 
 def test_rows_that_crowd_each_other_out():

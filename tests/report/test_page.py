@@ -237,6 +237,16 @@ def test_figure_files_stand_alone(report):
         assert {one for found in used for one in found if one} <= set(ids)
 
 
+def test_figures_are_short(report):
+    for figure in report.figures():
+        text = draw(figure, assign_looks(report.figures(), METHODS))
+        groups = re.findall(r"<g[^>]*>((?:<use [^>]*>)+)</g>", text)
+        markers = sum(group.count("<use ") for group in groups)
+        assert markers == text.count("<use ") > 10  # all stand in groups, which have their style
+        assert not re.search(r'<use [^>]*style|<g/>|xlink|="[^"]*\d\.\d{3}|[ML] \d', text)
+        assert max(map(len, re.findall(r' id="([^"]*)"', text))) <= 4
+
+
 def test_numbers_at_the_axes_are_not_rounded():
     line = Line("one", [0.001, 0.002], [0.0125, 0.0135])
     figure = Figure("figure", "", "", [Panel("", "x", "y", [line], [Mark("mark", 0.01312)])])
@@ -447,6 +457,19 @@ def test_a_browser_shows_all_of_it(file, width, dark):
     paper = SURFACES["paper"][dark]
     assert seen.background == f"rgb({', '.join(str(int(paper[i : i + 2], 16)) for i in (1, 3, 5))})"
     assert max(box["right"] for box in seen.figures) >= 0.9 * width  # no empty third
+
+
+@needs_browser
+@pytest.mark.parametrize("columns", [6, 12])
+def test_tables_of_six_columns_are_seen_whole_on_a_narrow_screen(columns, tmp_path):
+    """Those of the kernels that the page is about stand last."""
+    names = ["data set", "linear", "linear, binarised", "resemblance", "CoRE 1", "CoRE 2"]
+    rows = [["digits", "96.2", "88.8", "90.7", "97.9", "98.1"]]
+    times = columns // 6
+    table = Table("Best accuracies, %.", names * times, [row * times for row in rows])
+    page = tmp_path / "page.html"
+    page.write_text(html_page(Report("Page", [], [Section("one", "One", tables=[table])])))
+    assert bool(look_at(page, 400).cut_off) == (columns > 6)
 
 
 @needs_browser

@@ -74,6 +74,8 @@ frame.onload = () => {
     figures: [...page.querySelectorAll("figure"), ...images].map(box),
     papers: drawn.map((svg) => getComputedStyle(svg.querySelector("path:not(defs *)")).fill),
     unstuck: unstuck.map(box),
+    cut_off: [...page.querySelectorAll(".scroll")]
+      .filter((scroll) => scroll.scrollWidth > scroll.clientWidth + 1).map(box),
     background: view.getComputedStyle(page.body).backgroundColor,
     smallest_text: Math.min(...texts),
     clipped: clipped,
@@ -94,6 +96,7 @@ class Seen:
     figures: list[dict[str, float]]  # boxes of figures and of the images shown in them
     papers: list[str]  # the colours that these images are drawn on
     unstuck: list[dict[str, float]]  # tables whose first column leaves with the others
+    cut_off: list[dict[str, float]]  # tables that have to be scrolled sideways
     background: str
     smallest_text: float  # pixels, in the figures; infinite where there is none
     clipped: list[str]  # texts that reach out of their figure

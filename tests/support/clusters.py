@@ -3,7 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-METHODS = ("exact", "graph", "inverted", "lsh")
+from corekernels.neighbors import candidates
+
+METHODS = tuple(candidates.METHODS)
 
 
 def clustered(n_rows, n_columns, length, seed=0, spread=0.3, dense=False):

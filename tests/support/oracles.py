@@ -38,10 +38,16 @@ def core2(X, Y):
     return correlation(X, Y) * np.sqrt(f1 * f2) / np.maximum(f1 + f2 - a, 1)
 
 
+def core_rbf(X, Y, gamma=2.0):
+    return resemblance(X, Y) * np.exp(-gamma * (1 - correlation(X, Y)))
+
+
 def kernel(name, X, Y=None, gamma=None):
-    """Any kernel, its exponential variant included."""
+    """Any kernel, its exponential variant included; gamma is core_rbf's own."""
     X = dense(X)
     Y = X if Y is None else dense(Y)
+    if name == "core_rbf":
+        return core_rbf(X, Y) if gamma is None else core_rbf(X, Y, gamma)
     K = {"correlation": correlation, "resemblance": resemblance, "core1": core1, "core2": core2}[
         name
     ](X, Y)

@@ -91,3 +91,28 @@ def test_aliasing_of_all_pairs_is_that_of_each():
         for shapes in ((f[:, None], f), (np.repeat(f, 6).reshape(6, 6), np.tile(f, (6, 1)))):
             found = getattr(theory.aliasing(*shapes, 64, 3), name)
             np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "f1", "f2", "a"), [(6, 3, 4, 2), (6, 2, 2, 1), (7, 4, 5, 3)])
+@pytest.mark.parametrize("b", [1, 2])
+def test_estimates_of_few_columns_are_exact_over_all_permutations(n, f1, f2, a, b):
+    """Every permutation is a slot once, so that only rounding to halves is left, 2^-11 each."""
+    places = np.array(list(itertools.permutations(range(n))))
+    X = np.zeros((2, n))
+    X[0, :f1], X[1, f1 - a : f1 - a + f2] = 1.0 + np.arange(f1), 2.0 + np.arange(f2) % 3
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    lengths = np.array([f1, f2])
+    first = np.array([np.where(row, places, n).argmin(axis=1) for row in X])
+    codes = np.array([places[np.arange(len(places)), column] for column in first]) % 2**b
+    weights = {
+        "resemblance": None,
+        "core1": np.outer([1.0, X[0] @ X[1]], np.ones(len(places))),
+        "core2": np.take_along_axis(X, first, axis=1) * np.sqrt(lengths)[:, None],
+    }
+    for kernel, w in weights.items():
+        recipe = ck.Recipe(kernel, len(places), b, scheme="independent", n_columns=n)
+        w = None if w is None else w.astype(np.float16)
+        S = ck.Signatures(recipe, codes.astype(np.uint8), w, lengths, X.sum(axis=1))
+        exact = getattr(ck, kernel)(X)[0, 1]
+        assert S.estimate_pairs(0, 1)[0][0] == pytest.approx(exact, abs=2**-10)
+        assert S.estimate()[0, 1] == pytest.approx(exact, abs=2**-10)

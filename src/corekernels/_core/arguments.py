@@ -1,4 +1,4 @@
-"""Numbers, names and seeds among the arguments; `_validation` is the door for arrays."""
+"""Numbers, names and seeds among the arguments; arrays come in through `validation`."""
 
 import operator
 from numbers import Integral, Real
@@ -14,6 +14,15 @@ def require_positive(name: str, value: Any) -> float:
     """A finite number above zero."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
         raise ParameterError(f"{name}: got {value!r}; give a number above 0.")
+    return float(value)
+
+
+def require_gamma(value: Any) -> float:
+    """A finite number of at least zero."""
+    if isinstance(value, np.ndarray) and value.size == 1:  # scikit-learn's Gaussian processes
+        value = value.item()
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) < np.inf:
+        raise ParameterError(f"gamma: got {value!r}; give a finite number >= 0.")
     return float(value)
 
 
@@ -35,16 +44,16 @@ def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
-def seed_of(random_state: Any) -> int:
-    """An integer is its own seed; anything else is drawn from."""
+def seed_of(random_state: Any, name: str = "random_state") -> int:
+    """An integer from 0 to 2**64 - 1 is its own seed; anything else is drawn from."""
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def require_seed(random_state: Any, name: str = "random_state") -> int:
-    """A seed that NumPy takes: not negative."""
-    seed = seed_of(random_state)
-    if seed < 0:
-        raise ParameterError(f"{name}: got {random_state!r}; give an integer from 0 on.")
-    return seed
+        seed = int(random_state)
+        if not 0 <= seed < 2**64:
+            raise ParameterError(f"{name}: got {seed}; give an integer from 0 to {2**64 - 1}.")
+        return seed
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError:
+        raise ParameterError(
+            f"{name}: got {random_state!r}; give an integer, a RandomState or None."
+        ) from None

@@ -15,6 +15,18 @@ def require_some_rows(n_rows: int) -> None:
         raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
+def parameters_for_file(model: BaseEstimator, seed: int, gamma: float | None) -> dict[str, Any]:
+    """The parameters of an estimator with the seed and the gamma that were used.
+
+    `gamma` is left out where the kernel has none: files that are older than it have none either.
+    """
+    parameters: dict[str, Any] = model.get_params(deep=False) | {"random_state": seed}
+    parameters |= {"gamma": gamma}
+    if gamma is None:
+        del parameters["gamma"]
+    return parameters
+
+
 class RowsEstimator(BaseEstimator):
     """An estimator of rows, dense or sparse: how they come in, and how it is tagged."""
 

@@ -1,13 +1,16 @@
 """Work shared out over threads: how many there are, and blocks of rows for them.
 
-The loops release the GIL, so threads are enough. Where a result could depend on how rows are
-cut into blocks, they are cut by the size of the work alone, never by the number of threads.
+The loops release the GIL, so threads are enough. They stay when their work is done and wait
+for more: on a machine of many cores, starting a thread takes longer than hashing a thousand
+rows. Where a result could depend on how rows are cut into blocks, they are cut by the size of
+the work alone, never by the number of threads.
 """
 
 import operator
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from threading import Thread
+from threading import Lock, Thread, local
 from typing import TypeVar
 
 from numba import config
@@ -48,37 +51,124 @@ def run_blocks(
 ) -> list[Result]:
     """Results of `work` for each item, in order, on up to `n_jobs` threads, this one included.
 
-    After an error no item is begun; of several errors the one of the earliest item is raised.
+    After an error, or an interrupt from the keyboard, no item is begun, and items that call
+    `stop_if_asked` end early; of several errors the one of the earliest item is raised.
     """
     waiting = deque(enumerate(items))
     n_items = len(waiting)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
+    state = _Run(_current())
 
     def run() -> None:
-        while waiting:
-            try:
-                turn, item = waiting.popleft()
-            except IndexError:  # another thread took the last one
-                return
-            try:
-                results[turn] = work(item)
-            except BaseException as error:
-                errors[turn] = error
-                waiting.clear()
+        outer, _local.run = _current(), state
+        try:
+            while waiting:
+                try:
+                    turn, item = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                try:
+                    results[turn] = work(item)
+                except BaseException as error:
+                    errors[turn] = error
+                    state.is_stopped = True
+                    waiting.clear()
+        finally:
+            _local.run = outer
 
-    helpers: list[Thread] = []
+    done: list[Lock] = []
     try:
-        for number in range(1, min(thread_count(n_jobs), n_items)):
-            helper = Thread(target=run, name=f"corekernels-{number}")
-            helpers.append(helper)
-            helper.start()
+        for _ in range(1, min(thread_count(n_jobs), n_items)):
+            done.append(_begin(run))
         run()
-    finally:  # also when interrupted: no thread begins another item
+        _await(done)
+    except BaseException:
+        state.is_stopped = True
         waiting.clear()
-        for helper in helpers:
-            if helper.ident is not None:  # it was started
-                helper.join()
+        _await(done)
+        raise
+    ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
     if errors:
-        raise errors[min(errors)]
+        raise errors[min(ended or errors)]
     return [results[turn] for turn in range(n_items)]
+
+
+def stop_if_asked() -> None:
+    """Raise if the `run_blocks` that this is an item of, or one around it, is to end early."""
+    run = _current()
+    while run is not None:
+        if run.is_stopped:
+            raise _Stopped
+        run = run.outer
+
+
+class _Run:
+    """One call of `run_blocks`, and the one around it."""
+
+    def __init__(self, outer: "_Run | None") -> None:
+        self.outer = outer
+        self.is_stopped = False
+
+
+class _Stopped(BaseException):
+    """In the place of a result that is no longer wanted."""
+
+
+_local = local()
+
+
+def _current() -> _Run | None:
+    """The innermost run that this thread works for."""
+    return getattr(_local, "run", None)
+
+
+def _await(done: list[Lock]) -> None:
+    """Wait until all these pieces of work are done."""
+    while done:
+        done[-1].acquire()
+        done.pop()
+
+
+class _Helper(Thread):
+    """A thread that does one piece of work after another, and waits in `_idle` in between."""
+
+    def __init__(self) -> None:
+        super().__init__(name="corekernels", daemon=True)
+        self._work: tuple[Callable[[], None], Lock] | None = None
+        self._begun = Lock()
+        self._begun.acquire()
+
+    def begin(self, work: Callable[[], None]) -> Lock:
+        """Have `work` called, which must not raise; the lock is released once it is done."""
+        done = Lock()
+        done.acquire()
+        self._work = work, done
+        self._begun.release()
+        return done
+
+    def run(self) -> None:
+        while True:
+            self._begun.acquire()
+            assert self._work is not None
+            work, done = self._work
+            work()
+            self._work = None
+            del work  # and with it the arrays it works on
+            _idle.append(self)
+            done.release()
+
+
+_idle: list[_Helper] = []
+if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _begin(work: Callable[[], None]) -> Lock:
+    """Have `work` called by a thread that is idle, or a new one."""
+    try:
+        helper = _idle.pop()
+    except IndexError:
+        helper = _Helper()
+        helper.start()
+    return helper.begin(work)

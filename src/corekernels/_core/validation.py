@@ -104,7 +104,9 @@ def as_matrix(X: Any, name: str = "X") -> Any:
         raise DataError(f"{name}: {error}") from error
 
 
-def clean_rows(matrix: Any, name: str = "X", start: int = 0, stop: int | None = None) -> Rows:
+def clean_rows(
+    matrix: Any, name: str = "X", start: int = 0, stop: int | None = None, n_jobs: int | None = 1
+) -> Rows:
     """Clean rows, `start` to `stop` (all by default), of what `as_matrix` gave."""
     dtype = value_type(matrix.dtype, name)
     n_columns = int(matrix.shape[1])
@@ -113,7 +115,7 @@ def clean_rows(matrix: Any, name: str = "X", start: int = 0, stop: int | None = 
     if sparse.issparse(matrix):
         arrays = _slice_of_csr(matrix, start, stop, name)
     else:
-        arrays = _nonzeros_of_dense(matrix[start:stop], dtype)
+        arrays = _nonzeros_of_dense(matrix[start:stop], dtype, n_jobs)
     indptr = read_only(arrays[0], np.int64)
     data = read_only(arrays[2], dtype)
     found = inspect_rows(indptr, read_only(arrays[1]), data, n_columns)
@@ -159,17 +161,17 @@ def raw_rows(
     return Rows(read_only(indptr), read_only(indices), read_only(data), matrix.shape[1])
 
 
-def check_rows(X: Any, name: str = "X") -> Rows:
+def check_rows(X: Any, name: str = "X", n_jobs: int | None = 1) -> Rows:
     """Clean rows of any matrix-like X."""
-    return clean_rows(as_matrix(X, name), name)
+    return clean_rows(as_matrix(X, name), name, n_jobs=n_jobs)
 
 
-def check_pair(X: Any, Y: Any = None) -> tuple[Rows, Rows | None]:
+def check_pair(X: Any, Y: Any = None, n_jobs: int | None = 1) -> tuple[Rows, Rows | None]:
     """Clean rows of X, and of Y if there is one, of the same width and type."""
-    rows = check_rows(X, "X")
+    rows = check_rows(X, "X", n_jobs)
     if Y is None or Y is X:
         return rows, None
-    others = check_rows(Y, "Y")
+    others = check_rows(Y, "Y", n_jobs)
     if rows.n_columns != others.n_columns:
         raise DataError(
             f"Y: has {others.n_columns} columns, X has {rows.n_columns}; "

@@ -1,17 +1,20 @@
 """Gram blocks from clean rows: panels, blocks, threads.
 
 Y is taken in panels of rows small enough that a panel's dense columns, bit sets and inverted
-index stay in the caches; the rows of X pass by each panel in blocks, one block per task. With
-Y = X only blocks on and above the diagonal are computed.
+index stay in the caches; the rows of X pass by each panel in blocks, one block per task. Panels
+are prepared by the same threads, somewhat ahead. With Y = X only blocks on and above the
+diagonal are computed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from .._core.threads import row_blocks, run_blocks
+from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.types import Array
 from .._core.validation import Rows, check_pair, read_only
 from .._loops.gram import blocks as loops
@@ -47,48 +50,108 @@ def fill_gram(
     others = X if Y is None else Y
     panel_rows = _fitting_rows(panel_rows, columns.n_dense * out.itemsize)
     block_rows = max(1, panel_rows // _BLOCKS_PER_PANEL)
-    one_panel_of_x = Y is not None and len(X) <= panel_rows  # then threads share out the panels
-    within, across = (1, n_jobs) if one_panel_of_x else (n_jobs, 1)
+    panels = [
+        _Panel(
+            others,
+            span,
+            columns,
+            row_blocks(0, span[1] if Y is None else len(X), block_rows),
+        )
+        for span in row_blocks(0, len(others), panel_rows)
+    ][::-1]  # with Y = X the last one has most blocks, and small jobs at the end even the load
+    n_ahead = 1 + thread_count(n_jobs) // max(1, len(panels[0].blocks) if panels else 1)
 
-    def work(span: tuple[int, int]) -> None:
-        start, stop = span
-        panel = others.block(start, stop)
-        task = _panel_task(X, panel, start, columns, formula, Y is None, out)
-        run_blocks(task, row_blocks(0, stop if Y is None else len(X), block_rows), within)
-        if Y is None:
-            square = out[start:stop, start:stop]
-            loops.mirror_within(square)
-            np.fill_diagonal(square, panel.lengths > 0)
+    def work(task: tuple[_Panel, tuple[int, int] | None]) -> None:
+        panel, block = task
+        if block is None:
+            panel.prepare()
+        elif Y is None and block[1] > panel.start:
+            _fill_diagonal(X, panel, block, formula, out)
+        else:
+            target = out[block[0] : block[1], panel.start : panel.stop]
+            _fill_block(X, panel, block, formula, target)
+            if Y is None:
+                loops.mirror(target, out[panel.start : panel.stop, block[0] : block[1]])
+        if block is not None:
+            panel.done()
 
     with single_threaded_blas():
-        run_blocks(work, row_blocks(0, len(others), panel_rows), across)
+        run_blocks(work, _in_turn(panels, n_ahead), n_jobs)
 
 
-def _panel_task(
-    X: Rows, panel: Rows, column: int, columns: Columns, formula: Formula, symmetric: bool,
-    out: Array,
-) -> Callable[[tuple[int, int]], None]:  # fmt: skip
-    """The task of one block of rows of X against a panel whose first row is `column` of `out`."""
-    dense_of_y, y = _panel_rows(panel, columns)
-    stop = column + len(panel)
+class _Panel:
+    """Some rows of Y, made ready by one thread and used by others until all blocks are done."""
 
-    def work(block: tuple[int, int]) -> None:
-        rows = X.block(*block)
-        dense, bits, values = _spread(rows, columns)
-        target = out[block[0] : block[1], column:stop]
-        if columns.n_dense and formula.kernel.uses_values:
-            np.matmul(dense, dense_of_y.T, out=target)
-        else:
-            target[...] = 0
-        x = BlockRows(rows.indptr, rows.indices, values, bits)
-        counts = np.empty(len(panel), np.int32)
-        loops.finish_block(
-            formula.kernel.number, formula.exponent, x, y, columns.slot, counts, target
-        )
-        if symmetric and block[1] <= column:
-            loops.mirror(target, out[column:stop, block[0] : block[1]])
+    def __init__(
+        self, rows: Rows, span: tuple[int, int], columns: Columns, blocks: list[tuple[int, int]]
+    ) -> None:
+        self.start, self.stop = span
+        self.rows, self.columns, self.blocks = rows.block(*span), columns, blocks
+        self._ready: Future[tuple[Array, PanelRows]] = Future()
+        self._left, self._lock = len(blocks), Lock()
 
-    return work
+    def prepare(self) -> None:
+        """Spread its dense columns and invert the others."""
+        try:
+            self._ready.set_result(_panel_rows(self.rows, self.columns))
+        except BaseException as error:
+            self._ready.set_exception(error)
+            raise
+
+    def parts(self) -> tuple[Array, PanelRows]:
+        """Dense columns, and the rest as the loops take it; waits until they are ready."""
+        return self._ready.result()
+
+    def done(self) -> None:
+        """One block fewer is left; after the last one the memory is free."""
+        with self._lock:
+            self._left -= 1
+            if not self._left:
+                del self._ready
+
+
+def _in_turn(panels: list[_Panel], n_ahead: int) -> Iterator[tuple[_Panel, tuple[int, int] | None]]:
+    """Blocks of one panel after another, each panel prepared (None) some panels earlier."""
+    for panel in panels[:n_ahead]:
+        yield panel, None
+    for number, panel in enumerate(panels):
+        if number + n_ahead < len(panels):
+            yield panels[number + n_ahead], None
+        for block in panel.blocks:
+            yield panel, block
+
+
+def _fill_block(
+    X: Rows, panel: _Panel, block: tuple[int, int], formula: Formula, target: Array
+) -> None:
+    """The kernel values of a block of rows of X and a panel."""
+    rows, columns = X.block(*block), panel.columns
+    dense_of_y, y = panel.parts()
+    dense, bits, values = _spread(rows, columns)
+    if columns.n_dense and formula.kernel.uses_values:
+        np.matmul(dense, dense_of_y.T, out=target)
+    else:
+        target[...] = 0
+    x = BlockRows(rows.indptr, rows.indices, values, bits)
+    counts = np.empty(len(panel.rows), np.int32)
+    loops.finish_block(
+        formula.kernel.for_loops, formula.exponent, x, y, columns.slot, counts, target
+    )
+
+
+def _fill_diagonal(
+    X: Rows, panel: _Panel, block: tuple[int, int], formula: Formula, out: Array
+) -> None:
+    """The same for rows of the panel itself: from the diagonal on, and the mirror image of it."""
+    start, stop = block
+    values = np.empty((stop - start, len(panel.rows)), out.dtype)
+    _fill_block(X, panel, block, formula, values)
+    first = start - panel.start
+    out[start:stop, start : panel.stop] = values[:, first:]
+    loops.mirror(values[:, first + stop - start :], out[stop : panel.stop, start:stop])
+    square = out[start:stop, start:stop]
+    loops.mirror_within(square)
+    np.fill_diagonal(square, X.lengths[start:stop] > 0)
 
 
 def _panel_rows(panel: Rows, columns: Columns) -> tuple[Array, PanelRows]:
@@ -128,7 +191,7 @@ class Gram:
     """A Gram matrix about to be computed: rows checked, columns planned."""
 
     def __init__(self, X: Any, Y: Any, formula: Formula, n_jobs: int | None) -> None:
-        self.X, self.Y = compact_columns(*check_pair(X, Y))
+        self.X, self.Y = compact_columns(*check_pair(X, Y, n_jobs))
         self.columns = plan_columns(self.X, self.Y)
         self.formula, self.n_jobs = formula, n_jobs
         self.dtype = self.X.data.dtype
@@ -158,6 +221,6 @@ def value_of_vectors(x: Any, y: Any, formula: Formula) -> float:
     u, v, out = np.asarray(x), np.asarray(y), np.empty(1)
     if u.dtype.kind in "biuf" and v.dtype.kind in "biuf" and u.shape == v.shape:
         u, v = read_only(u, np.float64), read_only(v, np.float64)
-        if loops.vector_pair(formula.kernel.number, formula.exponent, u, v, out):
+        if loops.vector_pair(formula.kernel.for_loops, formula.exponent, u, v, out):
             return float(out[0])
     return float(Gram(u[np.newaxis], v[np.newaxis], formula, 1).whole()[0, 0])

@@ -15,16 +15,6 @@ from .._loops.simd.bit_sets import SLOTS, WORD
 _NEVER = int(np.iinfo(np.int64).max)
 
 
-def share_slots(n_hashes: int, most: int) -> tuple[int, int]:
-    """Number of banks among which the slots are shared, at most `most` each, and their width.
-
-    Banks are equally wide but for the last, and a multiple of 64 slots where that fits.
-    """
-    width = -(-n_hashes // -(-n_hashes // most))
-    width = min(most, -(-width // 64) * 64)
-    return -(-n_hashes // width), width
-
-
 def round_up(n: int, unit: int) -> int:
     """The least multiple of `unit` from n on."""
     return -(-n // unit) * unit

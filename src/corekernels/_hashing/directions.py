@@ -1,7 +1,9 @@
-"""Tables of the random directions that rows are projected on.
+"""Tables of the random directions that rows are projected on, and the phases of cosines.
 
-Their numbers are bfloat16, the upper half of a single precision number, two to a word.
+Numbers of directions are bfloat16, the upper half of a single precision number, two to a word.
 """
+
+import math
 
 import numpy as np
 from scipy.special import ndtri
@@ -9,12 +11,12 @@ from scipy.special import ndtri
 from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.banks import Banks
+from .._loops.hashing.cosines import Waves
 from .._loops.hashing.projection import TILE
-from ..recipe import NARROW_COLUMNS, Recipe
-from .banks import make_banks, own_rows, round_up, share_slots, wrapped
+from ..recipe import DIRECTIONS, NARROW_COLUMNS, Recipe, share_slots
+from .banks import make_banks, own_rows, round_up, wrapped
 from .streams import Key, Purpose, mix_key, permutation, stream
 
-DIRECTIONS = 1 << 16
 _LINE = 16  # numbers: slices that start at a multiple of it load fastest
 
 
@@ -25,6 +27,13 @@ def direction_banks(recipe: Recipe) -> Banks | None:
     if recipe.has_own_tables:
         return _independent(recipe)
     return None
+
+
+def make_waves(recipe: Recipe) -> Waves:
+    """How projections become the angles whose cosines are the weights."""
+    phases = stream(recipe.seed, Purpose.PHASE, 0, recipe.n_hashes) >> np.uint64(40)
+    scale = math.sqrt(recipe.gamma or 0.0) / (2 * math.pi)
+    return Waves(np.float32(scale), read_only(phases * 2.0**-24, np.float32))
 
 
 def random_numbers(projection: str | None) -> Array:

@@ -9,9 +9,11 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.estimates import count_matches, sum_matches
 from ..errors import DataError
-from ..kernel_table import hashed_kernel
+from ..kernel_table import SlotWeight
 from ..recipe import Recipe
+from ..theory.aliasing import NO_ALIASING, Aliasing
 from ..theory.estimators import LinearForm, RowNumbers
+from ..theory.observed import ROUNDING, RowValues, Slots
 
 Arrays = dict[str, Array]
 
@@ -31,7 +33,9 @@ def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) ->
     @np.errstate(invalid="ignore")
     def work(block: tuple[int, int]) -> None:
         mine = {name: read_only(array[slice(*block)]) for name, array in S.items()}
-        form = _linear_form(recipe, _row_numbers(mine, 1), _row_numbers(others, 0))
+        u, v = _row_numbers(mine, 1), _row_numbers(others, 0)
+        share = _match_counts(mine, others) / k if recipe.has_few_columns else None
+        form = _linear_form(recipe, u, v, recipe.aliasing(u.length, v.length, share))
         value = _sum_over_slots(form, mine, others) / k
         if form.constant is not None:
             value += form.constant
@@ -48,19 +52,35 @@ def estimate_pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> 
     """Estimates and standard errors of row i[p] of S with row j[p] of T."""
     i, j = np.broadcast_arrays(i, j)
     estimates, errors = np.empty(len(i)), np.empty(len(i))
-    k = recipe.n_hashes
-    for start, stop in row_blocks(0, len(i), max(1, _BLOCK_SLOTS // k)):
+    for start, stop in row_blocks(0, len(i), max(1, _BLOCK_SLOTS // recipe.n_hashes)):
         mine = {name: array[i[start:stop]] for name, array in S.items()}
         theirs = {name: array[j[start:stop]] for name, array in T.items()}
-        form = _linear_form(recipe, _row_numbers(mine), _row_numbers(theirs))
-        slots = _slots(form, mine, theirs)
-        mean = slots.mean(axis=1)
-        scatter = np.maximum(np.square(slots).mean(axis=1) - mean**2, 0) / k
+        u, v = _row_numbers(mine), _row_numbers(theirs)
+        share = (mine["codes"] == theirs["codes"]).mean(axis=1)
+        chance = recipe.aliasing(u.length, v.length, share)
+        form = _linear_form(recipe, u, v, chance)
+        slots = _slot_averages(form, mine, theirs, _keeps_values(recipe))
+        variance = _variance(recipe, u, v, chance or NO_ALIASING, slots)
         present = (mine["lengths"] > 0) & (theirs["lengths"] > 0)
-        estimates[start:stop] = np.where(present, mean, 0)
-        errors[start:stop] = np.where(present, np.sqrt(scatter + np.square(form.unit / k)), 0)
+        estimates[start:stop] = np.where(present, slots.mean, 0)
+        errors[start:stop] = np.where(present, np.sqrt(variance), 0)
     _require_finite(estimates)
     return estimates, errors
+
+
+def _variance(
+    recipe: Recipe, u: RowNumbers, v: RowNumbers, chance: Aliasing, slots: Slots
+) -> Array:
+    """Variance of the estimate of a pair that the slots show, weights rounded to halves."""
+    kernel = recipe.entry
+    n_columns, projection = recipe.n_columns, recipe.projection
+    pair = kernel.observed_pair(slots, u.length, v.length, n_columns, chance, projection)
+    variance: Array = kernel.variance(
+        pair, slots.k, chance=chance, projection=projection,
+        dependence=recipe.dependence(pair.union),
+    )  # fmt: skip
+    rounding = 0.0 if kernel.slot_weight is SlotWeight.NONE else ROUNDING * slots.square
+    return np.maximum(variance, 0) + rounding
 
 
 def _require_finite(estimates: Array) -> None:
@@ -79,9 +99,10 @@ def _row_numbers(arrays: Arrays, new_axis: int | None = None) -> RowNumbers:
     )
 
 
-def _linear_form(recipe: Recipe, u: RowNumbers, v: RowNumbers) -> LinearForm:
-    chance = recipe.aliasing(u.length, v.length)
-    return hashed_kernel(recipe.kernel).linear_form(u, v, chance)
+def _linear_form(
+    recipe: Recipe, u: RowNumbers, v: RowNumbers, chance: Aliasing | None
+) -> LinearForm:
+    return recipe.entry.linear_form(u, v, chance)
 
 
 def _sum_over_slots(form: LinearForm, mine: Arrays, others: Arrays) -> Any:
@@ -100,25 +121,61 @@ def _sum_over_slots(form: LinearForm, mine: Arrays, others: Arrays) -> Any:
             if coefficient is not None:
                 total = total + coefficient * summed
     if form.flat is not None:
-        matches = np.empty(shape, np.int64)
-        count_matches(mine["codes"], others["codes"], matches)
-        total = total + form.flat * matches
+        total = total + form.flat * _match_counts(mine, others)
     return total
 
 
-def _slots(form: LinearForm, mine: Arrays, theirs: Arrays) -> Any:
-    """Z of each pair (row) and slot (column)."""
+def _match_counts(mine: Arrays, others: Arrays) -> Array:
+    """Number of equal codes, for all rows against all others."""
+    matches = np.empty((len(mine["codes"]), len(others["codes"])), np.int64)
+    count_matches(mine["codes"], others["codes"], matches)
+    return matches
+
+
+def _keeps_values(recipe: Recipe) -> bool:
+    return recipe.entry.slot_weight is SlotWeight.VALUE
+
+
+def _slot_averages(
+    form: LinearForm, mine: Arrays, theirs: Arrays, weights_are_values: bool
+) -> Slots:
+    """What the slots of each pair show: of Z, of the codes and of the weights."""
     equal = mine["codes"] == theirs["codes"]
+    k, matches = equal.shape[1], equal.sum(axis=1)
     inside: Any = 0.0 if form.flat is None else _column(form.flat)
     outside: Any = 0.0 if form.constant is None else _column(form.constant)
+    product: Any = np.zeros((1, 1))
     if form.both is not None:
-        u, v = mine["weights"].astype(np.float64), theirs["weights"].astype(np.float64)
-        inside = inside + _column(form.both) * u * v
+        w1, w2 = mine["weights"].astype(np.float64), theirs["weights"].astype(np.float64)
+        product = w1 * w2
+        inside = inside + _column(form.both) * product
         if form.first is not None:
-            inside = inside + _column(form.first) * u + _column(form.second) * v
+            inside = inside + _column(form.first) * w1 + _column(form.second) * w2
         if form.every is not None:
-            outside = outside + _column(form.every) * u * v
-    return equal * inside + outside
+            outside = outside + _column(form.every) * product
+    Z = equal * inside + outside
+    squares = np.square(product)
+    slots = Slots(
+        k,
+        matches,
+        mean=Z.mean(axis=1),
+        square=np.square(Z).mean(axis=1),
+        product=product.mean(axis=1),
+        product_square=squares.mean(axis=1),
+        square_error=squares.std(axis=1) / np.sqrt(k),
+    )
+    if weights_are_values:
+        largest = np.where(equal, squares, 0).max(axis=1)
+        u, v = _row_values(w1, equal), _row_values(w2, equal)
+        slots = slots._replace(largest_square=largest, u=u, v=v)
+    return slots
+
+
+def _row_values(weights: Array, equal: Array) -> RowValues:
+    squares = np.square(weights)
+    error = squares.std(axis=1) / np.sqrt(weights.shape[1])
+    shared, apart = (np.where(some, squares, 0).max(axis=1) for some in (equal, ~equal))
+    return RowValues(squares.mean(axis=1), error, shared, apart)
 
 
 def _column(coefficient: Any) -> Any:

@@ -1,12 +1,11 @@
 """The loops of a recipe, with their tables and working memory."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.memory import aligned_zeros
+from .._core.team import Step
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.hashing import blocks, minwise, projection
@@ -16,7 +15,7 @@ from .._loops.hashing.minwise import BinScratch, MinimaScratch
 from .._loops.hashing.offsets import new_offsets
 from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
-from ..kernel_table import SlotWeight, hashed_kernel
+from ..kernel_table import SlotWeight
 from ..recipe import Recipe
 from .directions import random_numbers
 from .streams import Key, mix_key, mixed, with_random_signs
@@ -24,7 +23,6 @@ from .tables import HashTables
 
 Arrays = dict[str, Array]  # the arrays of signatures, as `Recipe.arrays` names them
 
-_BLOCKS_PER_STEP = 16  # so that an interrupt from the keyboard is not kept waiting
 _MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
 
 
@@ -33,28 +31,28 @@ class RowHasher:
 
     def __init__(self, recipe: Recipe, tables: HashTables) -> None:
         self.recipe, self.tables = recipe, tables
-        self._weight = hashed_kernel(recipe.kernel).slot_weight
+        kernel = recipe.entry
+        self._weight, self._projects = kernel.slot_weight, bool(kernel.projections)
 
     @property
     def has_tables(self) -> bool:
-        """Whether all that is random stands in tables, so that `steps` can be used."""
-        projects = self._weight is SlotWeight.PROJECTION
+        """Whether all that is random stands in tables, so that `step` can be used."""
         return self.tables.minima is not None and (
-            not projects or self.tables.directions is not None
+            not self._projects or self.tables.directions is not None
         )
 
     def hash(self, rows: Rows, out: Arrays) -> None:
         """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
         if self.has_tables:
-            cuts = np.array([0, len(rows)])
-            self.steps(new_task(rows, cuts), out)()
+            cuts, counter, flaws = np.array([0, len(rows)]), *np.zeros((2, 1), np.int64)
+            self.step(new_task(rows, cuts, counter, flaws), out, Largest.of(rows, cuts))(1)
             return
         out["lengths"][:] = rows.lengths
         halves, values, weights = None, np.empty(rows.nnz, np.float32), None
         if self._weight is not SlotWeight.NONE:
             weights = out["weights"].view(np.uint16)
             unit_values(rows.indptr, rows.data, values)
-        if self._weight is SlotWeight.PROJECTION:
+        if self._projects:
             self._project(rows, values, out["weights"].view(np.uint16))
             weights = None
         elif self._weight is SlotWeight.VALUE:
@@ -63,42 +61,38 @@ class RowHasher:
             blocks.write_nonzero_halves(values, halves)
         self._mixed_minima(rows, halves, out["codes"], weights)
 
-    def steps(self, task: Task, out: Arrays) -> Callable[[], bool]:
-        """A function that hashes a few blocks of the task per call; False once none is left.
+    def step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
+        """A function that hashes some blocks of the task; False once none is left.
 
         Each thread needs one of its own, because it holds the working memory.
         """
         banks = self.tables.minima
         assert banks is not None
-        lengths = np.diff(task.indptr)
         with_values = self._weight is SlotWeight.VALUE
-        scratch = _minima_scratch(
-            banks, int(lengths.max(initial=0)), out["codes"].dtype, with_values
-        )
+        scratch = _minima_scratch(banks, largest.row, out["codes"].dtype, with_values)
         location_type = banks.tables.dtype
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
         k, codes = self.recipe.n_hashes, out["codes"].reshape(-1)
         offsets = new_offsets(len(scratch.starts), banks.width) if banks.positions.size else None
         if self._weight is SlotWeight.NONE:
-            return partial(
-                blocks.hash_supports, task, _BLOCKS_PER_STEP, banks, mask, offsets, scratch, k,
-                codes, out["lengths"],
-            )  # fmt: skip
-        largest = int(np.diff(task.indptr[task.cuts]).max(initial=0))
+            return lambda n_blocks: blocks.hash_supports(
+                task, n_blocks, banks, mask, offsets, scratch, k, codes, out["lengths"]
+            )
         per_value = BlockScratch(
-            np.empty(largest, np.float32), np.empty(largest if with_values else 0, np.uint16)
+            np.empty(largest.block, np.float32),
+            np.empty(largest.block if with_values else 0, np.uint16),
         )
         targets = k, codes, out["weights"].view(np.uint16).reshape(-1), out["lengths"]
         if with_values:
-            return partial(
-                blocks.hash_values, task, _BLOCKS_PER_STEP, banks, mask, offsets, scratch,
-                per_value, *targets, out["sums"],
-            )  # fmt: skip
+            return lambda n_blocks: blocks.hash_values(
+                task, n_blocks, banks, mask, offsets, scratch, per_value, *targets, out["sums"]
+            )
         has_signs = self.recipe.scheme != "independent"
-        return partial(
-            blocks.hash_projections, task, _BLOCKS_PER_STEP, banks, self.tables.directions, mask,
-            mix_key(self.recipe.seed, Key.SIGN) if has_signs else None, offsets, scratch, per_value,
-            aligned_zeros((projection.SUMS,), np.float32), *targets,
+        sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
+        tiles = aligned_zeros((projection.SUMS,), np.float32)
+        return lambda n_blocks: blocks.hash_projections(
+            task, n_blocks, banks, self.tables.directions, mask, sign_key, self.tables.waves,
+            offsets, scratch, per_value, tiles, *targets,
         )  # fmt: skip
 
     def _mixed_minima(
@@ -124,26 +118,41 @@ class RowHasher:
             )
 
     def _project(self, rows: Rows, values: Array, out: Array) -> None:
-        """Projections of the unit rows onto the random directions, as halves."""
-        recipe, banks = self.recipe, self.tables.directions
+        """Projections of the unit rows onto the random directions, or their cosines, as halves."""
+        recipe, banks, waves = self.recipe, self.tables.directions, self.tables.waves
         if banks is None:
             columns = mixed(rows.indices, mix_key(recipe.seed, Key.ENTRY))
             numbers, sums = random_numbers(recipe.projection), np.empty(recipe.n_hashes, np.float32)
             values = read_only(values)
-            projection.mixed_projections(rows.indptr, columns, values, numbers, sums, out)
+            projection.mixed_projections(rows.indptr, columns, values, numbers, waves, sums, out)
             return
         values = with_random_signs(recipe.seed, rows.indices, values)
         starts = np.empty(rows.lengths.max(initial=0), np.int32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
-        projection.table_projections(rows.indptr, rows.indices, values, banks, starts, tiles, out)
+        projection.table_projections(
+            rows.indptr, rows.indices, values, banks, waves, starts, tiles, out
+        )
 
 
-def new_task(rows: Rows, cuts: Array) -> Task:
-    """The rows as blocks for `RowHasher.steps`; none of them begun."""
+class Largest(NamedTuple):
+    """The most nonzeros in a row, and in a block of rows: what working memory must hold."""
+
+    row: int
+    block: int
+
+    @classmethod
+    def of(cls, rows: Rows, cuts: Array) -> "Largest":
+        """Those of rows that are cut into blocks."""
+        per_block = np.diff(rows.indptr[cuts])
+        return cls(int(rows.lengths.max(initial=0)), int(per_block.max(initial=0)))
+
+
+def new_task(rows: Rows, cuts: Array, counter: Array, flaws: Array) -> Task:
+    """The rows as blocks for `RowHasher.step`."""
+    indptr = read_only(rows.indptr)
     return Task(
-        np.zeros(1, np.int64), read_only(cuts, np.int64), rows.indptr, rows.indices, rows.data,
-        rows.n_columns, np.zeros(len(cuts) - 1, np.int64),
-    )  # fmt: skip
+        counter, read_only(cuts, np.int64), indptr, rows.indices, rows.data, rows.n_columns, flaws
+    )
 
 
 def _minima_scratch(

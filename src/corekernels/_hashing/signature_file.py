@@ -10,14 +10,19 @@ from typing import Any
 import numpy as np
 
 from .._core.types import Array, PathLike
-from ..errors import DataError, FileError, ParameterError
-from ..io.containers import load_arrays, save_arrays
+from ..errors import DataError
+from ..io.containers import Container, read_container, save_arrays
+from ..io.fields import checking, require_fit
 from ..io.provenance import Origin, read_provenance
+from ..io.sources import Identity
+from ..io.stored import Span
 from ..recipe import Recipe
 
 _KIND = "signatures"
 _VERSION = 1
 _LABELS = "labels"
+_LONG_LABEL = 1000  # characters; NumPy gives every label the room of the longest
+_MOST_LABEL_BYTES = 1 << 28  # of labels that are longer
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,8 @@ class SignatureFile:
     """What a signature file holds; arrays are those of `Recipe.arrays`, checked to fit.
 
     Labels are the numbers that stand in the file: of `classes` if there are some, else the
-    labels themselves.
+    labels themselves. `spans` say where the arrays lie in it, and `identity` tells whether it is
+    still the same file when it is opened again.
     """
 
     path: PathLike
@@ -34,6 +40,8 @@ class SignatureFile:
     label_numbers: Array | None
     classes: list[Any] | None
     provenance: list[Origin]
+    spans: dict[str, Span]
+    identity: Identity
 
     def __len__(self) -> int:
         return len(self.arrays["lengths"])
@@ -66,22 +74,37 @@ def write_signatures(
     save_arrays(path, _KIND, _VERSION, arrays, about, durable=durable)
 
 
-def read_signatures(path: PathLike, *, mmap: bool = True) -> SignatureFile:
-    """What a file holds, after checks that its parts fit together."""
-    arrays, about = load_arrays(path, _KIND, _VERSION, mmap=mmap)
-    try:
-        recipe = Recipe.fromdict(about["recipe"])
-    except (ParameterError, KeyError, TypeError) as error:
-        raise FileError(f"{path}: its recipe is damaged or unknown ({error}).") from error
+def read_signatures(
+    path: PathLike, *, mmap: bool = True, identity: Identity | None = None
+) -> SignatureFile:
+    """What a file holds, after checks that its parts fit together.
+
+    With an `identity`, the file must be the one that was read before.
+    """
+    container = read_container(path, (_KIND,), _VERSION, mmap=mmap, identity=identity)
+    with checking(path, "make it again"):
+        return _checked(path, container)
+
+
+def _checked(path: PathLike, container: Container) -> SignatureFile:
+    """What a file holds, if its parts fit together.
+
+    Codes and weights, which are most of the file, are looked at by those who use them: a file of
+    many gigabytes opens at once.
+    """
+    arrays, about = container.arrays, container.about
+    recipe = Recipe.fromdict(about["recipe"])
     n_rows = len(arrays.get("lengths", ()))
     for name, (dtype, shape) in recipe.arrays.items():
         found = arrays.get(name)
-        if found is None or found.dtype != dtype or found.shape != (n_rows, *shape):
-            raise FileError(f"{path}: array {name!r} does not fit its recipe; make it again.")
+        fits = found is not None and found.dtype == dtype and found.shape == (n_rows, *shape)
+        require_fit(fits, f"array {name!r} does not fit its recipe")
     lengths, labels, classes = arrays["lengths"], arrays.get(_LABELS), about.get("classes")
-    if n_rows and (lengths.min() < 0 or lengths.max() > recipe.n_columns):
-        raise FileError(f"{path}: array 'lengths' is out of range; make it again.")
-    _require_labels(path, labels, classes, n_rows)
+    fits = n_rows == 0 or (lengths.min() >= 0 and lengths.max() <= recipe.n_columns)
+    require_fit(fits, "array 'lengths' is out of range")
+    if "sums" in arrays:
+        require_fit(bool(np.isfinite(arrays["sums"]).all()), "array 'sums' is not finite")
+    _require_labels(labels, classes, n_rows)
     return SignatureFile(
         path,
         recipe,
@@ -89,22 +112,28 @@ def read_signatures(path: PathLike, *, mmap: bool = True) -> SignatureFile:
         labels,
         None if labels is None else classes,
         read_provenance(about.get("sources")),
+        container.spans,
+        container.identity,
     )
 
 
-def _require_labels(path: PathLike, labels: Array | None, classes: Any, n_rows: int) -> None:
+def _require_labels(labels: Array | None, classes: Any, n_rows: int) -> None:
     if labels is None:
         return
-    if labels.shape != (n_rows,):
-        raise FileError(f"{path}: its labels do not fit its rows; make it again.")
+    require_fit(labels.shape == (n_rows,), "its labels do not fit its rows")
     if classes is None:
+        fits = labels.dtype.kind != "f" or bool(np.isfinite(labels).all())
+        require_fit(fits and labels.dtype != np.float16, "its labels are no finite numbers")
         return
-    if not isinstance(classes, list) or not all(isinstance(name, str | bool) for name in classes):
-        raise FileError(f"{path}: its classes are damaged; make it again.")
-    if labels.dtype.kind != "i" or (
-        n_rows and not 0 <= labels.min() <= labels.max() < len(classes)
-    ):
-        raise FileError(f"{path}: its labels do not fit its classes; make it again.")
+    kinds = {type(name) for name in classes} if isinstance(classes, list) else {None}
+    require_fit(kinds in ({str}, {bool}, set()), "its classes are damaged")
+    fits = len(set(classes)) == len(classes) and labels.dtype.kind == "i"
+    fits = fits and (n_rows == 0 or 0 <= labels.min() <= labels.max() < len(classes))
+    require_fit(fits, "its labels do not fit its classes")
+    if kinds == {str}:
+        longest = max(map(len, classes))
+        fits = longest <= _LONG_LABEL or 4 * longest * n_rows <= _MOST_LABEL_BYTES
+        require_fit(fits, f"labels of {longest:,} characters take too much memory")
 
 
 def pack_labels(y: Any, n_rows: int) -> tuple[Array, list[Any] | None]:

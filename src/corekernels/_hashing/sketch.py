@@ -1,8 +1,8 @@
 """From rows to the arrays of their signatures, in threads.
 
-Each thread makes one call, which takes blocks of rows from a shared counter until none is left.
-Blocks with a flaw, such as unsorted columns or stored zeros, and recipes without tables go
-through the slower way: cleaned first, block by block.
+Threads take blocks of rows from a shared counter until none is left. Blocks with a flaw, such
+as unsorted columns or stored zeros, and recipes without tables go through the slower way:
+cleaned first, block by block.
 """
 
 import itertools
@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._core.threads import run_blocks, thread_count
+from .._core.team import Step, Team
+from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.types import Array
 from .._core.validation import Rows, clean_rows, raw_rows
+from .._loops.blocks import Blocks
 from ..recipe import Recipe
-from .row_hasher import Arrays, RowHasher, new_task
+from .row_hasher import Arrays, Largest, RowHasher, new_task
 from .tables import HashTables, hash_tables
 
 BLOCK_NONZEROS = 1 << 17
 _BLOCK_SLOTS = 1 << 22
+_MIXED_ROWS = 1 << 11  # that a thread hashes at a time where there are no tables
 _DENSE_VALUES = 1 << 23  # of a dense matrix that are taken together
 
 
@@ -36,14 +39,14 @@ def hash_matrix(
     """Arrays of the signatures of all rows of what `as_matrix` gave; read block by block."""
     out = empty_arrays(recipe, matrix.shape[0])
     hasher = RowHasher(recipe, hash_tables(recipe) if tables is None else tables)
-    n_threads = thread_count(n_jobs)
+    team = Team(n_jobs)
     for start, stop in _portions(matrix):
         some = {key: array[start:stop] for key, array in out.items()}
-        rows = raw_rows(matrix, name, start, stop, n_threads)
-        cuts = _cuts(rows.indptr, recipe.n_hashes, n_threads, block_nonzeros)
+        rows = raw_rows(matrix, name, start, stop, n_jobs)
+        cuts = _cuts(rows.indptr, recipe.n_hashes, team.n_threads, block_nonzeros)
         flawed: Iterable[int] = range(len(cuts) - 1)
         if hasher.has_tables and rows.data.dtype in (np.float32, np.float64):
-            flawed = _hash_in_threads(hasher, rows, cuts, some, n_threads)
+            flawed = _hash_blocks(team, hasher, rows, cuts, some)
 
         def work(block: int, start: int = start, cuts: Array = cuts, some: Arrays = some) -> None:
             first, last = cuts[block : block + 2]
@@ -54,10 +57,20 @@ def hash_matrix(
     return out
 
 
-def hash_rows(rows: Rows, recipe: Recipe) -> Arrays:
-    """Arrays of the signatures of rows that are clean already, in this thread."""
+def hash_rows(rows: Rows, recipe: Recipe, team: Team) -> Arrays:
+    """Arrays of the signatures of rows that are clean already."""
     out = empty_arrays(recipe, len(rows))
-    RowHasher(recipe, hash_tables(recipe)).hash(rows.compact(), out)
+    hasher, rows = RowHasher(recipe, hash_tables(recipe)), rows.compact()
+    if hasher.has_tables:
+        cuts = _cuts(rows.indptr, recipe.n_hashes, team.n_threads, BLOCK_NONZEROS)
+        _hash_blocks(team, hasher, rows, cuts, out)
+        return out
+
+    def work(block: tuple[int, int]) -> None:
+        some = slice(*block)
+        hasher.hash(rows.block(*block).compact(), {key: out[key][some] for key in out})
+
+    run_blocks(work, row_blocks(0, len(rows), _MIXED_ROWS), team.n_threads)
     return out
 
 
@@ -107,20 +120,12 @@ def _cuts(indptr: Array, n_hashes: int, n_threads: int, block_nonzeros: int) -> 
     return np.array(cuts)
 
 
-def _hash_in_threads(
-    hasher: RowHasher, rows: Rows, cuts: Array, out: Arrays, n_threads: int
-) -> Array:
+def _hash_blocks(team: Team, hasher: RowHasher, rows: Rows, cuts: Array, out: Arrays) -> Array:
     """Hash all blocks of rows as they are; the numbers of those that have a flaw."""
-    task = new_task(rows, cuts)
+    flaws, largest = np.zeros(len(cuts) - 1, np.int64), Largest.of(rows, cuts)
 
-    def work(thread: int) -> None:
-        step = hasher.steps(task, out)
-        try:
-            while step():
-                pass
-        except BaseException:  # an interrupt from the keyboard: the other threads stop as well
-            task.counter[0] = len(cuts)
-            raise
+    def make_step(blocks: Blocks) -> Step:
+        return hasher.step(new_task(rows, cuts, blocks.counter, flaws), out, largest)
 
-    run_blocks(work, range(min(n_threads, len(cuts) - 1)), n_threads)
-    return np.flatnonzero(task.flaws)
+    team.share(make_step, len(flaws), 1)
+    return np.flatnonzero(flaws)

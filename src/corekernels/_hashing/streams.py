@@ -26,6 +26,7 @@ class Purpose(IntEnum):
     PERMUTATION = 4
     ENTRY = 5
     KEYS = 6
+    PHASE = 7
 
 
 class Key(IntEnum):

@@ -10,16 +10,16 @@ from functools import lru_cache
 import numpy as np
 
 from .._loops.hashing.banks import Banks
+from .._loops.hashing.cosines import Waves
 from .._loops.hashing.minwise import GROUP
 from .._loops.hashing.offsets import POSITIONS, STRATUM
-from ..kernel_table import SlotWeight, hashed_kernel
-from ..recipe import NARROW_COLUMNS, Recipe
-from .banks import make_banks, own_rows, round_up, share_slots, wrapped
-from .directions import direction_banks
+from ..kernel_table import SlotWeight
+from ..recipe import NARROW_COLUMNS, OFFSET_WIDTH, Recipe, share_slots
+from .banks import make_banks, own_rows, round_up, wrapped
+from .directions import direction_banks, make_waves
 from .streams import Key, Purpose, mix_key, permutation, stream
 
 WIDE_POSITIONS = 1 << 22
-OFFSET_WIDTH = 512  # slots per bank with offsets
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,12 @@ class HashTables:
     """The tables of a recipe; None where the scheme hashes on the fly, or needs none.
 
     Slices of `minima` hold the locations, slices of `directions` the random directions of
-    projections.
+    projections; `waves` turn projections into cosines.
     """
 
     minima: Banks | None
     directions: Banks | None
+    waves: Waves | None = None
 
 
 @lru_cache(maxsize=4)
@@ -42,9 +43,11 @@ def hash_tables(recipe: Recipe) -> HashTables:
 
 def make_tables(recipe: Recipe, wide_positions: int = WIDE_POSITIONS) -> HashTables:
     """The tables of a recipe, made anew; tests make smaller ones than the contract says."""
-    projects = hashed_kernel(recipe.kernel).slot_weight is SlotWeight.PROJECTION
+    kernel = recipe.entry
     return HashTables(
-        _minima_banks(recipe, wide_positions), direction_banks(recipe) if projects else None
+        _minima_banks(recipe, wide_positions),
+        direction_banks(recipe) if kernel.projections else None,
+        make_waves(recipe) if kernel.slot_weight is SlotWeight.COSINE else None,
     )
 
 
@@ -75,7 +78,7 @@ def _narrow_circulant(recipe: Recipe) -> Banks:
         wrapped(locations, n_positions + round_up(width, GROUP)),
         start_of_column=starts,
         inverse=inverse,
-        with_values=hashed_kernel(recipe.kernel).slot_weight is SlotWeight.VALUE,
+        with_values=recipe.entry.slot_weight is SlotWeight.VALUE,
     )
 
 

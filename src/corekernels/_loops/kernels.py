@@ -4,20 +4,41 @@ Every kernel value is a product of two parts,
 
     K = shape(rho) * support_weight(f1, f2, a) / (f1 + f2 - a),
 
-where the shape of the cosine rho lies within -1 and 1. So the second part alone bounds K.
-`corekernels.kernel_table` says which number is which kernel.
+where the shape rises with the cosine rho and lies within -1 and 1. So the second part alone
+bounds K. `corekernels.kernel_table` says which number is which kernel.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-CORRELATION, RESEMBLANCE, CORE1, CORE2 = range(4)
+CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF, CONTAINMENT = range(6)
+
+
+class LoopKernel(NamedTuple):
+    """A kernel as the loops take it."""
+
+    number: int
+    gamma: float  # of kernels that have one; the others have no use for it
 
 
 @njit(nogil=True, cache=True, inline="always")
 def uses_values(kernel):
     """Whether the kernel depends on more than the supports."""
-    return kernel != RESEMBLANCE
+    return (kernel.number != RESEMBLANCE) & (kernel.number != CONTAINMENT)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def is_exponential(kernel):
+    """Whether the shape is an exponential of the cosine rather than the cosine itself."""
+    return kernel.number == CORE_RBF
+
+
+@njit(nogil=True, cache=True, inline="always")
+def shape(kernel, rho):
+    """The cosine's part of a kernel value."""
+    return np.exp(-kernel.gamma * (1.0 - rho)) if is_exponential(kernel) else rho
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -27,10 +48,12 @@ def support_weight(kernel, f1, f2, a):
     f1, f2 and a are floating point numbers of the precision to compute in. Where a is 0 the
     kernel is 0, whatever this says.
     """
-    if kernel == CORE2:
+    if kernel.number == CORE2:
         return np.sqrt(f1 * f2)
-    if kernel == CORRELATION:
+    if kernel.number == CORRELATION:
         return f1 + f2 - a
+    if kernel.number == CONTAINMENT:
+        return a * (f1 + f2 - a) / min(f1, f2)
     return a
 
 
@@ -56,4 +79,4 @@ def kernel_value(kernel, dot, squares, f1, f2, a):
     if a == 0 or not uses_values(kernel):
         return bound
     rho = min(max(dot / np.sqrt(squares), -1.0), 1.0)
-    return min(max(rho * bound, -1.0), 1.0)
+    return min(max(shape(kernel, rho) * bound, -1.0), 1.0)

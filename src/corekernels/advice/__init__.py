@@ -1,5 +1,6 @@
 """Advice: whether CoRE kernels help on the rows at hand."""
 
-from .verdict import Advice, advise
+from .result import Advice, Candidate
+from .verdict import advise
 
-__all__ = ["Advice", "advise"]
+__all__ = ["Advice", "Candidate", "advise"]

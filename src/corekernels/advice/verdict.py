@@ -2,56 +2,28 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold
 
-from .._core.arguments import require_count, require_seed
+from .._core.arguments import require_count, require_positive, seed_of
 from .._core.progress import progress_bar
 from .._core.types import Array
 from .._core.validation import as_matrix
 from ..errors import DataError, ParameterError
-from ..kernel_table import HASHED_KERNELS
+from ..kernel_table import HASHED_KERNELS, exact_kernel
 from ..linear.labels import check_labels
-from .trials import Candidate, Trials, unit_rows
+from .learners import Sample, unit_rows
+from .result import Advice, Candidate
+from .trials import Folds, Trial, Trials
 
-_LEAST_STANDARD_ERRORS = 2.0  # by which a gain must exceed zero
-_LEAST_GAIN = 0.005  # in accuracy
-_LEAST_SHARE = 0.8  # of the largest gain, which a cheaper candidate must keep
-_COST_ORDER = {"hashed": 0, "both": 1, "exact": 2}  # from cheap to expensive
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What `advise` found.
-
-    Attributes
-    ----------
-    candidates : tuple of Candidate
-        The linear model first.
-    best : Candidate
-        What to use.
-    helps : bool
-        Whether CoRE kernels beat the linear model clearly.
-    sentence : str
-        What to do and what to expect of it.
-    n_rows, n_classes, n_folds : int
-        What it rests on.
-    notes : tuple of str
-        What was left out.
-    """
-
-    candidates: tuple[Candidate, ...]
-    best: Candidate
-    helps: bool
-    sentence: str
-    n_rows: int
-    n_classes: int
-    n_folds: int
-    notes: tuple[str, ...]
+_LEAST_GAIN = 0.005  # in accuracy: less is no reason to take what is more expensive
+_LOST_SHARE = 0.2  # of the gain over the linear model, which a cheaper candidate may lose
+# from cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
+# depend on what else runs
+_COST_ORDER = ("linear", "hashed", "both", "fourier", "boosting", "gaussian", "exact")
 
 
 def advise(
@@ -61,16 +33,24 @@ def advise(
     n_rows: int = 2000,
     sizes: Sequence[int] = (256, 1024, 4096),
     cv: int = 5,
+    repeats: int = 3,
+    time_limit: float = 120.0,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Advice:
     """Compare ways to learn on a sample of the rows, and say which to use.
 
-    By cross-validation, each candidate with the best of a few C: a linear model on unit rows;
-    exact resemblance, CoRE 1 and CoRE 2 kernels; the better CoRE kernel hashed, in several
-    sizes; and linear and hashed features side by side. All use the same folds, so that gains
-    are compared fold by fold. It takes about a minute.
+    By cross-validation: a linear model on unit rows; kernel machines with the exact kernels, with
+    exp(-gamma (1 - K)) of CoRE 1 and CoRE 2, and with a Gaussian kernel; the best of the kernels
+    that can be hashed in several sizes, and beside the linear features; gradient boosting (on the
+    256 heaviest columns if there are more); logistic regression on random Fourier features, as
+    many as the second size, which takes about as long as that many hashes. Settings are chosen
+    on the first round of folds; all learners see the same folds.
+
+    The advice is the cheapest candidate that keeps 80 % of the gain, with CoRE kernels or without,
+    whichever is better beyond the 95 % interval of the difference; the cheaper one if neither is.
+    Cheaper means cheaper for many rows: linear, then hashed by its size, then exact kernels.
 
     Parameters
     ----------
@@ -82,7 +62,11 @@ def advise(
     sizes : sequence of int
         Numbers of hashes to try.
     cv : int
-        Folds. Classes with fewer rows in the sample are left out.
+        Folds of a round. Classes with fewer rows in the sample are left out.
+    repeats : int
+        Rounds of folds.
+    time_limit : float
+        Seconds. What would take longer is left out, and the notes say what.
     random_state : int, RandomState instance or None
     n_jobs : int, optional
         Threads; None means all cores.
@@ -94,43 +78,61 @@ def advise(
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> advice = ck.advise(X, y, n_rows=500, sizes=[256])
-    >>> [candidate.kind for candidate in advice.candidates]
-    ['linear', 'exact', 'exact', 'exact', 'hashed', 'both']
+    >>> advice = ck.advise(X, y, n_rows=300, sizes=[256], cv=3, repeats=1)
+    >>> advice.candidates[0].kind, advice.verdict in ("core", "other", "close")
+    ('linear', True)
     """
     matrix = as_matrix(X)
     labels = check_labels(y, matrix.shape[0])
-    n_folds = require_count("cv", cv)
+    n_folds, repeats = require_count("cv", cv), require_count("repeats", repeats)
     if n_folds < 2:
         raise ParameterError(f"cv: got {cv!r}; give 2 folds or more.")
-    seed = require_seed(random_state)
-    sizes = [require_count("sizes", size) for size in sizes]
+    time_limit, seed = require_positive("time_limit", time_limit), seed_of(random_state)
+    sizes = sorted(require_count("sizes", size) for size in sizes)
     if not sizes:
         raise ParameterError("sizes: got none; give at least one number of hashes.")
     rows, notes = _sample(labels, require_count("n_rows", n_rows), n_folds, seed)
-    unit = unit_rows(matrix[rows])
-    labels = labels[rows]
-    folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels))
-    n_trials = 1 + len(HASHED_KERNELS) + len(sizes) + 1
+    sample = Sample(unit_rows(matrix[rows]), labels[rows], seed, n_jobs)
+    values = [kernel for kernel in HASHED_KERNELS.values() if kernel.uses_values]
+    plain = [kernel for kernel in values if kernel.gamma is None]
+    n_steps = 1 + len(HASHED_KERNELS) + len(plain) + 1 + len(sizes) + 1 + 2 + repeats - 1
     with (
         warnings.catch_warnings(),
-        progress_bar(n_trials, "advice", "candidates", progress) as bar,
+        progress_bar(n_steps, "advice", "candidates", progress) as bar,
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)  # ranks are settled long before
-        trials = Trials(unit, labels, folds, seed, n_jobs, bar)
-        trials.linear()
-        for kernel in HASHED_KERNELS.values():
-            trials.exact(kernel)
-        best_core = trials.best_core()
+        sample.compile_loops()
+        trials = Trials(_rounds(sample.labels, n_folds, repeats, seed), time_limit, bar)
+        trials.try_out(sample.linear())
+        exact = {name: trials.try_out(sample.exact(k)) for name, k in HASHED_KERNELS.items()}
+        kernel, gamma = _best_kernel(exact)
         for size in sizes:
-            trials.hashed(best_core, size)
-        trials.both(best_core, min(sizes))
-    found = trials.candidates
-    best, helps = _choice(found)
-    return Advice(
-        tuple(found), best, helps, _sentence(found, best, helps), len(labels),
-        len(np.unique(labels)), n_folds, tuple(notes),
-    )  # fmt: skip
+            trials.try_out(sample.hashed(kernel, gamma, size))
+        trials.try_out(sample.both(kernel, gamma, sizes[0]))
+        trials.try_out(sample.gaussian())
+        trials.try_out(sample.fourier(sizes[min(1, len(sizes) - 1)]))
+        for one in plain:
+            trials.try_out(sample.exponential(one))
+        trials.try_out(sample.boosting())
+        trials.repeat()
+    return _advice(trials, sample.labels, notes)
+
+
+def _rounds(labels: Array, n_folds: int, repeats: int, seed: int) -> list[Folds]:
+    splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+    folds = list(splitter.split(labels, labels))
+    return [folds[start : start + n_folds] for start in range(0, len(folds), n_folds)]
+
+
+def _best_kernel(exact: dict[str, Trial | None]) -> tuple[str, float | None]:
+    """The kernel, of those that see values, that did best exactly computed, and its gamma."""
+    tried = {
+        name: trial for name, trial in exact.items() if trial and exact_kernel(name).uses_values
+    }
+    if not tried:  # no time
+        return next(iter(exact)), None
+    name = max(tried, key=lambda name: tried[name].scores.mean())
+    return name, tried[name].settings.gamma
 
 
 def _sample(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
@@ -157,36 +159,75 @@ def _sample(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array,
     return np.sort(np.concatenate(chosen)), notes
 
 
-def _choice(found: list[Candidate]) -> tuple[Candidate, bool]:
-    """What to use, and whether it beats the linear model: the cheapest with most of the gain."""
-    clear = [c for c in found if c.gain > max(_LEAST_GAIN, _LEAST_STANDARD_ERRORS * c.gain_error)]
-    if not clear:
-        return found[0], False
-    top = max(clear, key=lambda candidate: candidate.gain)
-    enough = [c for c in clear if c.gain >= _LEAST_SHARE * top.gain]
-    return min(enough, key=lambda c: (_COST_ORDER[c.kind], c.n_hashes or 0)), True
+def _advice(trials: Trials, labels: Array, notes: list[str]) -> Advice:
+    found = [_candidate(trial, trials) for trial in trials.trials]
+    scores = {c.name: trial.scores for c, trial in zip(found, trials.trials, strict=True)}
+    without = _cheapest_of_the_best([c for c in found if not c.is_core])
+    cores = [c for c in found if c.is_core]
+    core = _cheapest_of_the_best(cores) if cores else without
+    difference, margin = trials.interval(scores[core.name] - scores[without.name])
+    clear = abs(difference) > max(_LEAST_GAIN, margin)
+    verdict = "close" if not clear else "core" if difference > 0 else "other"
+    best = {"core": core, "other": without, "close": min(core, without, key=_cost)}[verdict]
+    rival = without if best is core else core
+    sentence = _sentence(verdict, best, rival, f"{100 * abs(difference):.1f} ± {100 * margin:.1f}")
+    first = trials.trials[0].scores
+    return Advice(
+        tuple(found), best, verdict, sentence, len(labels), len(np.unique(labels)), len(first),
+        (*notes, *trials.notes),
+    )  # fmt: skip
 
 
-def _sentence(found: list[Candidate], best: Candidate, helps: bool) -> str:
-    linear = found[0]
-    if not helps:
-        top = max(found[1:], key=lambda candidate: candidate.accuracy)
-        return (
-            f"CoRE brings nothing here: use a linear model ({linear.accuracy:.1%}); the best other "
-            f"way, {top.name}, has {top.accuracy:.1%}, a difference of {_points(top)}."
-        )
-    use = {
-        "hashed": f"CoREClassifier({best.kernel!r}, n_hashes={best.n_hashes}, C={best.C:g})",
-        "both": f"linear and {best.kernel} features with {best.n_hashes} hashes side by side",
-        "exact": f"SVC(kernel=corekernels.{best.kernel}, C={best.C:g}), or more hashes than here",
-    }[best.kind]
+def _candidate(trial: Trial, trials: Trials) -> Candidate:
+    learner = trial.learner
+    baseline = trials.trials[0].scores
+    return Candidate(
+        learner.name, learner.kind, learner.kernel, learner.n_hashes, *trial.settings,
+        *trials.interval(trial.scores), *trials.interval(trial.scores - baseline), trial.seconds,
+        learner.n_bytes,
+    )  # fmt: skip
+
+
+def _cost(candidate: Candidate) -> tuple[int, int]:
+    return _COST_ORDER.index(candidate.kind), candidate.n_hashes or 0
+
+
+def _cheapest_of_the_best(found: Sequence[Candidate]) -> Candidate:
+    """The cheapest that loses little of what the most accurate gains over the linear model."""
     top = max(found, key=lambda candidate: candidate.accuracy)
-    more = "" if top is best else f"; the best was {top.name}, with {top.accuracy:.1%}"
+    lost = max(_LEAST_GAIN, _LOST_SHARE * top.gain)
+    return min((c for c in found if c.accuracy >= top.accuracy - lost), key=_cost)
+
+
+def _sentence(verdict: str, best: Candidate, rival: Candidate, difference: str) -> str:
+    costs = f"one fit took {best.cost}; that of the other {rival.cost}"
+    if verdict == "core":
+        return (
+            f"Use {_call(best)}: expect {best.accuracy:.1%} where the best without CoRE, "
+            f"{rival.name}, has {rival.accuracy:.1%}, a gain of {difference} points; {costs}."
+        )
+    if verdict == "other":
+        return (
+            f"CoRE brings nothing here: use {best.name} ({best.accuracy:.1%}); the best with CoRE, "
+            f"{rival.name}, has {rival.accuracy:.1%}, {difference} points less; {costs}."
+        )
     return (
-        f"Use {use}: expect {best.accuracy:.1%} where a linear model has {linear.accuracy:.1%}, "
-        f"a gain of {_points(best)}{more}."
+        f"Too close to call: {best.name} has {best.accuracy:.1%}, {rival.name} "
+        f"{rival.accuracy:.1%}, a difference of {difference} points. Take the cheaper one, "
+        f"{_call(best)}: {costs}."
     )
 
 
-def _points(candidate: Candidate) -> str:
-    return f"{100 * candidate.gain:.1f} ± {100 * candidate.gain_error:.1f} points"
+def _call(candidate: Candidate) -> str:
+    """The candidate as one would write it in Python, where that is short."""
+    kernel, C, gamma = candidate.kernel, candidate.C, candidate.gamma
+    if candidate.kind == "hashed":
+        option = "" if gamma is None else f", gamma={gamma:g}"
+        return f"CoREClassifier({kernel!r}, n_hashes={candidate.n_hashes}{option}, C={C:g})"
+    if candidate.kind == "both":
+        return f"linear and {kernel} features with {candidate.n_hashes} hashes side by side"
+    if candidate.kind == "exact":
+        function = f"corekernels.{kernel}"
+        function = function if gamma is None else f"partial({function}, gamma={gamma:g})"
+        return f"SVC(kernel={function}, C={C:g}), or more hashes than here"
+    return candidate.name

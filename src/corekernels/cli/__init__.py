@@ -1,6 +1,6 @@
 """The command line: parse, call a public function, print."""
 
-from . import advice, files, kernels, learning, paper, search
+from . import advice, dedup, files, kernels, learning, paper, search, warmup
 from .app import app
 
-__all__ = ["advice", "app", "files", "kernels", "learning", "paper", "search"]
+__all__ = ["advice", "app", "dedup", "files", "kernels", "learning", "paper", "search", "warmup"]

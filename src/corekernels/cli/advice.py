@@ -16,10 +16,10 @@ from .app import command
 from .options import Figure, Jobs, Output, Reading, Rows
 from .printing import show, show_table
 
-_SHOWN = ("numpy", "scipy", "scikit-learn", "numba", "safetensors")
+_SHOWN = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-@command("corekernels advise train.svm --rows 300 --size 64 --size 256 --cv 3")
+@command("corekernels advise train.svm --rows 300 --size 64 --size 256 --cv 3 --repeats 1")
 def advise(
     source: Rows,
     reading: Reading,
@@ -29,7 +29,11 @@ def advise(
         list[int] | None,
         Option(help="Number of hashes to try; may be repeated.  [default: 256, 1024, 4096]"),
     ] = None,
-    cv: Annotated[int, Option(help="Folds of the cross-validation.")] = 5,
+    cv: Annotated[int, Option(help="Folds of a round of cross-validation.")] = 5,
+    repeats: Annotated[int, Option(help="Rounds of cross-validation.")] = 3,
+    time_limit: Annotated[
+        float, Option(help="Seconds; what would take longer is left out, and named.")
+    ] = 120.0,
     most_read: Annotated[
         int, Option(help="Rows of IN to read at most, to draw the sample from.")
     ] = 200_000,
@@ -39,29 +43,24 @@ def advise(
 ) -> None:
     """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
     if plot is not None:
-        plotting.require_figure(plot)
-    reader = reading.open_rows(source)
+        plotting.require_figure(plot, source)
+    reader = reading.open_rows(source, n_jobs=n_jobs)
     X, y = files.sample(
         reader, 10 * rows, most_read=most_read, seed=seed, labelled=True, progress=output.progress
     )
     output.show_notes(reader)
     found = advise_on(
-        X, y, n_rows=rows, sizes=size or (256, 1024, 4096), cv=cv, random_state=seed,
-        n_jobs=n_jobs, progress=output.progress,
+        X, y, n_rows=rows, sizes=size or (256, 1024, 4096), cv=cv, repeats=repeats,
+        time_limit=time_limit, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     if plot is not None:
         plotting.save_figure(plotting.draw_advice(found), plot)
     if output.as_json:
-        show(asdict(found), True)
+        show({"helps": found.helps, **asdict(found)}, True)
         return
     for note in found.notes:
         output.note(note)
-    table = [
-        [c.name, f"{c.accuracy:.4f}", f"{c.standard_error:.4f}", f"{100 * c.gain:+.1f}",
-         f"{100 * c.gain_error:.1f}", f"{c.C:g}", f"{c.seconds:.1f}"]
-        for c in found.candidates
-    ]  # fmt: skip
-    show_table(["", "accuracy", "+-", "gain (points)", "+-", "C", "seconds"], table)
+    show_table(*found.table())
     print(f"\n{found.sentence}")
 
 

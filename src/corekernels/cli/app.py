@@ -7,18 +7,23 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+import corekernels
+
 from ..errors import CoREError
+from .compiling import announce_compiling
+from .wording import name_options, option_names
 
 HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
 
-Rows come from svmlight text (plain, gz, bz2), .npz, .npy or Parquet files, told apart by their
-content; "-" is svmlight text from standard input. Results go to standard output, everything
-else to standard error.
+Rows come from svmlight text (plain or compressed), .npz, .npy or Parquet files, told apart by
+their content; "-" is svmlight text from standard input. With --text COLUMN, rows are documents
+from JSON lines, CSV, TSV, Parquet, plain text or a folder of text files. Results go to standard
+output, everything else to standard error.
 
 Exit codes: 0 success; 1 something unexpected; 2 bad input or usage; 130 interrupted.
 """
@@ -27,11 +32,22 @@ Exit codes: 0 success; 1 something unexpected; 2 bad input or usage; 130 interru
 class Commands(TyperGroup):
     """Errors raised on purpose become one line and exit code 2; closed pipes end quietly."""
 
+    _given: frozenset[str] = frozenset()
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Remember what was given."""
+        self._given = frozenset(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
+        # as progress: only where a person waits
+        silent = not sys.stderr.isatty() or bool({"-q", "--quiet", "warmup"} & self._given)
+        own = [command for name, command in self.commands.items() if name in self._given]
+        options = option_names([*own, *self.commands.values()])
         try:
-            with warnings.catch_warnings():
-                warnings.showwarning = _print_warning
+            with warnings.catch_warnings(), _unless(silent, announce_compiling()):
+                warnings.showwarning = _warning_printer(options)
                 result = super().invoke(ctx)
             sys.stdout.flush()
             return result
@@ -39,7 +55,8 @@ class Commands(TyperGroup):
             if BrokenPipeError in (type(error), type(error.__cause__)):
                 _close_standard_output()
                 raise typer.Exit(0) from None
-            print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+            text = name_options(" ".join(str(error).split()), options)
+            print(f"error: {text}", file=sys.stderr)
             raise typer.Exit(2) from None
 
 
@@ -92,9 +109,38 @@ def _flattened(function: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def _print_warning(message: Any, *rest: Any, **more: Any) -> None:
-    """Print a warning without the line of code that raised it."""
-    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+def _warning_printer(options: dict[str, str]) -> Callable[..., None]:
+    """A function that prints a warning without the line of code that raised it."""
+
+    def show(message: Any, *rest: Any, **more: Any) -> None:
+        text = name_options(" ".join(str(message).split()), options)
+        print(f"warning: {text}", file=sys.stderr)
+
+    return show
+
+
+def _unless(
+    condition: bool, context: contextlib.AbstractContextManager[None]
+) -> contextlib.AbstractContextManager[None]:
+    return contextlib.nullcontext() if condition else context
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"corekernels {corekernels.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version, and exit.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Options that need no command."""
 
 
 def _close_standard_output() -> None:

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from .. import files
 from ..classifier import CoREClassifier
 from ..io.formats import FORMATS
+from ..models import load_model
 from ..neighbors import CoRENeighbors
 from .app import command
 from .options import Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
@@ -19,9 +20,9 @@ from .printing import show
 @command("corekernels info train.svm")
 def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
-    kind = files.file_kind(source, reading.format)
+    kind = "rows" if reading.text else files.file_kind(source, reading.format)
     if kind == "rows":
-        reader = reading.open_rows(source)
+        reader = reading.open_rows(source, n_jobs=n_jobs)
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
         about = asdict(found) if output.as_json else _about_rows(found)
@@ -48,7 +49,7 @@ def hash_(
     like = []
     if append and target.is_file():  # columns count from where they did
         like = files.open_reader(target, format="signatures").provenance
-    reader = reading.open_rows(source, like=like)
+    reader = reading.open_rows(source, like=like, n_jobs=n_jobs)
     report = files.hash_to_file(
         reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
         append=append, progress=output.progress, n_jobs=n_jobs,
@@ -63,9 +64,10 @@ def convert(
     reading: Reading,
     output: Output,
     to: Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if OUT does not tell.")] = None,
+    n_jobs: Jobs = None,
 ) -> None:
     """Write the rows and labels of IN in another format."""
-    reader = reading.open_rows(source)
+    reader = reading.open_rows(source, n_jobs=n_jobs)
     n_rows = files.convert(reader, target, format=to, progress=output.progress)
     about = {"target": target, "rows": n_rows, "columns": reader.n_columns}
     output.show(about, reader, target)
@@ -90,7 +92,8 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
         "because": found.reason,
         "error": f"{plan.error:.2g} on close pairs (confidence {plan.confidence:.0%})",
         "forecast": f"{(plan.n_bytes or 0) / 1e6:,.3g} MB of signatures, "
-        f"{plan.seconds or 0:.2g} s of hashing",
+        f"{found.reading_seconds:.2g} s of reading and {plan.seconds or 0:.2g} s of hashing "
+        "(measured here)",
     }
 
 
@@ -101,18 +104,24 @@ def _about_signatures(path: str) -> dict[str, Any]:
 
 
 def _about_model(path: str) -> dict[str, Any]:
-    model = CoREClassifier.load(path)
-    classes = ", ".join(map(str, model.classes_[:10]))
-    more = ", ..." if len(model.classes_) > 10 else ""
-    about = {"format": "model", "classes": f"{len(model.classes_)} ({classes}{more})"}
-    return about | {"loss": model.loss, "C": model.C} | model.recipe_.asdict()
+    model = load_model(path)
+    about: dict[str, Any] = {"format": "model", "rows": model.linear_.n_rows_, "C": model.C}
+    if isinstance(model, CoREClassifier):
+        classes = ", ".join(map(str, model.classes_[:10]))
+        more = ", ..." if len(model.classes_) > 10 else ""
+        about |= {"predicts": "classes", "loss": model.loss}
+        about |= {"classes": f"{len(model.classes_)} ({classes}{more})"}
+    else:
+        about |= {"predicts": "values"}
+    return about | model.recipe_.asdict()
 
 
 def _about_index(path: str) -> dict[str, Any]:
     index = CoRENeighbors.load(path)
     return {
         "format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_,
-        "kernel": index.kernel, "method": index.method_, "because": index.reason_,
+        "kernel": index.kernel, **({} if index.gamma is None else {"gamma": index.gamma}),
+        "method": index.method_, "because": index.reason_,
         "n_neighbors": index.n_neighbors, "recall": index.recall,
         "estimated_recall": index.estimated_recall_,
     }  # fmt: skip

@@ -9,10 +9,9 @@ from typer import Argument, Option
 
 from .. import files, planner
 from ..errors import ParameterError
-from ..kernel_table import KERNELS
 from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL
 from .app import command
-from .options import Jobs, KernelName, Matching, Output, Reading, Rows, one_of
+from .options import ExactKernelName, Gamma, Jobs, KernelName, Matching, Output, Reading, Rows
 from .printing import show
 
 
@@ -22,12 +21,13 @@ def kernel(
     target: Annotated[Path, Argument(metavar="OUT.npy", help="File of the Gram matrix.")],
     reading: Reading,
     output: Output,
-    kernel: Annotated[str, Option(help=f"{one_of(KERNELS)}.")] = DEFAULT_KERNEL,
+    kernel: ExactKernelName = DEFAULT_KERNEL,
     against: Annotated[
         str | None, Option(metavar="IN2", help="Other rows; IN itself unless given.")
     ] = None,
     gamma: Annotated[
-        float | None, Option(help="If given, exp(-gamma (1 - K)) in place of K.")
+        float | None,
+        Option(help="If given, exp(-gamma (1 - K)) in place of K; where K has a gamma, that."),
     ] = None,
     working_memory: Annotated[
         float | None, Option(help="Megabytes a block of the matrix may take.")
@@ -35,10 +35,10 @@ def kernel(
     n_jobs: Jobs = None,
 ) -> None:
     """Exact kernel values of all pairs of rows, in an .npy file written block by block."""
-    reader = reading.open_rows(source, labels=False)
+    reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
     others = None
     if against is not None:
-        others = reading.open_rows(against, labels=False, like=reader.provenance)
+        others = reading.open_rows(against, labels=False, like=reader.provenance, n_jobs=n_jobs)
     shape = files.kernel_to_file(
         reader, target, kernel, against=others, gamma=gamma, working_memory=working_memory,
         progress=output.progress, n_jobs=n_jobs,
@@ -73,7 +73,7 @@ def estimate(
         rows = [_row_numbers(text) for text in pair or []]
         _print_estimates([files.estimate_pairs(reader, rows, others)], output.as_json)
         return
-    asked = matching.open(queries, reader.n_columns, reader.provenance, labels=False)
+    asked = matching.open(queries, reader.n_columns, reader.provenance, labels=False, n_jobs=n_jobs)
     found = files.nearest(reader, asked, nearest, progress=output.progress, n_jobs=n_jobs)
     _print_estimates(found, output.as_json)
     output.show_notes(asked)
@@ -91,15 +91,18 @@ def plan(
         float | None, Option("--R", help="Resemblance of the pairs that matter.")
     ] = None,
     rho: Annotated[float | None, Option(help="Cosine of the pairs that matter.")] = None,
-    length: Annotated[int, Option(help="Typical number of nonzeros per row.")] = 100,
+    length: Annotated[int | None, Option(help="Typical number of nonzeros per row.")] = None,
+    n_columns: Annotated[int | None, Option(help="Number of columns.")] = None,
     heaviness: Annotated[float, Option(help="As `info` prints it; for core2.")] = 1.0,
+    gamma: Gamma = None,
     n_rows: Annotated[int | None, Option(help="Rows, for the forecast.")] = None,
     threads: Annotated[int, Option(help="Threads, for the forecast.")] = 1,
 ) -> None:
     """How many hashes an error takes, or what error they give; memory and time."""
     found = planner.plan(
         error, n_hashes=n_hashes, kernel=kernel, n_bits=n_bits, confidence=confidence,
-        R=resemblance, rho=rho, length=length, heaviness=heaviness, n_rows=n_rows, threads=threads,
+        R=resemblance, rho=rho, length=length, heaviness=heaviness, n_columns=n_columns,
+        n_rows=n_rows, threads=threads, gamma=gamma,
     )  # fmt: skip
     show(asdict(found), output.as_json)
 

@@ -1,6 +1,6 @@
 """Commands that learn and predict: train, predict, evaluate, path."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,25 +10,42 @@ from .. import files, plotting
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
+from ..linear.classifier import LOSS_NAMES
+from ..models import Model, load_model
 from .app import command
-from .options import Figure, Format, Hashing, Jobs, Matching, Output, Reading, RowsOrSignatures
+from .options import (
+    Figure,
+    Format,
+    Hashing,
+    Jobs,
+    Matching,
+    Output,
+    Reading,
+    RowsOrSignatures,
+    Text,
+    one_of,
+)
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
-Model = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
+ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
 
 
 @dataclass(frozen=True)
 class Learning:
     """What is learned."""
 
-    loss: Annotated[str, Option(help="squared_hinge, hinge or log_loss.")] = "squared_hinge"
+    loss: Annotated[
+        str | None,
+        Option(help=f"{one_of(LOSS_NAMES)}.  [default: {LOSS_NAMES[0]}]"),
+    ] = None
     balanced: Annotated[
         bool, Option("--balanced", help="Give rare classes more weight, in inverse proportion.")
     ] = False
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of `CoREClassifier` that the options mean."""
-        return {"loss": self.loss, "class_weight": "balanced" if self.balanced else None}
+        weights = "balanced" if self.balanced else None
+        return {"loss": self.loss or LOSS_NAMES[0], "class_weight": weights}
 
 
 @command("corekernels train train.svm model.ck --kernel core1 --n-hashes 256 --C 1 --seed 0")
@@ -39,56 +56,81 @@ def train(
     learning: Learning,
     reading: Reading,
     output: Output,
+    regression: Annotated[
+        bool, Option("--regression", help="Learn labels as numbers, not as classes.")
+    ] = False,
     C: Annotated[float, Option("--C", help="Weight of the losses.")] = 1.0,
     tol: Annotated[float, Option(help="Duality gap to reach, as a share.")] = 1e-5,
     max_iter: Annotated[int, Option(help="Most sweeps over the rows.")] = 1000,
     n_jobs: Jobs = None,
 ) -> None:
-    """Learn to classify the labelled rows of IN, hashed on the way or before."""
-    reader = reading.open(source)
+    """Learn to predict the labels of the rows of IN, hashed on the way or before."""
+    if regression and learning != Learning():
+        raise ParameterError("--regression: has no --loss and no --balanced; leave them out.")
+    reader = reading.open(source, n_jobs=n_jobs)
+    options = {} if regression else learning.parameters()
     model = files.train(
-        reader, target, hashing.recipe(reader), progress=output.progress, n_jobs=n_jobs, C=C,
-        tol=tol, max_iter=max_iter, **learning.parameters(),
+        reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
+        n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, **options,
     )  # fmt: skip
-    about = {"target": str(target), "rows": model.linear_.n_rows_, "classes": len(model.classes_)}
+    about: dict[str, Any] = {"target": str(target), "rows": model.linear_.n_rows_}
+    if isinstance(model, CoREClassifier):
+        about["classes"] = len(model.classes_)
     output.show(about | {"C": C, "sweeps": model.n_iter_}, reader)
 
 
 @command("corekernels predict model.ck test.svm labels.txt")
 def predict(
-    model: Model,
+    model: ModelFile,
     source: RowsOrSignatures,
     target: Annotated[str, Argument(metavar="OUT", help='File of labels, one per line; or "-".')],
     matching: Matching,
     output: Output,
+    scores: Annotated[
+        bool, Option("--scores", help="Write the score of each class too, with tabs between.")
+    ] = False,
+    proba: Annotated[
+        bool, Option("--proba", help="Write the probability of each class too (log_loss only).")
+    ] = False,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
-    """Write the predicted label of each row of IN, one label per line."""
+    """Write the predicted label or value of each row of IN, one per line."""
+    if scores and proba:
+        raise ParameterError("give either --scores or --proba.")
     if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
     reader = matching.open(
-        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, labels=False
+        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, labels=False,
+        n_jobs=n_jobs,
+    )  # fmt: skip
+    wanted = "scores" if scores else "probabilities" if proba else "labels"
+    n_rows = files.predict(
+        loaded, reader, to_write(target), output=wanted, progress=output.progress
     )
-    n_rows = files.predict(loaded, reader, to_write(target), progress=output.progress)
     output.show({"target": target, "rows": n_rows}, reader, target)
 
 
 @command("corekernels evaluate model.ck test.svm --json")
 def evaluate(
-    model: Model,
+    model: ModelFile,
     source: RowsOrSignatures,
     matching: Matching,
     output: Output,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
-    """Accuracy of a model on the labelled rows of IN, with its standard error; class by class."""
+    """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
-    reader = matching.open(source, loaded.recipe_.n_columns, loaded.provenance_, format=format)
+    reader = matching.open(
+        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, n_jobs=n_jobs
+    )
     found = files.evaluate(loaded, reader, progress=output.progress)
     output.show_notes(reader)
+    if isinstance(found, files.RegressionEvaluation):
+        show(asdict(found), output.as_json)
+        return
     names = ["rows", "accuracy", "standard_error"]
     if output.as_json:
         names += ["classes", "recall", "precision", "confusion"]
@@ -127,13 +169,17 @@ def path(
 ) -> None:
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
     if plot is not None:
-        plotting.require_figure(plot)
-    reader = reading.open(source)
+        others = [name for name in (source, validation, target) if name is not None]
+        plotting.require_figure(plot, *others)
+    reader = reading.open(source, n_jobs=n_jobs)
     recipe = hashing.recipe(reader)
     scored = None
     if validation is not None:
-        matching = Matching(reading.one_based, ignore_new_columns)
-        scored = matching.open(validation, recipe.n_columns, reader.provenance)
+        text = {field.name: getattr(reading, field.name) for field in fields(Text)}
+        matching = Matching(
+            **text, one_based=reading.one_based, ignore_new_columns=ignore_new_columns
+        )
+        scored = matching.open(validation, recipe.n_columns, reader.provenance, n_jobs=n_jobs)
     found = files.sweep(
         reader, recipe, _numbers(Cs), target=target, validation=scored, cv=cv, n_jobs=n_jobs,
         progress=output.progress, **learning.parameters(),
@@ -154,8 +200,8 @@ def path(
     show_table(["C", "accuracy", "+-", ""], table)
 
 
-def _loaded(path: Path, n_jobs: int | None) -> CoREClassifier:
-    model = CoREClassifier.load(path)
+def _loaded(path: Path, n_jobs: int | None) -> Model:
+    model = load_model(path)
     model.set_params(n_jobs=n_jobs)
     model.linear_.set_params(n_jobs=n_jobs)
     return model

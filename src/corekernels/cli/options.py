@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files
+from .. import documents, files
+from ..errors import ParameterError
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
-from ..kernel_table import HASHED_KERNELS
-from ..recipe import MAX_BITS, PROJECTIONS, SCHEMES, Recipe
+from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
+from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, Recipe
+from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, show
 
 
@@ -23,14 +25,30 @@ def one_of(names: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+def _unless_given(what: str, default: object) -> Any:
+    """An option that is None if not given: what was made before has settings of its own."""
+    return Option(help=f"{what}.  [default: {default}]")
+
+
 Rows = Annotated[str, Argument(metavar="IN", help='File of rows, or "-".')]
 RowsOrSignatures = Annotated[
     str, Argument(metavar="IN", help='File of rows, "-", signature file or shard folder.')
 ]
 Jobs = Annotated[int | None, Option(help="Threads; all cores unless given.")]
 KernelName = Annotated[str, Option(help=f"{one_of(HASHED_KERNELS)}.")]
+ExactKernelName = Annotated[str, Option(help=f"{one_of(KERNELS)}.")]
+_WITH_GAMMA = ", ".join(name for name, kernel in KERNELS.items() if kernel.gamma is not None)
+Gamma = Annotated[
+    float | None, Option(help=f"Parameter of {_WITH_GAMMA}; its default unless given.")
+]
 Figure = Annotated[Path | None, Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")]
-Format = Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if the content does not tell.")]
+Format = Annotated[
+    str | None,
+    Option(
+        help=f"{one_of(FORMATS)}, if the content does not tell; of documents "
+        f"{one_of(documents.FORMATS)}."
+    ),
+]
 OneBased = Annotated[
     bool | None,
     Option("--one-based/--zero-based", help="Where svmlight columns count from, if unclear."),
@@ -70,7 +88,57 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Text:
+    """Where the text of documents is, and how it becomes rows."""
+
+    text: Annotated[
+        list[str] | None,
+        Option(
+            metavar="COLUMN", help="Take IN as documents, whose text is there; may be repeated."
+        ),
+    ] = None
+    label: Annotated[str | None, Option(metavar="COLUMN", help="Labels of documents.")] = None
+    id: Annotated[
+        str | None, Option(metavar="COLUMN", help="What documents are called in results.")
+    ] = None
+    unit: Annotated[
+        str | None, _unless_given(f"{one_of(UNITS)}: what n-grams are made of", TextSettings.unit)
+    ] = None
+    ngrams: Annotated[
+        str | None, _unless_given("Length of n-grams, as 3 or 1-3", TextSettings.ngrams[0])
+    ] = None
+    weights: Annotated[
+        str | None, _unless_given(f"{one_of(WEIGHTS)}: values of rows", TextSettings.weights)
+    ] = None
+    min_length: Annotated[
+        int | None,
+        _unless_given("Characters that a word must have", TextSettings.min_length),
+    ] = None
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The options of `open_reader` for documents."""
+        settings = {
+            "unit": self.unit, "ngrams": _ngrams(self.ngrams), "weights": self.weights,
+            "min_length": self.min_length,
+        }  # fmt: skip
+        given = {name: value for name, value in settings.items() if value is not None}
+        return {"text": self.text or None, "label": self.label, "id": self.id, "shingles": given}
+
+
+def _ngrams(text: str | None) -> tuple[int, int] | None:
+    """The least and largest n, from "3" or "1-3"."""
+    if text is None:
+        return None
+    try:
+        least, _, most = text.partition("-")
+        return int(least), int(most or least)
+    except ValueError:
+        raise ParameterError(f"--ngrams: got {text!r}; give a number, or two as 1-3.") from None
+
+
+@dataclass(frozen=True)
+class Reading(Text):
     """How a file of rows is read."""
 
     format: Format = None
@@ -81,7 +149,8 @@ class Reading:
 
     def open(self, path: str, **options: Any) -> files.AnyReader:
         """A reader of rows or signatures."""
-        return files.open_reader(path, **asdict(self), **options)
+        options |= {"format": self.format, "n_columns": self.n_columns}
+        return files.open_reader(path, one_based=self.one_based, **self.columns, **options)
 
     def open_rows(self, path: str, **options: Any) -> RowReader:
         """A reader of rows."""
@@ -89,7 +158,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Matching:
+class Matching(Text):
     """How rows are read that must have the columns of others known before."""
 
     one_based: OneBased = None
@@ -101,12 +170,18 @@ class Matching:
         self, path: str, n_columns: int, like: Sequence[Origin], **options: Any
     ) -> files.AnyReader:
         """A reader of rows over the columns known before, or of signatures."""
-        return files.open_matching(path, n_columns, like=like, **asdict(self), **options)
+        return files.open_matching(
+            path, n_columns, like=like, one_based=self.one_based,
+            ignore_new_columns=self.ignore_new_columns, **self.columns, **options,
+        )  # fmt: skip
 
 
-def _unless_given(what: str, default: object) -> Any:
-    """An option that is None if it is not given: hashed rows have a recipe of their own."""
-    return Option(help=f"{what}.  [default: {default}]")
+@dataclass(frozen=True)
+class Similarity:
+    """What makes rows similar, where kernel values are computed exactly."""
+
+    kernel: ExactKernelName = DEFAULT_KERNEL
+    gamma: Gamma = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +197,7 @@ class Hashing:
     projection: Annotated[
         str | None, _unless_given(f"{one_of(PROJECTIONS)}, for core1", Recipe.projection)
     ] = None
+    gamma: Gamma = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
     def recipe(self, reader: files.AnyReader) -> Recipe:

@@ -18,8 +18,8 @@ def reproduce(
         list[str] | None,
         Argument(
             metavar="[WHAT]...",
-            help="table1, table2, usps, figure3, figure4, exponential, schemes, search, baselines; "
-            "all unless given.",
+            help="table1, table2, usps, figure3, figure4, exponential, core_rbf, schemes, search, "
+            "baselines; all unless given.",
             show_default=False,
         ),
     ] = None,

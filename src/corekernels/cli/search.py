@@ -1,4 +1,4 @@
-"""Commands on near neighbours: index, search, dedup."""
+"""Commands on near neighbours: index, search."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -6,17 +6,15 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files, io
+from .. import files
 from ..errors import ParameterError
 from ..io.readers import require_rows
-from ..io.streams import display_name, is_stream, require_file
 from ..io.targets import require_target
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
-from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Format, Jobs, KernelName, Matching, Output, Reading, Rows, one_of
-from .printing import STANDARD_OUTPUT, to_write
+from .options import Format, Jobs, Matching, Output, Reading, Rows, Similarity, one_of
+from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 
 @command("corekernels index train.svm train.index --kernel core1 --recall 0.95 --seed 0")
@@ -25,7 +23,7 @@ def index(
     target: Annotated[Path, Argument(metavar="INDEX", help="Index file to write.")],
     reading: Reading,
     output: Output,
-    kernel: KernelName = DEFAULT_KERNEL,
+    similarity: Similarity,
     method: Annotated[
         str, Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
     ] = AUTO,
@@ -33,16 +31,17 @@ def index(
         float, Option(help="Wanted share of the true nearest rows among those found.")
     ] = 0.95,
     n_neighbors: Annotated[
-        int, Option(help="Neighbours per query; the index is tuned to it.")
+        int,
+        Option("--n-neighbors", "-k", help="Neighbours per query; the index is tuned to it."),
     ] = 10,
     seed: Annotated[int, Option(help="Seed of the hashes and of held-out rows.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
     """Index the rows of IN for `search`, under their row numbers, from 0."""
-    reader = reading.open_rows(source, labels=False)
+    reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
     report = files.index_rows(
-        reader, target, kernel=kernel, method=method, recall=recall, n_neighbors=n_neighbors,
-        random_state=seed, n_jobs=n_jobs, progress=output.progress,
+        reader, target, **asdict(similarity), method=method, recall=recall,
+        n_neighbors=n_neighbors, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     output.show(asdict(report), reader)
 
@@ -50,7 +49,12 @@ def index(
 @command("corekernels search train.index test.svm neighbours.tsv -k 5 --check 50")
 def search(
     path: Annotated[Path, Argument(metavar="INDEX", help="Index file, from `index`.")],
-    source: Annotated[str, Argument(metavar="QUERIES", help='File of rows, or "-".')],
+    matching: Matching,
+    output: Output,
+    source: Annotated[
+        str | None,
+        Argument(metavar="QUERIES", help='File of rows, or "-".', show_default=False),
+    ] = None,
     target: Annotated[
         str,
         Argument(
@@ -58,12 +62,18 @@ def search(
             help='Lines "query, id, similarity" with tabs, to a file or "-"; '
             "if it ends in .npz, arrays distances and indices.",
         ),
-    ],
-    matching: Matching,
-    output: Output,
+    ] = STANDARD_OUTPUT,
+    query: Annotated[
+        list[str] | None,
+        Option(metavar="TEXT", help="Words to look up, in place of QUERIES; may be repeated."),
+    ] = None,
     n_neighbors: Annotated[
         int | None,
         Option("--n-neighbors", "-k", help="Neighbours per query; as indexed unless given."),
+    ] = None,
+    radius: Annotated[
+        float | None,
+        Option(help="All rows of similarity 1 - RADIUS or more instead, by exact search."),
     ] = None,
     check: Annotated[
         int, Option(help="Compare this many of the first queries with exact search.")
@@ -72,15 +82,29 @@ def search(
     n_jobs: Jobs = None,
 ) -> None:
     """Write the most similar indexed rows of each row of QUERIES, nearest first."""
+    if (source is None) == (not query):
+        raise ParameterError("QUERIES, --query: give one of them, a file or words to look up.")
+    found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
+    if query:
+        _show_found(files.search_texts(found, query, n_neighbors), query, output)
+        return
+    assert source is not None
     if target != STANDARD_OUTPUT:
         require_target(target, path, source)
-    found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     reader = require_rows(
-        matching.open(source, found.n_features_in_, found.provenance_, format=format, labels=False)
+        matching.open(
+            source,
+            found.n_features_in_,
+            found.provenance_,
+            format=format,
+            labels=False,
+            n_jobs=n_jobs,
+        )
     )
     report = files.search(
-        found, reader, to_write(target), n_neighbors, n_checked=check, progress=output.progress
-    )
+        found, reader, to_write(target), n_neighbors, radius=radius, n_checked=check,
+        progress=output.progress,
+    )  # fmt: skip
     output.show(_about_search(report), reader, target)
     if report.check is not None and target == STANDARD_OUTPUT:
         output.note(
@@ -89,72 +113,23 @@ def search(
         )
 
 
-@command("corekernels dedup train.svm pairs.tsv --threshold 0.8 --keep unique.svm")
-def dedup(
-    source: Rows,
-    target: Annotated[
-        str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
-    ],
-    reading: Reading,
-    output: Output,
-    threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
-    kernel: KernelName = DEFAULT_KERNEL,
-    groups: Annotated[
-        str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
-    ] = None,
-    keep: Annotated[
-        str | None,
-        Option(metavar="ROWS", help="Write IN without all but the first row of each group."),
-    ] = None,
-    copies_once: Annotated[
-        bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
-    ] = False,
-    working_memory: Annotated[float, Option(help="Megabytes of rows to hold.")] = 1024.0,
-    most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
-    seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
-    n_jobs: Jobs = None,
-) -> None:
-    """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
-    targets = _targets(source, target, groups, keep)
-    require_file(display_name(source), is_stream(source))
-    reader = reading.open_rows(source)
-    found = files.near_duplicates(
-        reader, threshold, kernel, all_pairs=not copies_once, most_pairs=most_pairs,
-        working_memory=working_memory, seed=seed, n_jobs=n_jobs,
-        scratch=targets[0].parent if targets else None, progress=output.progress,
-    )  # fmt: skip
-    files.write_pairs(found, to_write(target))
-    if groups is not None:
-        files.write_groups(found, to_write(groups))
-    if keep is not None:
-        files.write_kept(reader, found, keep, progress=output.progress)
-    output.show({"target": target, **_about_duplicates(found)}, reader, target, groups, keep)
-
-
-def _targets(source: str, target: str, groups: str | None, keep: str | None) -> list[Path]:
-    """The files to write, all of which can be."""
-    names = [name for name in (target, groups, keep) if name is not None]
-    if names.count(STANDARD_OUTPUT) > 1:
-        raise ParameterError("-: is named for two outputs; give each its own.")
-    if keep is not None:
-        io.RowWriter(keep)  # refuses a name that tells no format
-    written = [name for name in names if name != STANDARD_OUTPUT]
-    return [require_target(name, source, *written[:place]) for place, name in enumerate(written)]
+def _show_found(found: list[list[tuple[Any, float]]], queries: list[str], output: Output) -> None:
+    """Print what was found for each of some words."""
+    if output.as_json:
+        names = ("id", "similarity")
+        rows = [[dict(zip(names, pair, strict=True)) for pair in pairs] for pairs in found]
+        show({"queries": queries, "found": rows}, True)
+        return
+    for text, pairs in zip(queries, found, strict=True):
+        if len(queries) > 1:
+            print(text)
+        show_table(["id", "similarity"], [[str(name), f"{value:.4f}"] for name, value in pairs])
 
 
 def _about_search(report: files.SearchReport) -> dict[str, Any]:
     about = {**asdict(report), "queries_per_second": report.queries_per_second}
-    del about["check"]
+    del about["check"], about["n_neighbors" if report.n_neighbors is None else "radius"]
     if report.check is not None:
         about |= {"checked": report.check.queries, "recall": report.check.recall}
         about |= {"times_faster": report.check.times_faster}
     return about
-
-
-def _about_duplicates(found: files.FileDuplicates) -> dict[str, Any]:
-    groups = found.groups()
-    kept = found.rows - sum(len(group) - 1 for group in groups)
-    return {
-        "rows": found.rows, "copies": found.copies, "pairs": len(found.pairs),
-        "groups": len(groups), "rows_kept": kept, "expected_missed": found.expected_missed,
-    }  # fmt: skip

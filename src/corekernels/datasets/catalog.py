@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from .._core.arguments import require_choice, require_seed
+from .._core.arguments import require_choice, seed_of
 from .._core.types import PathLike
 from .dataset import Dataset
 from .images import digits, m_basic, m_rotate_set, mnist10k
@@ -55,7 +55,7 @@ def load(
     name : str
         One of the above.
     folder : path, optional
-        Holds a folder a data set: `mnist/*-ubyte.gz`, `usps/usps.h5` (needs the extra
+        Holds one folder per data set: `mnist/*-ubyte.gz`, `usps/usps.h5` (needs the extra
         `hdf5`) or `usps/usps*.bz2`, `rcv1/rcv1_*.binary` or `.binary.bz2`,
         `youtube/*/audio_sai_boxes.txt.gz`, `20news/*.npz`. If not given, the one that the
         environment variable COREKERNELS_DATA names.
@@ -82,4 +82,4 @@ def load(
     1.0
     """
     loader = _LOADERS[require_choice("name", name, NAMES)]
-    return loader(Places(folder, download, progress), require_seed(seed))
+    return loader(Places(folder, download, progress), seed_of(seed, "seed"))

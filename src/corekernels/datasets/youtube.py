@@ -2,7 +2,7 @@
 
 The paper takes "the largest set of features (audio)" and does not name the file. Of the
 five audio views we take `audio_sai_boxes`, histograms of boxes cut from stabilised
-auditory images: the one the authors of the data found the most telling. Its rows, 11,930
+auditory images: the one the authors of the data found the most informative. Its rows, 11,930
 to train on and 97,934 to test on, are those of the official test and training parts (the
 data's README counts one more in each), so the parts are swapped here.
 

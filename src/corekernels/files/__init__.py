@@ -4,24 +4,31 @@ Every function takes readers, from `open_reader`, and goes through them batch by
 Files are written whole or not at all.
 """
 
-from ..neighbors.duplicates import near_duplicates
-from ..neighbors.duplicates.result import FileDuplicates, write_groups, write_kept, write_pairs
+from ..neighbors.duplicates import near_duplicates, near_matches
+from ..neighbors.duplicates.result import (
+    FileDuplicates,
+    FileMatches,
+    write_groups,
+    write_kept,
+    write_pairs,
+)
 from .conversion import convert, file_kind
 from .estimates import Estimates, estimate_pairs, nearest
 from .hashing import HashReport, hash_to_file
 from .kernels import gram_description, kernel_to_file
 from .learning import sweep, train
 from .matching import open_matching
-from .prediction import Evaluation, evaluate, label_text, predict, predictions
+from .prediction import Evaluation, RegressionEvaluation, evaluate, label_text, predict, predictions
 from .readers import AnyReader, SignatureReader, load_signatures, open_reader, recipe_for
-from .search import IndexReport, SearchReport, index_rows, search
+from .search import IndexReport, SearchReport, index_rows, search, search_texts
 from .survey import Survey, sample, survey
 
 __all__ = [
-    "AnyReader", "Estimates", "Evaluation", "FileDuplicates", "HashReport", "IndexReport",
-    "SearchReport", "SignatureReader", "Survey", "convert", "estimate_pairs", "evaluate",
-    "file_kind", "gram_description", "hash_to_file", "index_rows", "kernel_to_file", "label_text",
-    "load_signatures", "near_duplicates", "nearest", "open_matching", "open_reader", "predict",
-    "predictions", "recipe_for", "sample", "search", "survey", "sweep", "train", "write_groups",
-    "write_kept", "write_pairs",
+    "AnyReader", "Estimates", "Evaluation", "FileDuplicates", "FileMatches", "HashReport",
+    "IndexReport", "RegressionEvaluation", "SearchReport", "SignatureReader", "Survey",
+    "convert", "estimate_pairs", "evaluate", "file_kind", "gram_description", "hash_to_file",
+    "index_rows", "kernel_to_file", "label_text", "load_signatures", "near_duplicates",
+    "near_matches", "nearest", "open_matching", "open_reader", "predict", "predictions",
+    "recipe_for", "sample", "search", "search_texts", "survey", "sweep", "train",
+    "write_groups", "write_kept", "write_pairs",
 ]  # fmt: skip

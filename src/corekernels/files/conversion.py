@@ -5,6 +5,8 @@ import os
 from .. import io
 from .._core.types import PathLike
 from ..io.readers import RowReader, watched
+from ..io.streams import STANDARD_INPUT
+from ..io.targets import require_target
 from .kernels import gram_description
 from .shards import is_shard_folder
 
@@ -18,6 +20,8 @@ def convert(
 ) -> int:
     """Write all rows and labels of a reader in another format; number of rows."""
     n_rows = 0
+    if os.fspath(target) != STANDARD_INPUT:
+        require_target(target, reader.name)
     with io.RowWriter(target, format=format) as writer:
         for batch in watched(reader, "converting", progress):
             writer.write(batch.X, batch.y)

@@ -144,7 +144,7 @@ def _to_file(
     reader: RowReader, batches: Iterator[Batch], target: Path, recipe: Recipe, part_rows: int,
     resume: bool, append: bool, n_jobs: int | None,
 ) -> HashReport:  # fmt: skip
-    require_target(target, reader.name)
+    named, target = target, require_target(target, reader.name)
     old = [target] if append and target.exists() else []
     if old:
         recipe = recipe_of(target, recipe)
@@ -154,7 +154,7 @@ def _to_file(
         rows = _write_parts(reader, batches, writer, n_jobs)
         merge_parts([*old, *writer.parts], target)
         writer.discard()
-    return HashReport(str(target), rows, writer.rows_before, 1, target.stat().st_size)
+    return HashReport(str(named), rows, writer.rows_before, 1, target.stat().st_size)
 
 
 def _write_parts(

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .._core.types import PathLike
 from ..io.atomic import atomic_write
+from ..io.container_header import parse_json
 from ..io.readers import RowReader, require_rows, watched
 from ..io.targets import require_target
 from ..kernels import gram_to_file
@@ -42,7 +43,9 @@ def kernel_to_file(
     (n, m) : shape of the matrix
     """
     readers = [reader] if against is None else [reader, against]
-    require_target(target, *(side.name for side in readers))
+    names = [side.name for side in readers]
+    require_target(target, *names)
+    require_target(description_path(target), *names)
     X = read_whole(reader, progress)
     Y = None if against is None else read_whole(against, progress)
     if Y is not None:
@@ -79,7 +82,7 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
     they belong together.
     """
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        about = json.loads(description_path(path).read_bytes())
+        about = parse_json(description_path(path).read_bytes())
         K = np.load(path, mmap_mode="r", allow_pickle=False)
         if about["format"] == "corekernels.gram" and about["last_row"] == _digest(K):
             return dict(about)

@@ -4,16 +4,19 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._core.types import Array, PathLike
 from ..classifier import CoREClassifier
+from ..errors import DataError, FileError
 from ..io.provenance import Origin, join_runs
 from ..io.targets import require_target
 from ..linear import CPath, HashedLinearClassifier, c_path
+from ..models import Model
 from ..recipe import Recipe
+from ..regressor import CoRERegressor
 from ..signatures import Signatures, concatenate
 from .hashing import hash_to_file
 from .readers import (
@@ -24,21 +27,24 @@ from .readers import (
     require_labels,
 )
 
+AnyModel = TypeVar("AnyModel", CoREClassifier, CoRERegressor)
+
 
 def train(
     reader: AnyReader,
     target: PathLike,
     recipe: Recipe,
     *,
+    regression: bool = False,
     progress: bool | None = None,
     n_jobs: int | None = None,
     **options: Any,
-) -> CoREClassifier:
+) -> Model:
     """Learn from a reader of labelled rows or signatures, and write the model to `target`.
 
     Raw rows are hashed batch by batch; their signatures lie in a file beside the target,
     memory-mapped, while the model is learned. The model is the one that
-    `CoREClassifier.fit` finds with all rows in memory.
+    `CoREClassifier.fit`, or `CoRERegressor.fit`, finds with all rows in memory.
 
     Parameters
     ----------
@@ -48,17 +54,23 @@ def train(
         The model file to create or replace.
     recipe : Recipe
         How to hash, or how the rows were hashed: from `recipe_for`.
+    regression : bool
+        Whether labels are numbers to predict, not classes. Labels alone do not tell: whole
+        numbers may be either.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
     n_jobs : int, optional
         Threads; None means all cores.
     **options
-        `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
+        `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`; for regression
+        `C`, `tol`, `max_iter` of `CoRERegressor`.
     """
-    model = _classifier(recipe, n_jobs, options)
+    model = _model(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
     beside = require_target(target, reader.name)
     with _signatures(reader, recipe, beside, progress, n_jobs) as (S, y):
-        model.fit_signatures(S, require_labels(y, reader.name))
+        labels = require_labels(y, reader.name)
+        with _naming_file(reader):
+            model.fit_signatures(S, labels)
         model.save(target, provenance=_provenance(reader, len(S)))
     return model
 
@@ -90,7 +102,7 @@ def sweep(
     **options
         `loss`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
     """
-    model = _classifier(recipe, n_jobs, options)
+    model = _model(CoREClassifier, recipe, n_jobs, options)
     judges = None
     beside = None
     if target is not None:
@@ -102,10 +114,10 @@ def sweep(
             batches = list(hashed)
             held = [require_labels(batch.y, validation.name) for batch in batches]
             judges = (concatenate([batch.signatures for batch in batches]), np.concatenate(held))
-        path = c_path(
-            S, require_labels(y, reader.name), Cs, cv=cv, validation=judges, progress=progress,
-            model=HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed),
-        )  # fmt: skip
+        labels = require_labels(y, reader.name)
+        with _naming_file(reader):
+            linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
+            path = c_path(S, labels, Cs, cv=cv, validation=judges, progress=progress, model=linear)
         if target is not None:
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
             model.save(target, provenance=_provenance(reader, len(S)))
@@ -119,11 +131,25 @@ def _provenance(reader: AnyReader, n_rows: int) -> list[Origin]:
     return [reader.origin(0, n_rows)]
 
 
-def _classifier(recipe: Recipe, n_jobs: int | None, options: dict[str, Any]) -> CoREClassifier:
+@contextlib.contextmanager
+def _naming_file(reader: AnyReader) -> Iterator[None]:
+    """Errors about the labels y name the file that holds them."""
+    try:
+        yield
+    except DataError as error:
+        if not str(error).startswith("y: "):
+            raise
+        raise DataError(f"{reader.name}: {str(error)[3:]}") from error
+
+
+def _model(
+    kind: type[AnyModel], recipe: Recipe, n_jobs: int | None, options: dict[str, Any]
+) -> AnyModel:
     hashing = {name: getattr(recipe, name) for name in ("kernel", "n_hashes", "n_bits", "scheme")}
     if recipe.projection is not None:
         hashing["projection"] = recipe.projection
-    return CoREClassifier(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
+    hashing["gamma"] = recipe.gamma
+    return kind(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
 
 
 @contextlib.contextmanager
@@ -143,6 +169,8 @@ def _signatures(
             yield load_signatures(Path(folder) / "rows")
     else:
         scratch = beside.with_name(f".{beside.name}.rows")
+        if scratch.is_symlink():
+            raise FileError(f"{scratch}: is a symbolic link; remove it, hashed rows go there.")
         try:
             hash_to_file(reader, scratch, recipe, progress=progress, n_jobs=n_jobs)
             yield load_signatures(scratch)

@@ -6,12 +6,11 @@ from typing import Any
 
 from .._core.types import PathLike
 from ..errors import DataError
-from ..io.provenance import Origin
+from ..io.provenance import Origin, column_base
 from ..io.readers import Batch, RowReader
 from ..io.streams import is_stream
+from ..recipe import MAX_COLUMNS
 from .readers import AnyReader, SignatureReader, open_reader
-
-_MOST_COLUMNS = 2**31 - 1
 
 
 class Narrowed(RowReader):
@@ -37,6 +36,16 @@ class Narrowed(RowReader):
             yield replace(batch, X=X)
 
 
+def require_same_base(reader: SignatureReader, like: Sequence[Origin]) -> None:
+    """Refuse signatures whose svmlight columns counted from another number than those of `like`."""
+    mine, theirs = column_base(reader.provenance), column_base(like)
+    if mine is not None and theirs is not None and mine != theirs:
+        raise DataError(
+            f"{reader.name}: its columns counted from {int(mine)}, those known before from "
+            f"{int(theirs)}; hash its rows again with one_based={theirs}."
+        )
+
+
 def open_matching(
     path: PathLike,
     n_columns: int,
@@ -45,28 +54,41 @@ def open_matching(
     format: str | None = None,  # noqa: A002
     one_based: bool | None = None,
     labels: bool = True,
+    n_jobs: int | None = None,
     ignore_new_columns: bool = False,
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002
+    shingles: Any = None,
 ) -> AnyReader:
     """A reader of rows for a model, or for comparison with signatures.
 
     Parameters
     ----------
-    path, format, one_based, labels
+    path, format, one_based, labels, n_jobs, text, label, id, shingles
         As for `open_reader`.
     n_columns : int
         Columns of the rows known before. Narrower rows are taken to lack the last ones.
     like : sequence of io.Origin
-        Provenance of the rows known before: says where svmlight columns count from.
+        Provenance of the rows known before: says where svmlight columns count from, and how
+        text became rows.
     ignore_new_columns : bool
         Whether columns beyond `n_columns` are left out, with a note, or an error.
     """
     options: dict[str, Any] = {
-        "format": format, "one_based": one_based, "labels": labels, "like": like,
+        "format": format, "one_based": one_based, "labels": labels, "n_jobs": n_jobs,
+        "like": like, "text": text, "label": label, "id": id, "shingles": shingles,
     }  # fmt: skip
-    wide = _MOST_COLUMNS if ignore_new_columns else n_columns
-    reader = open_reader(path, n_columns=wide if is_stream(path) else None, **options)
-    if isinstance(reader, SignatureReader) or reader.n_columns == n_columns:
+    wide = MAX_COLUMNS if ignore_new_columns else n_columns
+    unknown = is_stream(path) and text is None
+    reader = open_reader(path, n_columns=wide if unknown else None, **options)
+    if isinstance(reader, SignatureReader):
+        require_same_base(reader, like)
         return reader
+    if reader.n_columns == n_columns:
+        return reader
+    if text is not None:
+        raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
     if reader.n_columns < n_columns:
         return open_reader(path, n_columns=n_columns, **options)
     if ignore_new_columns:

@@ -1,6 +1,5 @@
 """Several signature files, one below the other, as one file, without reading them into memory."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,53 +8,56 @@ from typing import Any
 import numpy as np
 
 from .._core.types import Array
-from .._hashing.signature_file import read_signatures, write_signatures
+from .._hashing.signature_file import SignatureFile, read_signatures, write_signatures
 from ..errors import DataError, RecipeMismatch
-from ..io.containers import array_spans
+from ..io.atomic import move_file
 from ..io.provenance import Origin, join_runs
-from ..io.stored import Computed, Spans
+from ..io.sources import Identity
+from ..io.stored import Computed, Span, Spans
+from ..recipe import Recipe
 
 
 def merge_parts(paths: Sequence[Path], target: Path) -> None:
     """Put signature files of one recipe together into `target`, whole or not at all."""
-    recipe = read_signatures(paths[0]).recipe
     parts: list[_Part] = []
+    recipe: Recipe | None = None
     provenance: list[Origin] = []
     for path in paths:
         found = read_signatures(path)
+        recipe = recipe or found.recipe
         if found.recipe != recipe:
             raise RecipeMismatch(recipe, found.recipe)
-        labels = found.labels()
-        parts.append(_Part(len(found), None if labels is None else labels.dtype, found.classes))
+        parts.append(_Part.of(found))
         provenance.extend(found.provenance)
+    assert recipe is not None
     if len(paths) == 1:
         if paths[0] != target:
-            _move(paths[0], target)
+            move_file(paths[0], target)
         return
-    spans = [array_spans(path) for path in paths]
     n_rows = sum(part.n_rows for part in parts)
     stacked = {
-        name: Spans(dtype, (n_rows, *shape), [places[name] for places in spans])
+        name: Spans(dtype, (n_rows, *shape), [part.spans[name] for part in parts])
         for name, (dtype, shape) in recipe.arrays.items()
     }
     numbers, classes = _stack_labels(paths, parts, target)
     write_signatures(target, recipe, stacked, numbers, classes, join_runs(provenance))
 
 
-def _move(path: Path, target: Path) -> None:
-    """Give a part its final name, once its bytes are on the disk."""
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(path, target)
-
-
 @dataclass(frozen=True)
 class _Part:
-    """How many rows a part has, and what its labels are."""
+    """How many rows a part has, where they lie, and what their labels are."""
 
     n_rows: int
     label_type: np.dtype[Any] | None
     classes: list[Any] | None
+    spans: dict[str, Span]
+    identity: Identity
+
+    @classmethod
+    def of(cls, found: SignatureFile) -> "_Part":
+        labels = found.labels()
+        label_type = None if labels is None else labels.dtype
+        return cls(len(found), label_type, found.classes, found.spans, found.identity)
 
 
 def _stack_labels(
@@ -77,8 +79,8 @@ def _stack_labels(
     dtype = np.dtype(np.int32) if classes is not None else np.result_type(*types)
 
     def numbers() -> Iterator[Array]:
-        for path in paths:
-            labels = read_signatures(path).labels()
+        for path, part in zip(paths, parts, strict=True):
+            labels = read_signatures(path, identity=part.identity).labels()
             assert labels is not None
             yield (labels if classes is None else np.searchsorted(known, labels)).astype(dtype)
 

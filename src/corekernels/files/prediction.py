@@ -1,18 +1,21 @@
 """Applying a model to files, batch by batch."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._core.arguments import require_choice
 from .._core.types import Array
 from ..classifier import CoREClassifier
-from ..errors import DataError
+from ..documents.reader import DocumentReader
+from ..errors import DataError, ParameterError
 from ..io.targets import Target, open_target
-from .readers import AnyReader, hashed_batches, require_labels
+from ..models import Model
+from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,29 @@ class Evaluation:
         return _share(np.diag(self.confusion), self.confusion.sum(axis=0))
 
 
+@dataclass(frozen=True)
+class RegressionEvaluation:
+    """How well a regressor does on the rows of a file that have values.
+
+    Attributes
+    ----------
+    rows : int
+    r2 : float
+        Share of the variance of the values that is explained; NaN if all values are equal.
+    mean_absolute_error : float
+    root_mean_squared_error : float
+    """
+
+    rows: int
+    r2: float
+    mean_absolute_error: float
+    root_mean_squared_error: float
+
+
 def predictions(
-    model: CoREClassifier, reader: AnyReader, what: str = "predicting",
-    progress: bool | None = None,
+    model: Model, reader: AnyReader, what: str = "predicting", progress: bool | None = None,
 ) -> Iterator[tuple[Array, Array | None]]:  # fmt: skip
-    """Predicted labels of the rows or signatures of a reader, and their own, batch by batch."""
+    """Predicted labels or values of a reader's rows, and their own labels, batch by batch."""
     for batch in hashed_batches(
         reader, model.recipe_, what, progress=progress, n_jobs=model.n_jobs
     ):
@@ -59,26 +80,81 @@ def predictions(
 
 
 def predict(
-    model: CoREClassifier, reader: AnyReader, target: Target, *, progress: bool | None = None
-) -> int:
-    """Write the predicted label of each row of a reader, one label per line; number of rows.
+    model: Model, reader: AnyReader, target: Target, *, output: str = "labels",
+    progress: bool | None = None,
+) -> int:  # fmt: skip
+    """Write what a model predicts for each row of a reader, a line per row; number of rows.
+
+    Rows that have names have them at the beginning of the line, with a tab behind.
 
     Parameters
     ----------
-    model : CoREClassifier
+    model : CoREClassifier or CoRERegressor
     reader : reader
         From `open_matching`, with the model's number of columns.
     target : path or open binary file
         A file is created or replaced, whole or not at all.
+    output : {"labels", "scores", "probabilities"}
+        Only the label, or the value of a regressor. Or also the score or probability of each
+        class, with tabs between, after a line of names; of two classes the score of the second.
+        Probabilities are for models of the log loss.
     progress : bool, optional
         As for `hash_to_file`.
     """
+    require_choice("output", output, ("labels", *_NUMBERS))
+    if output != "labels":
+        _require_numbers(model, output)
+    has_names = isinstance(reader, DocumentReader) and reader.columns.id is not None
     n_rows = 0
     with open_target(target, reader.name) as file:
-        for labels, _ in predictions(model, reader, progress=progress):
-            file.write("".join(f"{label_text(label)}\n" for label in labels.tolist()).encode())
-            n_rows += len(labels)
+        if output != "labels":
+            file.write(_names(model, output, has_names))
+        for batch in hashed_batches(
+            reader, model.recipe_, "predicting", progress=progress, n_jobs=model.n_jobs
+        ):
+            file.write(_lines(model, batch, output))
+            n_rows += len(batch.signatures)
     return n_rows
+
+
+_NUMBERS = {"scores": "decision_function", "probabilities": "predict_proba"}
+
+
+def _require_numbers(model: Model, output: str) -> None:
+    if not isinstance(model, CoREClassifier):
+        raise ParameterError(f"output: got {output!r}, but a regressor predicts values only.")
+    if not hasattr(model, _NUMBERS[output]):
+        raise ParameterError(
+            f"output: got {output!r}, which a model of {model.loss} does not have; learn one "
+            "with loss=log_loss."
+        )
+
+
+def _names(model: Any, output: str, has_names: bool) -> bytes:
+    classes = [label_text(label) for label in model.classes_.tolist()]
+    shown = classes[1:] if output == "scores" and len(classes) == 2 else classes
+    return "\t".join([*(["name"] if has_names else []), "label", *shown]).encode() + b"\n"
+
+
+def _lines(model: Model, batch: HashedBatch, output: str) -> bytes:
+    """A line for each row: its name, its label or value, and the numbers wanted beside it."""
+    S = batch.signatures
+    labels = model.linear_.predict(S)
+    if output == "labels" and batch.names is None and isinstance(model, CoREClassifier):
+        return _label_lines(labels, model.classes_)
+    columns: list[Any] = [] if batch.names is None else [batch.names]
+    columns.append(map(label_text, labels.tolist()))
+    if output != "labels":
+        numbers = getattr(model.linear_, _NUMBERS[output])(S)
+        columns += [map(repr, column.tolist()) for column in numbers.reshape(len(S), -1).T]
+    return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True)).encode()
+
+
+def _label_lines(labels: Array, classes: Array) -> bytes:
+    """A line for each label; each class is made into text once."""
+    lines = np.array([f"{label_text(label)}\n".encode() for label in classes.tolist()])
+    padded = lines[np.searchsorted(classes, labels)]  # the shorter ones with zero bytes
+    return padded.tobytes().replace(b"\0", b"")
 
 
 def label_text(label: Any) -> str:
@@ -93,21 +169,29 @@ def label_text(label: Any) -> str:
 
 
 def evaluate(
-    model: CoREClassifier, reader: AnyReader, *, progress: bool | None = None
+    model: Model, reader: AnyReader, *, progress: bool | None = None
+) -> Evaluation | RegressionEvaluation:
+    """How well a model does on the labelled rows of a reader."""
+    batches = predictions(model, reader, "evaluating", progress)
+    labelled = ((found, require_labels(y, reader.name)) for found, y in batches)
+    if isinstance(model, CoREClassifier):
+        return _evaluate_classes(model, labelled, reader.name)
+    return _evaluate_values(labelled, reader.name)
+
+
+def _evaluate_classes(
+    model: CoREClassifier, labelled: Iterable[tuple[Array, Array]], name: str
 ) -> Evaluation:
-    """Accuracy and confusion of a model on the labelled rows of a reader."""
     counts: Counter[tuple[Any, Any]] = Counter()
-    for found, y in predictions(model, reader, "evaluating", progress):
-        truth = require_labels(y, reader.name)
+    for found, truth in labelled:
         counts.update(zip(truth.tolist(), found.tolist(), strict=True))
     n_rows = counts.total()
-    if not n_rows:
-        raise DataError(f"{reader.name}: holds no rows; give some to judge the model by.")
+    _require_rows(n_rows, name)
     names = {label for pair in counts for label in pair} | set(model.classes_.tolist())
-    if len({isinstance(name, str) for name in names}) > 1:
+    if len({isinstance(label, str) for label in names}) > 1:
         raise DataError(
-            f"{reader.name}: its labels are of another kind than the model's "
-            f"({', '.join(label_text(name) for name in model.classes_[:3])}, ...)."
+            f"{name}: its labels are of another kind than the model's "
+            f"({', '.join(label_text(label) for label in model.classes_[:3])}, ...)."
         )
     classes = sorted(names)
     place = {label: number for number, label in enumerate(classes)}
@@ -117,6 +201,27 @@ def evaluate(
     accuracy = float(np.trace(confusion)) / n_rows
     error = float(np.sqrt(accuracy * (1 - accuracy) / n_rows))
     return Evaluation(n_rows, accuracy, error, np.array(classes), confusion)
+
+
+def _evaluate_values(labelled: Iterable[tuple[Array, Array]], name: str) -> RegressionEvaluation:
+    found, truth = [np.empty(0)], [np.empty(0)]
+    for values, labels in labelled:
+        if labels.dtype.kind not in "biuf":
+            raise DataError(f"{name}: labels such as {labels.flat[0]!s} are no numbers.")
+        found.append(values)
+        truth.append(labels.astype(np.float64))
+    y = np.concatenate(truth)
+    _require_rows(len(y), name)
+    errors = np.concatenate(found) - y
+    spread = float(np.square(y - y.mean()).sum())
+    r2 = 1 - float(np.square(errors).sum()) / spread if spread > 0 else np.nan
+    root = float(np.sqrt(np.square(errors).mean()))
+    return RegressionEvaluation(len(y), r2, float(np.abs(errors).mean()), root)
+
+
+def _require_rows(n_rows: int, name: str) -> None:
+    if not n_rows:
+        raise DataError(f"{name}: holds no rows; give some to judge the model by.")
 
 
 def _share(some: Array, total: Array) -> npt.NDArray[np.float64]:

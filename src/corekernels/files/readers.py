@@ -12,11 +12,15 @@ from .. import io
 from .._core.types import Array, PathLike
 from .._core.validation import as_matrix
 from .._hashing.signature_file import SignatureFile, read_signatures
+from ..documents.opening import open_documents
 from ..errors import DataError, ParameterError, RecipeMismatch
-from ..io.provenance import Origin, column_base
+from ..io.provenance import Origin, column_base, text_of
 from ..io.readers import Reader, RowReader, watched
+from ..io.sources import Identity
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate, sketch
+from ..text.settings import settings_like
+from ..text.shingles import Shingles
 from .shards import is_shard_folder, part_files
 
 _BATCH_BYTES = 16 << 20
@@ -24,12 +28,13 @@ _BATCH_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class HashedBatch:
-    """Some consecutive rows: their signatures, and their labels if there are any."""
+    """Some consecutive rows: their signatures, and labels and names if there are any."""
 
     signatures: Signatures
     y: Array | None
     first_row: int
     bytes_done: int
+    names: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.signatures)
@@ -49,16 +54,19 @@ class SignatureReader(Reader):
         self.name = os.fspath(path)
         self.parts = part_files(path)
         self._provenance: list[Origin] = []
+        self._identities: list[Identity] = []
         self.n_rows = 0
-        self.recipe = read_signatures(self.parts[0]).recipe
         for part in self.parts:
             found = read_signatures(part)
+            if not self._identities:
+                self.recipe = found.recipe
             if found.recipe != self.recipe:
                 raise RecipeMismatch(self.recipe, found.recipe)
             self.n_rows += len(found)
             self._provenance.extend(found.provenance)
+            self._identities.append(found.identity)
         self.n_columns = self.recipe.n_columns
-        self.n_bytes = sum(part.stat().st_size for part in self.parts)
+        self.n_bytes = sum(identity.n_bytes for identity in self._identities)
 
     @property
     def provenance(self) -> list[Origin]:
@@ -67,8 +75,8 @@ class SignatureReader(Reader):
 
     def __iter__(self) -> Iterator[HashedBatch]:
         first_row, bytes_done = 0, 0
-        for part in self.parts:
-            S, labels = _signatures_and_labels(read_signatures(part))
+        for found in self._contents():
+            S, labels = _signatures_and_labels(found)
             size = max(1, _BATCH_BYTES * max(1, len(S)) // max(1, S.nbytes))
             for start in range(0, len(S), size):
                 some = slice(start, start + size)
@@ -88,8 +96,7 @@ class SignatureReader(Reader):
             )
         out = Signatures.empty(self.recipe, len(wanted)).arrays()
         first_row = 0
-        for part in self.parts:
-            found = read_signatures(part)
+        for found in self._contents():
             here = np.flatnonzero((wanted >= first_row) & (wanted < first_row + len(found)))
             for name, array in found.arrays.items():
                 out[name][here] = array[wanted[here] - first_row]
@@ -98,13 +105,18 @@ class SignatureReader(Reader):
 
     def read(self) -> tuple[Signatures, Array | None]:
         """All signatures and labels: memory-mapped if in one file, else in memory."""
-        parts = [_signatures_and_labels(read_signatures(part)) for part in self.parts]
+        parts = [_signatures_and_labels(found) for found in self._contents()]
         if len(parts) == 1:
             return parts[0]
         labels = [y for _, y in parts if y is not None]
         if labels and len(labels) < len(parts):
             raise DataError(f"{self.name}: some parts have labels and some have none.")
         return concatenate([S for S, _ in parts]), np.concatenate(labels) if labels else None
+
+    def _contents(self) -> Iterator[SignatureFile]:
+        """The parts, which must be those that were there when the reader was opened."""
+        for part, identity in zip(self.parts, self._identities, strict=True):
+            yield read_signatures(part, identity=identity)
 
 
 AnyReader = RowReader | SignatureReader
@@ -135,23 +147,48 @@ def open_reader(
     labels: bool = True,
     n_jobs: int | None = None,
     like: Sequence[Origin] = (),
+    text: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002
+    shingles: Any = None,
 ) -> AnyReader:
-    """A reader of a file, told by its content: rows (`io.open_rows`) or signatures.
+    """A reader of a file: rows (`io.open_rows`), documents (`documents.open_documents`) or
+    signatures.
 
     Parameters
     ----------
     path : path
-        A file of rows or of signatures, or a shard folder; "-" is standard input.
+        A file of rows or of signatures, or a shard folder; "-" is standard input. With `text`,
+        a file, several, or a pattern, as for `documents.open_documents`.
     format, n_columns, one_based, labels, n_jobs
         As for `io.open_rows`; a signature file needs none of them.
     like : sequence of io.Origin
         Provenance of the signatures or the model that the rows are for. svmlight text does not
         say whether columns count from 0 or 1; unless `one_based` does, it is read as they were.
+        Text becomes rows as theirs did.
+    text, label, id
+        Columns of a file of documents, as for `documents.open_documents`: with `text`, it is one.
+    shingles : text.Shingles, text.TextSettings or dict, optional
+        How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     """
+    if text is not None:
+        if n_columns is not None or one_based is not None:
+            raise ParameterError("n_columns, one_based: are not for text; leave them out.")
+        given = shingles.settings if isinstance(shingles, Shingles) else shingles
+        return open_documents(
+            path, text, label=label, id=id, shingles=settings_like(given, text_of(like)),
+            format=format, labels=labels, n_jobs=n_jobs,
+        )  # fmt: skip
+    if label is not None or id is not None or shingles:
+        raise ParameterError("label, id, shingles: are for documents; name the column of text.")
     if format is None and Path(path).is_file():
         format = io.detect(path)  # noqa: A001
     if format == "signatures" or is_shard_folder(path):
         return SignatureReader(path)
+    if text_of(like) is not None:
+        raise DataError(
+            f"{path}: is to match rows that were made from text; name the column of text (text)."
+        )
     if one_based is None and format in (None, "svmlight"):
         one_based = column_base(like)
     return io.open_rows(
@@ -189,7 +226,7 @@ def hashed_batches(
         return
     for batch in watched(reader, what, progress):
         S = sketch_batch(batch.X, recipe, n_jobs, reader.name)
-        yield HashedBatch(S, batch.y, batch.first_row, batch.bytes_done)
+        yield HashedBatch(S, batch.y, batch.first_row, batch.bytes_done, batch.names)
 
 
 def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signatures:
@@ -206,7 +243,10 @@ def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signa
 def require_labels(y: Array | None, name: str) -> Array:
     """The labels, which must be there."""
     if y is None:
-        raise DataError(f"{name}: has no labels; give a file that holds one for each row.")
+        raise DataError(
+            f"{name}: has no labels; give a file that holds one for each row, or "
+            "name the column that does (label)."
+        )
     return y
 
 

@@ -2,9 +2,11 @@
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,10 +14,13 @@ from scipy import sparse
 from .._core.arguments import require_count
 from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
-from ..io.readers import RowReader, require_rows, watched
+from ..io.provenance import text_of
+from ..io.readers import RowReader, joined, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
-from .kernels import read_whole
+from ..text.documents import as_texts
+from ..text.rows import text_rows
+from ..text.settings import settings_like
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ class SearchReport:
 
     target: str
     queries: int
-    n_neighbors: int
+    n_neighbors: int | None
+    radius: float | None
+    found: int  # neighbours of all queries together
     seconds: float
     check: RecallCheck | None
 
@@ -53,6 +60,8 @@ def index_rows(
     reader: RowReader, target: PathLike, *, progress: bool | None = None, **options: Any
 ) -> IndexReport:
     """Index all rows of a reader, under their numbers, in a file for `CoRENeighbors.load`.
+
+    Rows that have names are called by them in results of `search`.
 
     Rows and index are in memory together.
 
@@ -81,8 +90,13 @@ def index_rows(
     """
     require_target(target, reader.name)
     start = time.perf_counter()
-    X = read_whole(reader, progress)
+    batches = list(watched(require_rows(reader), "reading", progress))
+    if not batches:
+        raise DataError(f"{reader.name}: holds no rows; give some to index.")
+    whole = joined(batches)
+    X = whole.X
     index = CoRENeighbors(**options).fit(X)
+    index.names_ = whole.names
     index.save(target, provenance=[reader.origin(0, X.shape[0])])
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
@@ -92,13 +106,15 @@ def index_rows(
 
 def search(
     index: CoRENeighbors, reader: RowReader, target: Target, n_neighbors: int | None = None, *,
-    n_checked: int = 0, progress: bool | None = None,
+    radius: float | None = None, n_checked: int = 0, progress: bool | None = None,
 ) -> SearchReport:  # fmt: skip
     """Write the nearest rows of each row of a reader, in batches.
 
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
-    together; any other a line `query`, `id`, `similarity` for each neighbour, nearest first,
-    with tabs between and a line of names at the top.
+    together, and with a radius `indptr`: those of query q are from indptr[q] to indptr[q + 1].
+    Any other gets a line `query`, `id`, `similarity` for each neighbour, nearest first,
+    with tabs between and a line of names at the top. Queries and rows that have names are called
+    by them.
 
     Parameters
     ----------
@@ -109,6 +125,8 @@ def search(
         A file is created or replaced, whole or not at all.
     n_neighbors : int, optional
         Rows for each query; the index's own number if None.
+    radius : float, optional
+        All rows within this distance 1 - K instead, by exact search.
     n_checked : int
         Look up this many of the first queries by exact search as well, and report the recall.
     progress : bool, optional
@@ -127,43 +145,116 @@ def search(
     ['query', 'id', 'similarity', '0', '1', '1.000000']
     """
     require_rows(reader)
-    n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors
-    wanted = require_count("n_neighbors", n_neighbors)
+    if radius is not None and (n_neighbors is not None or n_checked):
+        raise ParameterError(
+            "radius: has no n_neighbors, and needs no check, being exact; leave them out."
+        )
     if n_checked < 0:
         raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
+    n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors
+    wanted = require_count("n_neighbors", n_neighbors)
+    ask = partial(_nearest, index, wanted) if radius is None else partial(_within, index, radius)
     name = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
     as_arrays = name.endswith(".npz")
-    n_queries, seconds = 0, 0.0
-    found: list[tuple[Array, Array]] = []
+    n_queries, n_found, seconds = 0, 0, 0.0
+    parts: list[_Found] = []
     checked: list[Any] = []
     with open_target(target, reader.name) as file:
         file.write(b"" if as_arrays else b"query\tid\tsimilarity\n")
         for batch in watched(reader, "searching", progress):
             if not n_queries:
-                index.kneighbors(batch.X[:1], wanted)  # the first search loads the loops
+                ask(batch.X[:1])  # the first search loads the loops
             if n_queries < n_checked:
                 checked.append(batch.X[: n_checked - n_queries])
             start = time.perf_counter()
-            distances, ids = index.kneighbors(batch.X, wanted)
+            found = ask(batch.X)
             seconds += time.perf_counter() - start
-            n_queries += len(ids)
+            n_queries += len(found.lengths)
+            n_found += len(found.ids)
             if as_arrays:
-                found.append((distances, ids))
+                parts.append(found)
             else:
-                file.write(_lines(batch.first_row, distances, ids))
+                names = batch.names or range(batch.first_row, batch.first_row + len(batch))
+                file.write(found.lines(names, named(index, found.ids)))
         if not n_queries:
             raise DataError(f"{reader.name}: holds no rows; give some to look up.")
         if as_arrays:
-            distances, indices = map(np.concatenate, zip(*found, strict=True))
-            np.savez(file, distances=distances, indices=indices)
+            np.savez(file, **_arrays(parts, radius is not None))
         first = sparse.vstack(checked, format="csr") if checked else None
         check = None if first is None else index.check_recall(first, wanted)
-    return SearchReport(name, n_queries, ids.shape[1], seconds, check)
+    per_query = n_found // n_queries if radius is None else None
+    return SearchReport(name, n_queries, per_query, radius, n_found, seconds, check)
 
 
-def _lines(first_row: int, distances: Array, ids: Array) -> bytes:
-    """A line for each query and neighbour."""
-    queries = np.repeat(np.arange(first_row, first_row + len(ids)), ids.shape[1])
-    columns = (array.ravel().tolist() for array in (queries, ids, 1 - distances))
-    rows = zip(*columns, strict=True)
-    return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
+def search_texts(
+    index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None
+) -> list[list[tuple[Any, float]]]:
+    """The nearest rows of each text, in an index of documents: names and similarities.
+
+    Examples
+    --------
+    >>> import corekernels as ck, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     corpus, target = os.path.join(folder, "a.txt"), os.path.join(folder, "a.index")
+    ...     with open(corpus, "w") as file:
+    ...         _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
+    ...     reader = ck.files.open_reader(corpus, text="text")
+    ...     _ = ck.files.index_rows(reader, target, kernel="resemblance")
+    ...     index = ck.CoRENeighbors.load(target)
+    >>> ck.files.search_texts(index, ["without thorn"], 1)
+    [[(1, 0.5)]]
+    """
+    known = text_of(index.provenance_)
+    if known is None:
+        raise DataError("index: was not made from text; give rows to look up.")
+    settings = settings_like(None, known)
+    pieces = as_texts(list(texts), "query")
+    X = sparse.vstack([text_rows(piece, settings, name="query") for piece in pieces], format="csr")
+    distances, ids = index.kneighbors(X, n_neighbors)
+    return [
+        list(zip(named(index, row), values, strict=True))
+        for row, values in zip(ids, (1 - distances).tolist(), strict=True)
+    ]
+
+
+def named(index: CoRENeighbors, ids: Array) -> list[Any]:
+    """The names of rows of an index, or their numbers where they have none."""
+    known = index.names_ or []
+    return [known[i] if i < len(known) else i for i in ids.tolist()]
+
+
+class _Found(NamedTuple):
+    """Neighbours of queries, one after the other, and how many each query has."""
+
+    lengths: Array
+    distances: Array
+    ids: Array
+
+    def lines(self, queries: Sequence[Any], names: list[Any]) -> bytes:
+        """A line for each query and neighbour, called by these names."""
+        asked = (
+            query for query, n in zip(queries, self.lengths.tolist(), strict=True) for _ in range(n)
+        )
+        rows = zip(asked, names, (1 - self.distances).tolist(), strict=True)
+        return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
+
+
+def _nearest(index: CoRENeighbors, n_neighbors: int, X: Any) -> _Found:
+    distances, ids = index.kneighbors(X, n_neighbors)
+    return _Found(np.full(len(ids), ids.shape[1]), distances.ravel(), ids.ravel())
+
+
+def _within(index: CoRENeighbors, radius: float, X: Any) -> _Found:
+    distances, ids = index.radius_neighbors(X, radius)
+    lengths = np.array([len(row) for row in ids])
+    return _Found(lengths, np.concatenate(distances), np.concatenate(ids))
+
+
+def _arrays(parts: Sequence[_Found], ragged: bool) -> dict[str, Any]:
+    """The arrays of an .npz file: one row per query, or with pointers to the rows."""
+    lengths, distances, ids = map(np.concatenate, zip(*parts, strict=True))
+    if ragged:
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return {"distances": distances, "indices": ids, "indptr": indptr}
+    shape = (len(lengths), -1)
+    return {"distances": distances.reshape(shape), "indices": ids.reshape(shape)}

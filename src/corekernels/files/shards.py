@@ -9,14 +9,14 @@ whole part or clears the rest away.
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from .._core.types import PathLike
 from .._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ..errors import FileError, RecipeMismatch
-from ..io.atomic import atomic_write, part_path
+from ..io.atomic import atomic_write
 from ..io.provenance import Origin
 from ..io.stored import Pieces
 from ..recipe import Recipe
@@ -24,7 +24,8 @@ from ..signatures import Signatures
 from .unfinished import MARKER, first_unfinished, locked, read_marker, require_same_job
 
 _ours = re.compile(
-    r"part-\d+\.safetensors|\.part-\d+\.safetensors\.part|\.+unfinished\.json(\.part)?"
+    r"part-\d+\.safetensors|\.part-\d+\.safetensors\.[0-9a-f]{16}\.part"
+    r"|\.unfinished\.json|\.\.unfinished\.json\.[0-9a-f]{16}\.part"
 )
 
 
@@ -115,7 +116,8 @@ class ShardWriter:
         """
         self._require_room()
         try:
-            self.folder.mkdir(parents=False, exist_ok=True)
+            hidden = self.target != self.folder  # it may belong to a file that others may not read
+            self.folder.mkdir(0o700 if hidden else 0o777, parents=False, exist_ok=True)
             with locked(self.folder):
                 try:
                     self._begin()
@@ -155,6 +157,8 @@ class ShardWriter:
 
     def _require_room(self) -> None:
         """Refuse a folder of finished parts, or one that holds something else."""
+        if self.target != self.folder and self.folder.is_symlink():
+            raise FileError(f"{self.folder}: is a symbolic link; remove it, parts gather there.")
         if self.folder.exists() and not self.folder.is_dir():
             raise FileError(f"{self.folder}: is a file; name a new folder for the shards.")
         if not self.folder.is_dir():
@@ -177,7 +181,7 @@ class ShardWriter:
         job = {
             "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
         }  # fmt: skip
-        left = sorted(set(self.folder.glob("part-*.safetensors")) - set(files))
+        left = _in_order(set(self.folder.glob("part-*.safetensors")) - set(files))
         if self.resume and old is not None:
             require_same_job(self.folder, old, job)
             self.parts = self._whole(left)
@@ -188,7 +192,7 @@ class ShardWriter:
         self._marked = True
         for path in set(left) - set(self.parts):
             path.unlink()
-        for path in self.folder.glob(part_path(Path("part-*.safetensors")).name):
+        for path in self.folder.glob(".part-*.safetensors.*.part"):
             path.unlink()
 
     def _whole(self, files: list[Path]) -> list[Path]:
@@ -212,8 +216,13 @@ def recipe_of(path: Path, wanted: Recipe) -> Recipe:
 
 def _numbered(folder: Path, count: int | None) -> list[Path]:
     """Parts 0, 1, 2 and so on, as many as count; a gap among them is an error."""
-    found = sorted(folder.glob("part-*.safetensors"))[:count]
+    found = _in_order(folder.glob("part-*.safetensors"))[:count]
     for number in range(len(found) if count is None else count):
         if number >= len(found) or found[number].name != part_name(number):
             raise FileError(f"{folder}: {part_name(number)} is missing; copy the folder again.")
     return found
+
+
+def _in_order(parts: Iterable[Path]) -> list[Path]:
+    """Parts by their numbers, which have more than five digits where parts are many."""
+    return sorted(parts, key=lambda path: (len(path.name), path.name))

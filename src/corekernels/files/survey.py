@@ -1,22 +1,26 @@
 """What the rows of a file are like, and how to hash them: one pass, constant memory."""
 
 import math
+import time
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import require_count, require_seed
+from .._core.arguments import require_count, seed_of
 from .._core.threads import thread_count
 from .._core.types import Array
 from .._core.validation import clean_rows
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched
-from ..kernel_table import CORE1, RESEMBLANCE
+from ..kernel_table import CORE1, CORE2, RESEMBLANCE
 from ..kernels import correlation, resemblance
 from ..planner import Plan, plan
+from ..recipe import Recipe
+from ..signatures import sketch
 from .readers import require_labels
 
 _KNOWN_CLASSES = 1000
@@ -24,7 +28,11 @@ _SAMPLE_ROWS = 256
 _ERROR = 0.05
 _HEAVY = 10.0
 _DENSE = 0.9
+_SPARSE = 0.02  # as texts are; images and histograms are denser
 _SIZES = (256, 8192)
+_TIMED_SECONDS = 0.05  # a sample that takes this long to hash tells how long all rows take
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -49,8 +57,11 @@ class Survey:
         Rows of each label; None if there are no labels or more than a thousand.
     typical_R, typical_rho : float
         Resemblance and cosine of the closer pairs of a sample: nine in ten are below.
+    reading_seconds : float
+        What reading the rows took.
     plan : Plan
-        Kernel, `n_hashes`, `n_bits` suggested, with memory and time to hash all rows.
+        Kernel, `n_hashes`, `n_bits` suggested, with memory and time to hash all rows: the
+        time that a sample took in this process, on one thread, extrapolated.
     reason : str
         Why that kernel.
     """
@@ -69,6 +80,7 @@ class Survey:
     classes: dict[Any, int] | None
     typical_R: float
     typical_rho: float
+    reading_seconds: float
     plan: Plan
     reason: str
 
@@ -82,7 +94,8 @@ def survey(
     classes: Counter[Any] | None = Counter()
     kept = Sample(_SAMPLE_ROWS, seed)
     least, greatest, fourths = math.inf, -math.inf, 0.0
-    for batch in watched(reader, "reading", progress):
+    watch = _Watch()
+    for batch in watch.timed(watched(reader, "reading", progress)):
         rows = clean_rows(batch.X, reader.name)
         lengths.update(rows.lengths.tolist())
         if rows.nnz:
@@ -101,19 +114,22 @@ def survey(
     full = n_rows - lengths[0]
     heaviness = fourths / full if full else 1.0
     density = nonzeros / (n_rows * reader.n_columns)
-    R, rho = _closeness(kept.rows()[0], n_jobs)
+    some = kept.rows()[0]
+    R, rho = _closeness(some, n_jobs)
     kernel, reason = _suggestion(least == greatest, heaviness, density)
     suggested = _plan(
         kernel=kernel, R=R, rho=rho, length=max(1, round(nonzeros / max(1, full))),
         heaviness=max(1.0, heaviness), n_columns=reader.n_columns, n_rows=n_rows,
         threads=thread_count(n_jobs),
     )  # fmt: skip
+    seconds = _hashing_seconds(some, suggested) * nonzeros / thread_count(n_jobs)
     return Survey(
         n_rows, reader.n_columns, nonzeros, lengths[0], density, _quantiles(lengths),
         least=least if full else math.nan, greatest=greatest if full else math.nan,
         binary=bool(full) and least == greatest, negative=least < 0, heaviness=heaviness,
         classes=None if classes is None else dict(sorted(classes.items())),
-        typical_R=R, typical_rho=rho, plan=suggested, reason=reason,
+        typical_R=R, typical_rho=rho, reading_seconds=watch.seconds,
+        plan=replace(suggested, seconds=seconds), reason=reason,
     )  # fmt: skip
 
 
@@ -122,7 +138,7 @@ class Sample:
 
     def __init__(self, n_rows: int, seed: Any) -> None:
         self._n_rows = require_count("n_rows", n_rows)
-        self._rng = np.random.default_rng(require_seed(seed))
+        self._rng = np.random.default_rng(seed_of(seed, "seed"))
         self._keys: Array = np.empty(0)
         self._X: list[Any] = []
         self._y: list[Array] = []
@@ -166,6 +182,38 @@ def sample(
     return kept.rows()
 
 
+class _Watch:
+    """Adds up the time that an iterator takes to give its items."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def timed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The same items."""
+        start = time.perf_counter()
+        for item in items:
+            self.seconds += time.perf_counter() - start
+            yield item
+            start = time.perf_counter()
+        self.seconds += time.perf_counter() - start
+
+
+def _hashing_seconds(X: Any, plan: Plan) -> float:
+    """Seconds per nonzero that hashing takes here, on one thread."""
+    X = X[np.flatnonzero(np.diff(X.indptr))]
+    if not X.nnz:
+        return 0.0
+    recipe = Recipe(plan.kernel, plan.n_hashes, plan.n_bits, n_columns=X.shape[1])
+    sketch(X[:1], recipe, 1)  # makes the tables and loads the loops
+    n_rows, seconds = 1, 0.0
+    while seconds < _TIMED_SECONDS and n_rows < X.shape[0]:
+        n_rows = min(4 * n_rows, X.shape[0])
+        start = time.perf_counter()
+        sketch(X[:n_rows], recipe, 1)
+        seconds = time.perf_counter() - start
+    return seconds / int(X[:n_rows].nnz)
+
+
 def _heaviness(rows: Any) -> float:
     """Sum over the rows of f sum u_i^4."""
     present = np.flatnonzero(rows.lengths)
@@ -199,7 +247,9 @@ def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, st
     if binary:
         return RESEMBLANCE.name, "all values are equal: they say nothing that the columns do not"
     if heaviness > _HEAVY:
-        return CORE1.name, "values are heavy-tailed, which CoRE 1 bears better than CoRE 2"
+        return CORE1.name, "values are heavy-tailed, which CoRE 1 handles better than CoRE 2"
+    if density < _SPARSE:
+        return CORE2.name, "few columns are shared, as in texts: try a linear model first"
     return CORE1.name, "values and columns both count, and values are not heavy-tailed"
 
 

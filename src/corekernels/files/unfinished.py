@@ -1,13 +1,14 @@
 """The marker of an unfinished run in a shard folder, and the lock of one at work."""
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import FileError
+from ..io.container_header import parse_json
+from ..io.fields import require_fit, whole_number
 
 try:
     import fcntl
@@ -26,10 +27,15 @@ def first_unfinished(folder: Path) -> int | None:
 def read_marker(folder: Path) -> dict[str, Any] | None:
     """What the marker of an unfinished run says, if there is one."""
     try:
-        marker: dict[str, Any] = json.loads((folder / MARKER).read_bytes())
-        int(marker["first_part"]), marker["recipe"], marker["source"], marker["shard_rows"]
+        text = (folder / MARKER).read_bytes()
     except FileNotFoundError:
         return None
+    try:
+        marker: dict[str, Any] = parse_json(text)
+        whole_number(marker["first_part"], 0, 2**31, "first_part")
+        whole_number(marker["shard_rows"], 1, 2**63, "shard_rows")
+        fits = isinstance(marker["recipe"], dict) and isinstance(marker["source"], str)
+        require_fit(fits, "the job is damaged")
     except (ValueError, KeyError, TypeError):
         raise FileError(f"{folder}: its {MARKER} is damaged; remove the folder.") from None
     return marker

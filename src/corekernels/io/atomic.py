@@ -1,8 +1,15 @@
-"""Files that are written whole or not at all, even if the process is killed."""
+"""Files that are written whole or not at all, even if the process is killed.
+
+One rule holds for every target: it is a plain file, which is replaced, or a new name. A symbolic
+link is followed to what it names, and a file that is replaced keeps its permissions.
+"""
 
 import contextlib
+import hashlib
 import os
+import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -15,10 +22,49 @@ try:
 except ImportError:  # Windows refuses to replace a file in use by itself
     fcntl = None  # type: ignore[assignment]
 
+_OPEN_FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_LONG_NAME = 200  # bytes; most systems allow 255
+_NEW_FILE = 0o666  # the system takes away what the user's umask says
 
-def part_path(target: Path) -> Path:
-    """Where the bytes for `target` gather until they are complete."""
-    return target.with_name(f".{target.name}.part")
+
+def part_paths(target: Path) -> list[Path]:
+    """Files in which bytes for `target` gather, or were left by a killed process."""
+    start, end = _part_start(target), ".part"
+    with contextlib.suppress(OSError):
+        return [
+            target.with_name(name)
+            for name in sorted(os.listdir(target.parent))
+            if name.startswith(start) and name.endswith(end)
+            if len(name) == len(start) + 16 + len(end)
+        ]
+    return []
+
+
+def _part_start(target: Path) -> str:
+    """How the names of such files begin; a long name is cut, since names have a limit."""
+    name = os.fsencode(target.name)
+    if len(name) <= _LONG_NAME:
+        return f".{target.name}."
+    return f".{hashlib.sha256(name).hexdigest()}."
+
+
+def resolve_target(path: PathLike) -> Path:
+    """The plain file or new name that a path stands for, symbolic links followed."""
+    try:
+        target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return target
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be written ({reason}); check the name.") from error
+    if stat.S_ISDIR(mode):
+        raise FileError(f"{path}: is a folder; give the name of a file.")
+    if stat.S_ISLNK(mode):
+        raise FileError(f"{path}: is a symbolic link that leads back to itself; remove it.")
+    if not stat.S_ISREG(mode):  # a device or pipe would be renamed away
+        raise FileError(f"{path}: is a device or a pipe; give the name of a file.")
+    return target
 
 
 @contextlib.contextmanager
@@ -27,10 +73,10 @@ def atomic_write(
 ) -> Iterator[IO[bytes]]:
     """A file that takes the name `target` once the block has ended well.
 
-    Bytes gather in `.NAME.part` beside the target, are flushed to the disk and
-    renamed. After an error the part file is removed; after a kill it stays, and
-    the next write to the same target takes its place. A second writer of the same
-    target is refused while the first is at work.
+    Bytes gather in a new file `.NAME.XXXXXXXXXXXXXXXX.part` beside the target, are flushed to the
+    disk and renamed. After an error the part file is removed; after a kill it stays, and the
+    next write to the same target removes it. A second writer of the same target is refused
+    while the first is at work.
 
     Parameters
     ----------
@@ -42,14 +88,11 @@ def atomic_write(
     durable : bool
         Whether to wait until the bytes are on the disk, safe from a power failure too.
     """
-    target = Path(target)
-    part = part_path(target)
-    try:
-        if target.is_dir():
-            raise FileError(f"{target}: is a folder; give the name of a file.")
-        if target.exists() and not target.is_file():  # a device or pipe would be renamed away
-            raise FileError(f"{target}: is a device or a pipe; give the name of a file.")
-        with _open_locked(part, target) as file:
+    final = resolve_target(target)
+    with _named(target):
+        _clear_leftovers(final, target)
+        part = final.with_name(f"{_part_start(final)}{secrets.token_hex(8)}.part")
+        with _open_locked(part, final, target) as file:
             try:
                 _require_space(part, n_bytes)
                 yield file
@@ -58,12 +101,31 @@ def atomic_write(
                     os.fsync(file.fileno())
                 if fcntl is None:
                     file.close()  # elsewhere the lock is kept until the file has its name
-                os.replace(part, target)
+                os.replace(part, resolve_target(final))
             except BaseException:
                 part.unlink(missing_ok=True)
                 raise
         if durable:
-            _sync_folder(target.parent)
+            _sync_folder(final.parent)
+
+
+def move_file(path: Path, target: PathLike) -> None:
+    """Give a finished file, once its bytes are on the disk, its final name."""
+    final = resolve_target(target)
+    with _named(target):
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+        if (mode := _permissions(final)) is not None:
+            path.chmod(mode)
+        os.replace(path, final)
+        _sync_folder(final.parent)
+
+
+@contextlib.contextmanager
+def _named(target: PathLike) -> Iterator[None]:
+    """Turn what the system says into an error that names the target."""
+    try:
+        yield
     except FileError:
         raise
     except OSError as error:
@@ -73,36 +135,55 @@ def atomic_write(
         ) from error
 
 
-def _open_locked(part: Path, target: Path) -> IO[bytes]:
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
-    file = os.fdopen(os.open(part, flags, 0o666), "r+b")
+def _clear_leftovers(final: Path, target: PathLike) -> None:
+    """Remove what killed writers left; refuse where another writer is at work."""
+    for path in part_paths(final):
+        with contextlib.suppress(FileNotFoundError):
+            if fcntl is not None and not path.is_symlink():
+                with os.fdopen(os.open(path, _OPEN_FLAGS), "r+b") as file:
+                    _lock(file, target)
+            path.unlink()
+
+
+def _open_locked(part: Path, final: Path, target: PathLike) -> IO[bytes]:
+    """A new file, with the permissions of the one it will replace."""
+    mode = _permissions(final)
+    flags = _OPEN_FLAGS | os.O_CREAT | os.O_EXCL
+    file = os.fdopen(os.open(part, flags, _NEW_FILE if mode is None else mode), "r+b")
     try:
-        # between opening and locking, another writer may have given the file its final name
-        if fcntl is not None and _lock(file) and not _is_still(part, file):
-            raise BlockingIOError
-        file.truncate(0)
-    except BlockingIOError:
-        file.close()
-        raise FileError(f"{target}: another process is writing it; wait for that to end.") from None
+        if fcntl is not None:
+            _lock(file, target)
+            if not part.exists():  # another writer took it for a leftover before it was locked
+                raise _busy(target)
+        if mode is not None:
+            part.chmod(mode)
     except BaseException:
         file.close()
+        part.unlink(missing_ok=True)
         raise
     return file
 
 
-def _lock(file: IO[bytes]) -> bool:
-    """Take the file for this process alone; False where the file system knows no locks."""
+def _permissions(final: Path) -> int | None:
+    """The permissions of a file, None if there is no such file."""
+    try:
+        return stat.S_IMODE(final.stat().st_mode)
+    except FileNotFoundError:
+        return None
+
+
+def _lock(file: IO[bytes], target: PathLike) -> None:
+    """Take the file for this process alone, where the file system knows locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise
+        raise _busy(target) from None
     except OSError:
-        return False
-    return True
+        return
 
 
-def _is_still(part: Path, file: IO[bytes]) -> bool:
-    return part.exists() and os.path.samestat(part.stat(), os.fstat(file.fileno()))
+def _busy(target: PathLike) -> FileError:
+    return FileError(f"{target}: another process is writing it; wait for that to end.")
 
 
 def _require_space(part: Path, n_bytes: int) -> None:

@@ -1,29 +1,51 @@
 """Arrays and a JSON description of them in one safetensors file.
 
 The file is written as it streams, without a second copy in memory, and read back
-memory-mapped. Nothing in it is ever executed.
+memory-mapped. Nothing in it is ever executed. All of a file is read through one descriptor, so
+that description and arrays belong together even where another file takes its name meanwhile.
 """
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from .._core.types import Array, PathLike
-from ..errors import FileError
+from ..errors import DataError, FileError
 from .atomic import atomic_write
+from .container_header import MAX_HEADER_BYTES, TYPES, Header, parse_json, read_header
+from .sources import Identity, open_file
 from .stored import Pieces, Span, Stored
 
-_NAMES = {
-    "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
-    "I32": np.int32, "U64": np.uint64, "I64": np.int64, "F16": np.float16, "F32": np.float32,
-    "F64": np.float64,
-}  # fmt: skip
-_CODES = {np.dtype(dtype): name for name, dtype in _NAMES.items()}
+_NAMES = {np.dtype(dtype): name for name, dtype in TYPES.items()}
+_PREFIX = "corekernels."
+
+
+@dataclass(frozen=True)
+class Container:
+    """What a file that `save_arrays` wrote holds.
+
+    Attributes
+    ----------
+    kind : str
+    about : Any
+        The description, as JSON gives it: nothing about it is checked.
+    arrays : dict
+    spans : dict
+        Where the bytes of the arrays lie in the file.
+    identity : Identity
+        Tells whether the file is still the same when it is opened again.
+    """
+
+    kind: str
+    about: Any
+    arrays: dict[str, Array]
+    spans: dict[str, Span]
+    identity: Identity
 
 
 def save_arrays(
@@ -47,7 +69,7 @@ def save_arrays(
     ordered = dict(sorted(stored.items(), key=lambda item: (-item[1].dtype.itemsize, item[0])))
     header: dict[str, Any] = {
         "__metadata__": {
-            "format": f"corekernels.{kind}",
+            "format": _PREFIX + kind,
             "version": str(version),
             "about": json.dumps(about, sort_keys=True),
         }
@@ -56,12 +78,17 @@ def save_arrays(
     for name, array in ordered.items():
         begin, end = end, end + math.prod(array.shape) * array.dtype.itemsize
         header[name] = {
-            "dtype": _CODES[array.dtype],
+            "dtype": _NAMES[array.dtype],
             "shape": list(array.shape),
             "data_offsets": [begin, end],
         }
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
+    if len(text) > MAX_HEADER_BYTES:
+        raise DataError(
+            f"{path}: names of classes and columns take {len(text):,} bytes, of which a file "
+            f"holds {MAX_HEADER_BYTES:,}; shorten them or leave them out."
+        )
     with atomic_write(path, 8 + len(text) + end, durable=durable) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
@@ -73,73 +100,88 @@ def load_arrays(
     path: PathLike, kind: str, version: int, *, mmap: bool = True
 ) -> tuple[dict[str, Array], Any]:
     """The arrays of a file that `save_arrays` wrote, and their description."""
-    path = Path(path)
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise FileError(f"{path}: {what}; give the name of a corekernels {kind} file.")
-    metadata = _metadata(path)
-    found = metadata.get("format")
-    if found != f"corekernels.{kind}":
-        raise FileError(f"{path}: holds {found or 'something else'}, not corekernels.{kind}.")
-    if not str(metadata.get("version", "")).isdigit() or "about" not in metadata:
-        raise FileError(f"{path}: its description is damaged; make it again from its source.")
-    if int(metadata["version"]) > version:
-        raise FileError(
-            f"{path}: written by a newer corekernels (version {metadata['version']} of this "
-            f"format, {version} is known here); upgrade corekernels to read it."
-        )
-    try:
-        about = json.loads(metadata["about"])
-        return _read_arrays(path, mmap), about
-    except (ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{path}: its description is damaged ({error}).") from error
+    found = read_container(path, (kind,), version, mmap=mmap)
+    return found.arrays, found.about
+
+
+def read_container(
+    path: PathLike,
+    kinds: Iterable[str],
+    version: int,
+    *,
+    mmap: bool = True,
+    identity: Identity | None = None,
+) -> Container:
+    """What a file of one of these kinds holds.
+
+    With an `identity`, the file must be the one that was read before.
+    """
+    path, kinds = Path(path), tuple(kinds)
+    with _open(path, " or ".join(kinds)) as file:
+        found = Identity.of(file)
+        if identity is not None and identity != found:
+            raise FileError(f"{path}: changed while it was read; begin again.")
+        header = read_header(file, path)
+        kind = _require_kind(path, header, kinds, version)
+        try:
+            about = parse_json(header.metadata["about"])
+        except ValueError as error:
+            raise FileError(f"{path}: its description is damaged ({error}).") from error
+        arrays = _read_arrays(file, path, header, mmap)
+    spans = {
+        name: Span(path, begin, end - begin, found)
+        for name, (_, _, begin, end) in header.entries.items()
+    }
+    return Container(kind, about, arrays, spans, found)
 
 
 def container_kind(path: PathLike) -> str | None:
     """The kind of a file that `save_arrays` wrote; None for other safetensors files."""
-    found = str(_metadata(Path(path)).get("format", ""))
-    return found.removeprefix("corekernels.") if found.startswith("corekernels.") else None
+    with _open(Path(path), "safetensors") as file:
+        return _kind_of(read_header(file, path))
 
 
-def _metadata(path: Path) -> dict[str, Any]:
-    try:
-        with safe_open(path, framework="numpy") as file:  # checks header, offsets and size
-            return file.metadata() or {}
-    except (SafetensorError, OSError) as error:
+def _open(path: Path, what: str) -> IO[bytes]:
+    if not path.is_file():
+        found = "is a folder" if path.is_dir() else "does not exist"
+        found = "is a device or a pipe" if path.exists() and not path.is_dir() else found
+        raise FileError(f"{path}: {found}; give the name of a corekernels {what} file.")
+    return open_file(path)
+
+
+def _kind_of(header: Header) -> str | None:
+    found = header.metadata.get("format", "")
+    return found.removeprefix(_PREFIX) if found.startswith(_PREFIX) else None
+
+
+def _require_kind(path: Path, header: Header, kinds: tuple[str, ...], version: int) -> str:
+    """The kind of the file, which must be one of these, of a version that is known."""
+    metadata, kind = header.metadata, _kind_of(header)
+    if kind is None or kind not in kinds:
+        found = metadata.get("format") or "something else"
+        wanted = " or ".join(_PREFIX + kind for kind in kinds)
+        raise FileError(f"{path}: holds {found[:80]}, not {wanted}.")
+    written = metadata.get("version", "")
+    if not (written.isascii() and written.isdigit() and len(written) < 10):
+        raise FileError(f"{path}: its description is damaged; make it again from its source.")
+    if int(written) > version:
         raise FileError(
-            f"{path}: not a whole safetensors file ({error}); make it again from its source."
-        ) from error
+            f"{path}: written by a newer corekernels (version {written} of this "
+            f"format, {version} is known here); upgrade corekernels to read it."
+        )
+    if "about" not in metadata:
+        raise FileError(f"{path}: its description is damaged; make it again from its source.")
+    return kind
 
 
-def array_spans(path: PathLike) -> dict[str, Span]:
-    """Where the arrays of a file that `save_arrays` wrote lie in it."""
-    header, start = _header(Path(path))
-    return {
-        name: Span(Path(path), start + entry["data_offsets"][0], _size(entry))
-        for name, entry in header.items()
-    }
-
-
-def _header(path: Path) -> tuple[dict[str, Any], int]:
-    """The entries of the arrays, and where their bytes begin."""
-    with open(path, "rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(size))
-    header.pop("__metadata__", None)
-    return header, 8 + size
-
-
-def _size(entry: Any) -> int:
-    begin, end = entry["data_offsets"]
-    return int(end - begin)
-
-
-def _read_arrays(path: Path, mmap: bool) -> dict[str, Array]:
-    header, start = _header(path)
-    whole = np.memmap(path, np.uint8, mode="r") if mmap else np.fromfile(path, np.uint8)
-    arrays = {}
-    for name, entry in header.items():
-        begin = start + entry["data_offsets"][0]
-        raw = whole[begin : begin + _size(entry)]
-        arrays[name] = raw.view(_NAMES[entry["dtype"]]).reshape(entry["shape"])
-    return arrays
+def _read_arrays(file: IO[bytes], path: Path, header: Header, mmap: bool) -> dict[str, Array]:
+    """The arrays, mapped or read; one that lies askew in the file is copied."""
+    file.seek(0)
+    try:
+        whole = np.memmap(file, np.uint8, mode="r") if mmap else np.fromfile(file, np.uint8)
+        return {
+            name: np.require(whole[begin:end].view(dtype).reshape(shape), None, ["A"])
+            for name, (dtype, shape, begin, end) in header.entries.items()
+        }
+    except (OSError, ValueError) as error:
+        raise FileError(f"{path}: its arrays cannot be read ({error}).") from error

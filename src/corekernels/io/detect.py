@@ -8,6 +8,7 @@ from ..errors import FileError
 from .containers import container_kind
 from .format import Format
 from .formats import FORMATS, TEXT, format_named
+from .packing import packing_of_name
 from .streams import HEAD_BYTES, ByteStream, is_stream
 
 # kinds of safetensors files, by what they say they hold
@@ -18,13 +19,11 @@ CONTAINER_KINDS = {
     "index": "index",
 }
 
-_PACKED_SUFFIXES = (".gz", ".bz2")
-
 
 def detect(path: PathLike) -> str:
     """The kind of a file: one of the row formats, "signatures", "model" or "index".
 
-    The content decides: first bytes, unpacked if they are gz or bz2, and what a
+    The content decides: first bytes, unpacked if they are packed, and what a
     safetensors file says of itself. A folder of `part-*.safetensors` is "signatures".
 
     Examples
@@ -63,7 +62,7 @@ def detect(path: PathLike) -> str:
 def format_of_name(path: PathLike) -> str | None:
     """The format that a file's name asks for, if it does."""
     name = Path(path)
-    if name.suffix in _PACKED_SUFFIXES:
+    if packing_of_name(name) is not None:
         found = _by_suffix(name.with_suffix("").suffix, TEXT)
         return found.name if found is not None and found.is_text else None
     found = _by_suffix(name.suffix, None)

@@ -15,7 +15,7 @@ from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader, checked_rows, require_columns
-from .streams import open_file, reading
+from .sources import SourceFile, reading
 
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -75,8 +75,8 @@ class NpyReader(RowReader):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
-        self._path = path
-        with open_file(path) as file:
+        self._source = SourceFile(path)
+        with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
             self._header = read_header(file, self.name)
         if len(self._header.shape) != 2 or self._header.shape[1] < 1:
@@ -102,21 +102,21 @@ class NpyReader(RowReader):
         size = max(1, self._batch_bytes // (self.n_columns * self._header.dtype.itemsize))
         for row in range(first_row, self.n_rows, size):
             stop = min(row + size, self.n_rows)
-            with reading(self.name, "npy"):
-                block = sparse.csr_array(self._block(row, stop).astype(self._value_type))
+            with self._source.open() as file, reading(self.name, "npy"):
+                block = sparse.csr_array(self._block(file, row, stop).astype(self._value_type))
             X = checked_rows(
                 self.name, block.indptr, block.indices, block.data, self.n_columns, row
             )
             yield Batch(X, None, row, self._share_done(stop))
 
-    def _block(self, start: int, stop: int) -> Array:
+    def _block(self, file: IO[bytes], start: int, stop: int) -> Array:
         """Some rows, mapped for as long as they are needed: mapped pages count as memory."""
         header = self._header
         if header.is_fortran:
-            whole = np.memmap(self._path, header.dtype, "r", header.offset, header.shape, order="F")
+            whole = np.memmap(file, header.dtype, "r", header.offset, header.shape, order="F")
             return np.ascontiguousarray(whole[start:stop])
         offset = header.offset + start * self.n_columns * header.dtype.itemsize
-        return np.memmap(self._path, header.dtype, "r", offset, (stop - start, self.n_columns))
+        return np.memmap(file, header.dtype, "r", offset, (stop - start, self.n_columns))
 
 
 class NpyWriter:

@@ -1,8 +1,9 @@
-"""Rows from and to SciPy's `.npz`: a zip of the arrays of one CSR matrix, and labels.
+"""Rows from and to SciPy's `.npz`: a zip of the arrays of one sparse matrix, and labels.
 
-`scipy.sparse.load_npz` reads such a file whole; here its arrays are unpacked side by
-side, as far as a batch needs. Labels stand in the same file as `y` or `labels`.
-Pickles in it are never loaded.
+`scipy.sparse.load_npz` reads such a file whole; here the arrays of a CSR matrix are unpacked side
+by side, as far as a batch needs. A matrix by columns (CSC) or by entries (COO) has its rows all
+over the file, and is read whole. Labels stand in the same file as `y` or `labels`. Pickles in it
+are never loaded.
 """
 
 import contextlib
@@ -16,75 +17,41 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from .._core.types import Array, PathLike
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
 from .format import Format, ReadOptions
-from .npy import Header, read_header, write_header
+from .npy import Header, write_header
+from .npz_members import PARTS, Member, checked_pointers, require_parts, rows_of_whole
 from .readers import Batch, RowReader, checked_labels, checked_rows, require_columns
-from .streams import open_file, reading
+from .sources import SourceFile, open_file, reading
 
 LABEL_NAMES = ("y", "labels")
 
 _POINTERS = 1 << 16  # row pointers read at a time
 _LABEL_KINDS = "biufUS"
-
-
-class _Member:
-    """One array in the zip, read from its front to its end."""
-
-    def __init__(self, archive: zipfile.ZipFile, key: str, name: str) -> None:
-        self._name = f"{name} ({key})"
-        with reading(self._name, "npz"):
-            info = archive.getinfo(key + ".npy")
-            self._file = archive.open(info)
-            self.header: Header = read_header(self._file, self._name)
-            if info.file_size != self.header.n_bytes:
-                raise FileError(f"{self._name}: its length does not fit; fetch or make it again.")
-
-    def take(self, count: int) -> Array:
-        """The next `count` items."""
-        size = count * self.header.dtype.itemsize
-        with reading(self._name, "npz"):
-            raw = self._file.read(size)
-            if len(raw) < size:
-                raise EOFError
-            return np.frombuffer(raw, self.header.dtype)
-
-    def skip(self, count: int) -> None:
-        """Leave out the next `count` items."""
-        with reading(self._name, "npz"):
-            self._file.seek(count * self.header.dtype.itemsize, os.SEEK_CUR)
+_SHORT_BYTES = 64  # of what SciPy says in a word or a number
+_LABEL_BYTES = 4096  # of one label: 1024 characters
+_ENTRIES_PER_COLUMN = 4  # of one row, which should have one and is unpacked at once
 
 
 class NpzReader(RowReader):
-    """Rows of a CSR matrix that `scipy.sparse.save_npz` or `write_rows` wrote."""
+    """Rows of a sparse matrix that `scipy.sparse.save_npz` or `write_rows` wrote."""
 
     format = "npz"
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
-        self._path = path
+        self._source = SourceFile(path)
         with self._open() as archive:
-            self.n_bytes = os.path.getsize(path)
             keys = {key.removesuffix(".npy") for key in archive.namelist()}
-            self._require_csr(archive, keys)
-            members = {key: self._member(archive, key) for key in ("indptr", "indices", "data")}
+            self._kind = self._matrix_format(archive, keys)
+            members = self._members(archive)
             shape = self._short(archive, "shape", "iu", 2)
             self.n_rows, self.n_columns = (int(size) for size in shape)
-            lengths = [member.header.shape for member in members.values()]
-            if lengths != [(self.n_rows + 1,), lengths[1], lengths[1]] or len(lengths[1]) != 1:
-                raise FileError(
-                    f"{self.name}: arrays of lengths {lengths} do not make {self.n_rows} rows; "
-                    "make it again from its source."
-                )
-            if self.n_columns < 1:
-                raise FileError(f"{self.name}: its matrix has no columns; check how it was made.")
-            self._nnz = lengths[1][0]
-            for key in ("indptr", "indices"):
-                if members[key].header.dtype.kind not in "iu":
-                    raise FileError(f"{self.name} ({key}): does not hold integers; make it again.")
+            self._nnz = require_parts(self.name, self._kind, members, self._shape)
             self._value_type = value_type(members["data"].header.dtype, self.name)
             wanted = LABEL_NAMES if options.labels else ()
             self._label_key = next((key for key in wanted if key in keys), None)
@@ -94,33 +61,44 @@ class NpzReader(RowReader):
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[zipfile.ZipFile]:
-        with open_file(self._path) as file:
+        with self._source.open() as file:
+            self.n_bytes = os.fstat(file.fileno()).st_size
             with reading(self.name, "npz"):
                 archive = zipfile.ZipFile(file)
             with archive:
                 yield archive
 
-    def _member(self, archive: zipfile.ZipFile, key: str) -> _Member:
-        return _Member(archive, key, self.name)
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.n_rows or 0, self.n_columns
+
+    def _member(self, archive: zipfile.ZipFile, key: str) -> Member:
+        return Member(archive, key, self.name)
+
+    def _members(self, archive: zipfile.ZipFile) -> dict[str, Member]:
+        return {key: self._member(archive, key) for key in PARTS[self._kind]}
 
     def _short(self, archive: zipfile.ZipFile, key: str, kinds: str, size: int) -> Array:
         member = self._member(archive, key)
-        if member.header.dtype.kind not in kinds or member.header.size != size:
+        dtype = member.header.dtype
+        if dtype.kind not in kinds or dtype.itemsize > _SHORT_BYTES or member.header.size != size:
             raise FileError(f"{self.name} ({key}): is not what SciPy writes there; make it again.")
         return member.take(size)
 
-    def _require_csr(self, archive: zipfile.ZipFile, keys: set[str]) -> None:
+    def _matrix_format(self, archive: zipfile.ZipFile, keys: set[str]) -> str:
+        """What SciPy calls the format of the matrix: one of those that can be read."""
         remedy = "save it with scipy.sparse.save_npz(path, X.tocsr())"
         if not {"format", "shape"} <= keys:
             shown = ", ".join(sorted(keys)[:5]) or "nothing"
-            raise FileError(f"{self.name}: holds {shown}, not a CSR matrix; {remedy}.")
+            raise FileError(f"{self.name}: holds {shown}, not a sparse matrix; {remedy}.")
         kind = self._short(archive, "format", "SU", 1)[0]
         kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
-        if kind != "csr":
-            raise FileError(f"{self.name}: holds a matrix in format {kind!r}, not CSR; {remedy}.")
-        if missing := {"data", "indices", "indptr"} - keys:
+        if kind not in PARTS:
+            raise FileError(f"{self.name}: holds a matrix in format {kind!r}; {remedy}.")
+        if missing := set(PARTS[kind]) - keys:
             found = ", ".join(sorted(missing))
             raise FileError(f"{self.name}: lacks the arrays {found}; {remedy}.")
+        return kind
 
     def _require_labels(self, header: Header) -> None:
         if header.shape != (self.n_rows,) or header.dtype.kind not in _LABEL_KINDS:
@@ -128,42 +106,70 @@ class NpzReader(RowReader):
                 f"{self.name} ({self._label_key}): has shape {header.shape} and type "
                 f"{header.dtype} for {self.n_rows} rows; give one number or string per row."
             )
+        if header.dtype.itemsize > _LABEL_BYTES:
+            raise DataError(
+                f"{self.name} ({self._label_key}): labels of type {header.dtype} take "
+                f"{header.dtype.itemsize:,} bytes each; use {_LABEL_BYTES:,} or fewer."
+            )
 
     def _batches(self) -> Iterator[Batch]:
         return self.batches_from(0)
 
     def batches_from(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; values of the rows before are unpacked and not looked at."""
-        assert self.n_rows is not None
         with self._open() as archive:
-            pointers = self._member(archive, "indptr")
-            indices, data = self._member(archive, "indices"), self._member(archive, "data")
+            members = self._members(archive)
             labels = self._member(archive, self._label_key) if self._label_key else None
-            item = indices.header.dtype.itemsize + data.header.dtype.itemsize
-            capacity = max(1, self._batch_bytes // item)
-            indptr = self._checked(pointers.take(1), 0, 0)
-            for row in range(0, first_row, _POINTERS):
-                more = pointers.take(min(_POINTERS, first_row - row))
-                indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
-            for member in (indices, data):
-                member.skip(int(indptr[-1]))
+            whole = self._kind != "csr"
+            row = 0 if whole else first_row
             if labels is not None:
-                labels.skip(first_row)
-            for row in range(first_row, self.n_rows, _POINTERS):
-                more = pointers.take(min(_POINTERS, self.n_rows - row))
-                indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
-                for start, stop in row_blocks(indptr, capacity):
-                    count = int(indptr[stop] - indptr[start])
-                    X = checked_rows(
-                        self.name, indptr[start : stop + 1] - indptr[start], indices.take(count),
-                        data.take(count).astype(self._value_type), self.n_columns, row + start,
-                    )  # fmt: skip
-                    y = None if labels is None else self._labels(labels, stop - start, row + start)
-                    yield Batch(X, y, row + start, self._share_done(row + stop))
-            if indptr[-1] != self._nnz:
-                raise self._damaged(self.n_rows - 1)
+                labels.skip(row)
+            blocks = self._whole_blocks(members) if whole else self._csr_blocks(members, row)
+            for X in blocks:
+                y = None if labels is None else self._labels(labels, X.shape[0], row)
+                row += X.shape[0]
+                yield Batch(X, y, row - X.shape[0], self._share_done(row))
 
-    def _labels(self, member: _Member, count: int, first_row: int) -> Array:
+    def _whole_blocks(self, members: dict[str, Member]) -> Iterator[sparse.csr_array]:
+        """Blocks of a matrix that is in memory as a whole."""
+        X = rows_of_whole(self.name, self._kind, members, self._shape, self._value_type)
+        capacity = max(1, self._batch_bytes // 12)
+        for start, stop in row_blocks(X.indptr.astype(np.int64), capacity):
+            some = X[start:stop]
+            yield checked_rows(
+                self.name, some.indptr, some.indices, some.data, self.n_columns, start
+            )
+
+    def _csr_blocks(self, members: dict[str, Member], first_row: int) -> Iterator[sparse.csr_array]:
+        """Blocks of a matrix by rows, each unpacked by itself."""
+        pointers, indices, data = members.values()
+        item = indices.header.dtype.itemsize + data.header.dtype.itemsize
+        capacity = max(1, self._batch_bytes // item)
+        n_rows = self._shape[0]
+        indptr = self._checked(pointers.take(1), 0, 0)
+        for row in range(0, first_row, _POINTERS):
+            more = pointers.take(min(_POINTERS, first_row - row))
+            indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
+        for member in (indices, data):
+            member.skip(int(indptr[-1]))
+        for row in range(first_row, n_rows, _POINTERS):
+            more = pointers.take(min(_POINTERS, n_rows - row))
+            indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
+            for start, stop in row_blocks(indptr, capacity):
+                count = int(indptr[stop] - indptr[start])
+                if count > max(capacity, _ENTRIES_PER_COLUMN * self.n_columns):
+                    raise DataError(
+                        f"{self.name}: row {row + start} has {count:,} entries for "
+                        f"{self.n_columns:,} columns; add up its duplicates first."
+                    )
+                yield checked_rows(
+                    self.name, indptr[start : stop + 1] - indptr[start], indices.take(count),
+                    data.take(count).astype(self._value_type), self.n_columns, row + start,
+                )  # fmt: skip
+        if indptr[-1] != self._nnz:
+            raise self._damaged(n_rows - 1)
+
+    def _labels(self, member: Member, count: int, first_row: int) -> Array:
         y = member.take(count)
         if y.dtype.kind == "S":
             with reading(self.name, "npz"):
@@ -171,10 +177,10 @@ class NpzReader(RowReader):
         return checked_labels(self.name, y.astype(y.dtype.newbyteorder("="), copy=False), first_row)
 
     def _checked(self, pointers: Array, row: int, start: int) -> npt.NDArray[np.int64]:
-        """Row pointers that start at `start`, do not go down and stay within the values."""
-        found = pointers.astype(np.int64)
-        steps = np.diff(found)
-        if found[0] != start or (steps < 0).any() or found[-1] > self._nnz:
+        """Row pointers that start at `start`, do not decrease and stay within the values."""
+        found = checked_pointers(pointers, start, self._nnz)
+        if found is None:
+            steps = np.diff(pointers.astype(np.int64))
             raise self._damaged(row + int(np.argmax(steps < 0)) if len(steps) else row)
         return found
 

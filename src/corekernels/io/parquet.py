@@ -2,7 +2,8 @@
 
 Column numbers count from 0. Their number stands in the file's metadata if we wrote it;
 otherwise it is the largest column that the file's statistics, or failing them the
-`indices` themselves, show. Needs the extra `parquet`.
+`indices` themselves, show. A file without these two columns is read as dense rows: its columns,
+but for `label`, are those of the matrix. Needs the extra `parquet`.
 """
 
 import contextlib
@@ -12,14 +13,17 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from scipy import sparse
 
 from .._core.extras import require_extra
 from .._core.types import Array, PathLike
 from .._core.validation import Rows
 from ..errors import DataError, FileError
+from .arrow_labels import labels_of_arrow
 from .format import Format, ReadOptions
-from .readers import Batch, RowReader, checked_labels, checked_rows
-from .streams import open_file, reading
+from .parquet_columns import dense_rows, plain_columns
+from .readers import Batch, RowReader, checked_rows, require_columns
+from .sources import SourceFile, reading
 
 _COLUMNS_KEY = b"corekernels.n_columns"
 
@@ -39,17 +43,20 @@ class ParquetReader(RowReader):
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
         n_columns = options.n_columns
-        self._path = path
+        self._source = SourceFile(path)
         self._arrow = pyarrow()
-        with open_file(path) as file:
+        with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
             with reading(self.name, "Parquet"):
-                source = self._source(file)
+                source = self._parquet_file(file)
                 schema = source.schema_arrow
                 self.n_rows = int(source.metadata.num_rows)
-                self._require_columns(schema)
+                self._plain = self._plain_columns(schema)
                 stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
-                known = stored or self._largest_column(source) + 1
+                known = len(self._plain) or stored or self._largest_column(source) + 1
+        if self._plain:
+            self.n_columns = known
+            require_columns(self, n_columns)
         if n_columns is not None and n_columns < known:
             raise DataError(
                 f"{self.name}: has {known} columns, but there are to be {n_columns}; "
@@ -59,14 +66,22 @@ class ParquetReader(RowReader):
         if not 0 < self.n_columns < 2**63:
             raise FileError(f"{self.name}: no row has a column; pass n_columns if that is right.")
         has_labels = options.labels and "label" in schema.names
-        self._names = ["indices", "values", "label"] if has_labels else ["indices", "values"]
+        self._names = self._plain or ["indices", "values"]
+        self._names = [*self._names, *(["label"] if has_labels else [])]
 
-    def _source(self, file: IO[bytes]) -> Any:
+    def _parquet_file(self, file: IO[bytes]) -> Any:
         return self._arrow.parquet.ParquetFile(
             file, pre_buffer=False, page_checksum_verification=True
         )
 
-    def _require_columns(self, schema: Any) -> None:
+    def _plain_columns(self, schema: Any) -> list[str]:
+        """Names of the columns of the matrix, if they are columns of the file; else none."""
+        if not {"indices", "values"} & set(schema.names):
+            return plain_columns(self._arrow, schema, self.name)
+        self._require_lists(schema)
+        return []
+
+    def _require_lists(self, schema: Any) -> None:
         is_number = {
             "indices": self._arrow.types.is_integer,
             "values": lambda t: self._arrow.types.is_floating(t) or self._arrow.types.is_integer(t),
@@ -112,6 +127,8 @@ class ParquetReader(RowReader):
     def _rows_per_batch(self, source: Any) -> int:
         """Rows that take about `_batch_bytes` on average."""
         n_values, n_rows = 0, max(1, int(source.metadata.num_rows))
+        if self._plain:
+            return max(1, min(1 << 16, self._batch_bytes // (8 * len(self._plain))))
         for group in range(source.metadata.num_row_groups):
             about = source.metadata.row_group(group)
             chunks = [about.column(place) for place in range(about.num_columns)]
@@ -124,9 +141,9 @@ class ParquetReader(RowReader):
 
     def batches_from(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; row groups before are not read."""
-        with open_file(self._path) as file:
+        with self._source.open() as file:
             with reading(self.name, "Parquet"):
-                source = self._source(file)
+                source = self._parquet_file(file)
                 n_groups, skipped, row = source.metadata.num_row_groups, 0, 0
                 while skipped < n_groups:
                     size = int(source.metadata.row_group(skipped).num_rows)
@@ -150,6 +167,17 @@ class ParquetReader(RowReader):
             raise FileError(f"{self.name}: has {row} rows where {self.n_rows} are announced.")
 
     def _rows(self, table: Any, first_row: int) -> tuple[Any, Array | None]:
+        if self._plain:
+            X = sparse.csr_array(dense_rows(table, self._plain, self.name, first_row))
+            arrays = X.indptr.astype(np.int64), X.indices, X.data
+            X = checked_rows(self.name, *arrays, self.n_columns, first_row)
+        else:
+            X = self._rows_of_lists(table, first_row)
+        if "label" not in self._names:
+            return X, None
+        return X, labels_of_arrow(table.column("label"), self.name, first_row)
+
+    def _rows_of_lists(self, table: Any, first_row: int) -> Any:
         indices, indptr = self._flat(table.column("indices"), "indices", first_row)
         values, ends = self._flat(table.column("values"), "values", first_row)
         if not np.array_equal(indptr, ends):
@@ -160,9 +188,7 @@ class ParquetReader(RowReader):
             )
         single = values.dtype in (np.float16, np.float32)
         data = values.astype(np.float32 if single else np.float64, copy=False)
-        X = checked_rows(self.name, indptr, indices, data, self.n_columns, first_row)
-        y = self._labels(table.column("label"), first_row) if "label" in self._names else None
-        return X, y
+        return checked_rows(self.name, indptr, indices, data, self.n_columns, first_row)
 
     def _flat(self, lists: Any, what: str, first_row: int) -> tuple[Array, Array]:
         """The items of lists end to end, and where each list starts."""
@@ -180,18 +206,6 @@ class ParquetReader(RowReader):
         if column.null_count:
             place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
             raise DataError(f"{self.name}: row {first_row + place} has no {what}; fill or drop it.")
-
-    def _labels(self, column: Any, first_row: int) -> Array:
-        types = self._arrow.types
-        if types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        self._require_no_nulls(column, "label", first_row)
-        kind = column.type
-        if types.is_string(kind) or types.is_large_string(kind):
-            return np.array(column.to_pylist(), dtype=np.str_)
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise DataError(f"{self.name}: labels of type {kind}; use numbers or strings.")
-        return checked_labels(self.name, column.to_numpy(zero_copy_only=False), first_row)
 
 
 class ParquetWriter:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ..errors import DataError
 from .provenance import Origin
-from .readers import Batch, RowReader
+from .readers import Batch, RowReader, rows_of
 
 
 class RowRange(RowReader):
@@ -39,8 +39,7 @@ class RowRange(RowReader):
             if start >= len(batch):
                 continue
             stop = min(len(batch), start + self.n_rows - row)
-            y = None if batch.y is None else batch.y[start:stop]
-            yield replace(batch, X=batch.X[start:stop], y=y, first_row=row)
+            yield replace(rows_of(batch, start, stop), first_row=row)
             row += stop - start
             if row == self.n_rows:
                 return

@@ -28,12 +28,15 @@ class Batch:
         Number of the first row in the file, from 0.
     bytes_done : int
         How far the file, as stored, has been read.
+    names : list of str or None
+        What the rows are called in results, if not by their numbers.
     """
 
     X: sparse.csr_array
     y: Array | None
     first_row: int
     bytes_done: int
+    names: list[str] | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -183,9 +186,9 @@ def regrouped(batches: Iterator[Batch], n_rows: int) -> Iterator[Batch]:
             continue
         whole = joined(waiting)
         for start in range(0, n_waiting - n_rows + 1, n_rows):
-            yield _rows_of(whole, start, start + n_rows)
+            yield rows_of(whole, start, start + n_rows)
         n_waiting %= n_rows
-        waiting = [_rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
+        waiting = [rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
     if waiting:
         yield joined(waiting)
 
@@ -198,12 +201,15 @@ def joined(batches: list[Batch]) -> Batch:
     X = sparse.vstack([batch.X for batch in batches], format="csr")
     labels = [batch.y for batch in batches if batch.y is not None]
     y = np.concatenate(labels) if labels else None
-    return Batch(sparse.csr_array(X), y, first.first_row, last.bytes_done)
+    names = None if first.names is None else [n for batch in batches for n in batch.names or ()]
+    return Batch(sparse.csr_array(X), y, first.first_row, last.bytes_done, names)
 
 
-def _rows_of(batch: Batch, start: int, stop: int | None) -> Batch:
+def rows_of(batch: Batch, start: int, stop: int | None) -> Batch:
+    """Some rows of a batch, as a batch."""
     y = None if batch.y is None else batch.y[start:stop]
-    return Batch(batch.X[start:stop], y, batch.first_row + start, batch.bytes_done)
+    names = None if batch.names is None else batch.names[start:stop]
+    return Batch(batch.X[start:stop], y, batch.first_row + start, batch.bytes_done, names)
 
 
 def checked_rows(

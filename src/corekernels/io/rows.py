@@ -32,8 +32,8 @@ def open_rows(
     Parameters
     ----------
     path : path
-        svmlight text (plain, gz or bz2), SciPy `.npz` (CSR), dense `.npy` or Parquet. "-" is
-        standard input: svmlight text, plain or packed.
+        svmlight text (plain, gz, bz2, xz or zst), SciPy `.npz` (CSR; CSC and COO are read
+        whole), dense `.npy` or Parquet. "-" is standard input: svmlight text, plain or packed.
     format : {"svmlight", "npz", "npy", "parquet"}, optional
         Told from the content if not given.
     n_columns : int, optional

@@ -8,6 +8,7 @@ from typing import IO, Any, NamedTuple, Protocol
 import numpy as np
 
 from .._core.types import Array
+from .sources import Identity, open_same
 
 _WRITE_BYTES = 1 << 18
 _COPY_BYTES = 1 << 24
@@ -50,6 +51,7 @@ class Span(NamedTuple):
     path: Path
     start: int
     n_bytes: int
+    identity: Identity  # of the file
 
 
 class Spans:
@@ -62,8 +64,8 @@ class Spans:
     def write_to(self, file: IO[bytes]) -> None:
         """Copy the bytes, by the system itself where it can."""
         file.flush()
-        for path, start, n_bytes in self._spans:
-            with open(path, "rb") as source:
+        for path, start, n_bytes, identity in self._spans:
+            with open_same(path, identity) as source:
                 _copy(source, start, n_bytes, file)
 
 

@@ -1,8 +1,9 @@
 """Rows from svmlight text: `label [qid:n] column:value column:value ... # comment`.
 
 Blocks of lines are read ahead in a thread of their own, cut into one segment per thread, and
-parsed by loops that hold no lock. Where the number of columns is not known, a first pass over
-the text finds out; if only where they count from is not, a look at the first block.
+parsed by loops that hold no lock, one block ahead of what is done with the rows. Where the
+number of columns is not known, a first pass over the text finds out; if only where they count
+from is not, a look at the first block.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._core.pipeline import read_ahead
 from .._core.threads import thread_count
 from .._core.types import Array, PathLike
 from .._core.validation import read_only
@@ -21,8 +23,9 @@ from ..errors import DataError, FileError
 from . import svmlight_lines as lines
 from .format import Format, ReadOptions
 from .readers import Batch, RowReader
+from .sources import SourceFile
 from .streams import HEAD_BYTES, ByteStream, display_name, is_stream
-from .svmlight_parser import BadLine, ParsedBlock, parse_block, scan_block
+from .svmlight_parser import BadLine, ParsedBlock, count_block, parse_block, scan_block
 from .svmlight_writer import SvmlightWriter
 from .text_blocks import line_blocks
 
@@ -54,7 +57,7 @@ class SvmlightReader(RowReader):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
-        self._path, self._labels = path, options.labels
+        self._source, self._labels = SourceFile(path), options.labels
         self._n_threads = thread_count(options.n_jobs)
         self.is_stream = is_stream(path)
         self._is_used = False
@@ -71,13 +74,13 @@ class SvmlightReader(RowReader):
         elif n_columns is None or one_based is None:
             n_columns, one_based = self._scan(n_columns, one_based)
         else:
-            with ByteStream(path) as stream:
+            with ByteStream(self._source) as stream:
                 self.n_bytes = stream.n_bytes
         self.n_columns, self.one_based = n_columns, one_based
 
     @contextlib.contextmanager
     def _blocks(self, first_byte: int = 0) -> Iterator[tuple[ByteStream, Iterator[Array]]]:
-        with ByteStream(self._path) as stream:
+        with ByteStream(self._source) as stream:
             if first_byte:
                 stream.seek(first_byte)
             with contextlib.closing(line_blocks(stream, self._batch_bytes)) as blocks:
@@ -99,7 +102,8 @@ class SvmlightReader(RowReader):
                 rows_and_lines = int(total[loops.ROWS]), int(total[loops.LINES]) + 1
                 starts.append(BlockStart(*rows_and_lines, n_bytes))
                 n_bytes += len(block)
-                for facts in scan_block(read_only(block), self._n_threads):
+                text = read_only(block)
+                for facts in scan_block(text, self._n_threads):
                     _add_facts(total, facts)
                 if n_columns is not None:
                     break
@@ -128,12 +132,15 @@ class SvmlightReader(RowReader):
                 f"{self.name}: no row has a column:value; pass n_columns if that is right, or "
                 "give svmlight text."
             )
-        if n_columns is not None and found > n_columns:
+        if found > lines.MAX_COLUMN:
             raise DataError(
                 f"{self.name}: line {total[loops.LARGEST_LINE]} has the column "
-                f"{total[loops.LARGEST]}, but there are to be {n_columns} columns counted from "
-                f"{int(found_base)}; pass a larger n_columns."
+                f"{total[loops.LARGEST]}, which is too large where columns count from 0; number "
+                "the columns anew."
             )
+        if n_columns is not None and found > n_columns:
+            self.n_columns, self.one_based = n_columns, bool(found_base)
+            self._parse(text, 1)  # names the first line with such a column
         return (found if n_columns is None else n_columns), bool(found_base)
 
     def _batches(self) -> Iterator[Batch]:
@@ -141,6 +148,10 @@ class SvmlightReader(RowReader):
 
     def batches_from(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; text before a known start of a block is not read."""
+        batches = self._parsed_batches(first_row)
+        return read_ahead(batches) if self._n_threads > 1 else batches
+
+    def _parsed_batches(self, first_row: int) -> Iterator[Batch]:
         if self.is_stream and self._is_used:
             raise FileError(f"{self.name}: was read before and is gone; save it in a file first.")
         self._is_used = True
@@ -161,10 +172,12 @@ class SvmlightReader(RowReader):
 
     def _parse(self, text: Array, first_line: int) -> ParsedBlock:
         """The rows of whole lines, or an error that names the line."""
-        lines.require_text(self.name, text, first_line)
+        block = count_block(text, self._n_threads)
+        if not block.is_ascii:
+            lines.require_text(self.name, text, first_line)
         base = int(bool(self.one_based))
         try:
-            parsed = parse_block(text, base, self.n_columns, self._n_threads)
+            parsed = parse_block(text, block, base, self.n_columns, self._n_threads)
         except BadLine as bad:
             raise self._refusal(text, bad.place, first_line) from None
         if parsed.n_queries:
@@ -208,7 +221,8 @@ class SvmlightReader(RowReader):
         before = text[:place].tobytes()
         start = before.rfind(b"\n") + 1
         line = text[start:].tobytes().partition(b"\n")[0]
-        kind = ("words" if self._words else "numbers") if self._labels else "ignored"
+        words = _begins_with_a_word(text) if self._words is None else self._words
+        kind = ("words" if words else "numbers") if self._labels else "ignored"
         fault = lines.complaint(line, bool(self.one_based), self.n_columns, kind)
         return DataError(f"{self.name}: line {first_line + before.count(10)} {fault}.")
 
@@ -218,6 +232,14 @@ class SvmlightReader(RowReader):
 
     def _note_queries(self) -> None:
         self._note("query ids (qid) were ignored")
+
+
+def _begins_with_a_word(text: Array) -> bool:
+    """Whether the label of the first row is no number."""
+    for line in text.tobytes().split(b"\n"):
+        if tokens := lines.content(line).split():
+            return not lines.is_number(tokens[0])
+    return False
 
 
 def _add_facts(total: Array, facts: Array) -> None:
@@ -243,6 +265,12 @@ def require_svmlight(path: PathLike, head: bytes) -> None:
         tokens = lines.content(line).split()
         if not tokens:
             continue
+        if b":" not in line and re.search(rb"[,;\t]", line.strip()) and complete:
+            raise FileError(
+                f"{path}: line {number} holds values with commas, semicolons or tabs between "
+                "(CSV); read it with pandas and write it by corekernels.io.write_rows, or give "
+                "rows as svmlight text, .npz, .npy or Parquet."
+            )
         strange = next((token for token in tokens[1:] if b":" not in token), None)
         if strange is not None and complete:
             raise FileError(

@@ -1,6 +1,7 @@
 """Blocks of svmlight text to arrays, in threads."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,10 +55,27 @@ def scan_block(text: Array, n_threads: int) -> list[Array]:
     return run_blocks(work, segments(text, n_threads), n_threads)
 
 
-def parse_block(text: Array, base: int, n_columns: int, n_threads: int) -> ParsedBlock:
-    """The rows of a block of whole lines, whose columns count from `base`."""
+class Segments(NamedTuple):
+    """A block of whole lines, cut into one part per thread."""
+
+    parts: list[tuple[int, int]]  # where each begins and ends in the text
+    counts: Array  # lines and colons of each part
+    is_ascii: bool
+
+
+def count_block(text: Array, n_threads: int) -> Segments:
+    """The segments of a block, and how much room their rows need."""
     parts = segments(text, n_threads)
-    counts = np.array([loops.count_marks(text, *part) for part in parts])  # lines, colons
+    found = run_blocks(lambda part: loops.count_marks(text, *part), parts, n_threads)
+    counts = np.array([(lines, colons) for lines, colons, _ in found])
+    return Segments(parts, counts, all(is_ascii for *_, is_ascii in found))
+
+
+def parse_block(
+    text: Array, block: Segments, base: int, n_columns: int, n_threads: int
+) -> ParsedBlock:
+    """The rows of a block of whole lines, whose columns count from `base`."""
+    parts, counts = block.parts, block.counts
     firsts = np.cumsum(counts, axis=0) - counts
     n_lines, n_values = counts.sum(axis=0).tolist()
     rows = _room(n_lines, n_values, n_columns)

@@ -1,8 +1,6 @@
 """Rows to svmlight text, exactly: every value has enough digits to be read back unchanged."""
 
-import bz2
 import contextlib
-import gzip
 import itertools
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +12,7 @@ from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.text.svmlight_output import BYTES_PER_VALUE, write_numbers, write_rows
 from ..errors import DataError
+from .packing import packing_of_name
 from .svmlight_lines import is_number
 
 _FORBIDDEN = (":", "#")
@@ -22,7 +21,7 @@ _BYTES_PER_INTEGER = 20
 
 
 class SvmlightWriter:
-    """Writes lines, columns counted from 1, packed if the target's name ends in .gz or .bz2.
+    """Writes lines, columns counted from 1, packed if the target's name says so.
 
     Without labels every row is given the label 0, since the format wants one.
     """
@@ -31,10 +30,9 @@ class SvmlightWriter:
         self._name = str(target)
         self._file: Any = file
         self._packed: Any = None
-        if target.suffix == ".gz":  # no name and no date: equal rows make equal bytes
-            self._packed = self._file = gzip.GzipFile("", "wb", 6, file, mtime=0)
-        elif target.suffix == ".bz2":
-            self._packed = self._file = bz2.BZ2File(file, "wb")
+        packing = packing_of_name(target)
+        if packing is not None:
+            self._packed = self._file = packing.pack(file)
 
     def write(self, rows: Rows, y: Array | None) -> None:
         """Add rows."""

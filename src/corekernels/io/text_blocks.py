@@ -1,7 +1,7 @@
-"""Text in blocks of whole lines, in buffers that loops can read a few bytes beyond the end of."""
+"""Text in blocks of whole lines or records; loops can read a few bytes beyond their end."""
 
 import itertools
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from .._core.pipeline import read_ahead
 from .._core.types import Array
 from ..errors import FileError
 from .streams import ByteStream
+
+Cut = Callable[[Array, int], int]
 
 MAX_LINE_BYTES = 1 << 30
 PADDING = 64  # bytes behind each block
@@ -19,17 +21,27 @@ _LEAST_SEGMENT = 1 << 16
 
 
 def line_blocks(
-    stream: ByteStream, n_bytes: int, most_bytes: int = MAX_LINE_BYTES
+    stream: ByteStream,
+    n_bytes: int,
+    most_bytes: int = MAX_LINE_BYTES,
+    *,
+    what: str = "svmlight text",
+    find_cut: Cut | None = None,
 ) -> Generator[Array]:
     """The stream in blocks of about `n_bytes` that end where lines end, read ahead in a thread.
 
     Each block is an array of bytes, valid until the next one is asked for, whose last byte is
-    a newline. A line of more than `most_bytes` is an error; a byte order mark is left out.
+    a newline. A line of more than `most_bytes` is an error, which says that this is not `what`;
+    a byte order mark is left out. `find_cut` says where, before the end of the bytes read so
+    far, the last line that is whole ends, if not at the last newline; 0 if nowhere.
     """
-    return read_ahead(_blocks(stream, n_bytes, most_bytes))
+    cut = _after_last_newline if find_cut is None else find_cut
+    return read_ahead(_blocks(stream, n_bytes, most_bytes, what, cut))
 
 
-def _blocks(stream: ByteStream, n_bytes: int, most_bytes: int) -> Iterator[Array]:
+def _blocks(
+    stream: ByteStream, n_bytes: int, most_bytes: int, what: str, find_cut: Cut
+) -> Iterator[Array]:
     buffers = [np.empty(n_bytes + PADDING, np.uint8) for _ in range(4)]  # used in turn
     turn, n_left, first = 0, 0, True
     while True:
@@ -44,12 +56,12 @@ def _blocks(stream: ByteStream, n_bytes: int, most_bytes: int) -> Iterator[Array
         if is_last and end and buffer[end - 1] != _NEWLINE:
             buffer[end] = _NEWLINE
             end += 1
-        cut = end if is_last else _after_last_newline(buffer, end)
+        cut = end if is_last else find_cut(buffer, end)
         if cut == 0 and not is_last:
             if end > most_bytes:
                 raise FileError(
                     f"{stream.name}: a line before byte {stream.position} is longer than "
-                    f"{most_bytes:,} bytes; this is not svmlight text."
+                    f"{most_bytes:,} bytes; this is not {what}."
                 )
             buffers[turn] = np.concatenate([buffer[:end], np.empty(end + PADDING, np.uint8)])
             n_left = end

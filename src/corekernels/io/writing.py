@@ -28,7 +28,8 @@ def write_rows(path: PathLike, X: Any, y: Any = None, *, format: str | None = No
     """Write rows and labels to a file, whole or not at all.
 
     The format is told from the name if not given: `.svm`, `.svmlight`, `.libsvm`, `.txt` or
-    `.dat` (and `.gz`, `.bz2` of these), `.npz`, `.npy` (no labels), `.parquet` or `.pq`.
+    `.dat` (and `.gz`, `.bz2`, `.xz`, `.zst` of these), `.npz`, `.npy` (no labels), `.parquet` or
+    `.pq`.
     Zeros are not stored and columns are sorted; values are kept exactly. svmlight text
     counts columns from 1, keeps no number of columns, and shows labels that are missing as 0.
     """

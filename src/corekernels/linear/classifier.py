@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_positive
+from .._core.types import Array
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
 from .labels import check_class_weight, check_classes, check_labels, check_weights, encode_labels
@@ -19,8 +20,6 @@ from .one_vs_rest import OneVsRest
 from .packed import pack
 from .stream import Stream
 from .training_set import TrainingSet
-
-Array = npt.NDArray[Any]
 
 LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
 
@@ -198,6 +197,16 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         even = np.full_like(positive, 1 / positive.shape[1])
         shares: npt.NDArray[np.float64] = np.divide(positive, total, out=even, where=total > 0)
         return shares
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
+        """Logarithm of the probability of each class: finite where the probability rounds to 0."""
+        scores = self.decision_function(S)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        logs = log_expit(scores)
+        found: npt.NDArray[np.float64] = logs - logsumexp(logs, axis=1, keepdims=True)
+        return found
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:

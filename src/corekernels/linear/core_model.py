@@ -1,23 +1,22 @@
 """What CoREClassifier and CoRERegressor share: rows are hashed, a linear model learns the rest."""
 
-import os
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import seed_of
+from .._core.estimator import parameters_for_file
+from .._core.types import Array, PathLike
 from ..errors import RecipeMismatch
 from ..hasher import HashingEstimator
+from ..io.fields import checking
 from ..io.provenance import Origin
 from ..recipe import Recipe
 from ..signatures import Signatures, sketch
 from .model import HashedLinearModel
-from .model_file import SavedModel, damaged, read_model, write_model
+from .model_file import REMEDY, SavedModel, read_model, write_model
 from .packed import require_signatures
-
-Array = npt.NDArray[Any]
 
 
 class CoREModel(HashingEstimator):
@@ -72,9 +71,7 @@ class CoREModel(HashingEstimator):
         """Duality gap over objective; not there after `partial_fit` or `load`."""
         return self._fitted("dual_gap_")
 
-    def save(
-        self, path: str | os.PathLike[str], *, provenance: Iterable[Origin] | None = None
-    ) -> None:
+    def save(self, path: PathLike, *, provenance: Iterable[Origin] | None = None) -> None:
         """Write the model to a safetensors file, whole or not at all.
 
         The file holds numbers and a JSON description, no code: it is safe to load one from
@@ -83,7 +80,7 @@ class CoREModel(HashingEstimator):
         """
         check_is_fitted(self)
         saved = SavedModel(
-            {**self.get_params(deep=False), "random_state": self.recipe_.seed},
+            parameters_for_file(self, self.recipe_.seed, self.recipe_.gamma),
             self.linear_._planes,
             getattr(self, "classes_", None),
             self.linear_.n_rows_,
@@ -93,7 +90,7 @@ class CoREModel(HashingEstimator):
         write_model(path, saved)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """A model from a file that `save` wrote.
 
         Examples
@@ -107,13 +104,15 @@ class CoREModel(HashingEstimator):
         >>> str(again.predict([[0, 2.0]])[0])
         'right'
         """
-        saved = read_model(path, cls._file_kind)
-        try:
+        return cls._restored(path, read_model(path, cls._file_kind))
+
+    @classmethod
+    def _restored(cls, path: PathLike, saved: SavedModel) -> Self:
+        """The model that the file at `path` holds."""
+        with checking(path, REMEDY):
             model = cls(**saved.parameters)
-        except TypeError as error:
-            raise damaged(path, error) from error
-        model.recipe_ = saved.planes.recipe
-        linear = model._new_linear()
+            model.recipe_ = saved.planes.recipe
+            linear = model._new_linear()
         linear._keep(saved.planes, saved.n_rows)
         if saved.classes is not None:
             linear.classes_ = saved.classes

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._core.threads import run_blocks
+from .._core.threads import run_blocks, stop_if_asked
 from .._core.validation import read_only
 from .._loops.learning import losses
 from .._loops.learning.descent import Active, Problem, Solution, Sums, measure_gaps, sweep
@@ -122,6 +122,7 @@ def descend(packed: Packed, block: Block, state: State, options: Options) -> Out
     limits = np.array([[-np.inf], [np.inf]]).repeat(n_lanes, axis=1)
     found, sums = np.empty((2, n_lanes)), Sums(np.empty(n_lanes), np.empty(n_lanes))
     for epoch in range(1, options.max_iter + 1):
+        stop_if_asked()
         order = np.random.default_rng([*options.seed, epoch]).permutation(block.rows)
         active = Active(read_only(unfinished), read_only(limits), shrunk)
         moved = sweep(rows, read_only(order), problem, active, solution, found, sums)

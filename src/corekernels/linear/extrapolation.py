@@ -1,15 +1,11 @@
 """The start of a descent, extrapolated from the solutions for smaller costs."""
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from .._core.types import Array
 from .._loops.learning.planes import mix_planes, plane_products
 from .._loops.simd.vectors import LANES
 from .descent import Block, State
-
-Array = npt.NDArray[Any]
 
 _PARALLEL = 1e-4  # squared sine of the angle below which two solutions count as one
 

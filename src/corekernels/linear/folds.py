@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import check_cv
 
+from .._core.types import Array
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures
@@ -14,8 +15,6 @@ from .labels import check_labels
 from .packed import Packed, pack
 from .planes import Planes
 from .training_set import TrainingSet
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

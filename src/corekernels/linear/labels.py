@@ -1,5 +1,6 @@
 """Labels, values to predict and weights, checked once."""
 
+import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -9,25 +10,51 @@ import numpy.typing as npt
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._core.types import Array
 from ..errors import DataError, ParameterError
 
 
-def check_labels(y: Any, n_rows: int) -> npt.NDArray[Any]:
+def check_labels(y: Any, n_rows: int) -> Array:
     """Class labels, one per row."""
     if y is None:
         raise DataError(
             "y: requires y to be passed, but the target y is None; give one label per row."
         )
     try:
-        labels: npt.NDArray[Any] = column_or_1d(y, warn=True)
+        if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
+            # NumPy would make the word "nan" of a missing one
+            _refuse_missing(np.array(y, dtype=object))
+        labels: Array = column_or_1d(y, warn=True)
+        _refuse_missing(labels)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError("contains NaN or infinity")
         check_classification_targets(labels)
+        if labels.dtype.kind == "O":
+            np.unique(labels)  # a TypeError where they cannot be put in order
+    except DataError:
+        raise
+    except TypeError as error:
+        raise DataError("y: labels are of several kinds; use numbers or strings.") from error
     except ValueError as error:
+        if "continuous" in str(error):
+            raise DataError(
+                f"y: Unknown label type: real numbers such as {labels.flat[0]}, not classes; "
+                "make them classes, or learn a regressor (regression=True)."
+            ) from error
         raise DataError(f"y: {error}") from error
     if len(labels) != n_rows:
         raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label per row.")
     return labels
+
+
+def _refuse_missing(labels: Array) -> None:
+    """Raise if a label among objects is None, NaN or what pandas has in their place."""
+    for row, label in enumerate(labels.tolist() if labels.dtype.kind == "O" else ()):
+        is_nan = isinstance(label, float) and math.isnan(label)
+        if label is None or is_nan or type(label).__name__ in ("NAType", "NaTType"):
+            raise DataError(
+                f"y: the label of row {row} is missing ({label}); fill or drop such rows first."
+            )
 
 
 def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
@@ -48,7 +75,7 @@ def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
     return values
 
 
-def check_classes(classes: Any, known: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+def check_classes(classes: Any, known: Array | None) -> Array:
     """All classes of a stream, sorted: `known` before, or None in the first call.
 
     The first call has to name them; later ones may, and have to name the same.
@@ -68,7 +95,7 @@ def check_classes(classes: Any, known: npt.NDArray[Any] | None) -> npt.NDArray[A
     return found if known is None else known
 
 
-def encode_labels(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def encode_labels(labels: Array, classes: Array) -> npt.NDArray[np.int64]:
     """Number of each label's class."""
     numbers = np.searchsorted(classes, labels).clip(0, len(classes) - 1)
     unknown = np.flatnonzero(classes[numbers] != labels)
@@ -108,7 +135,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
 
 def check_class_weight(
     class_weight: Any,
-    classes: npt.NDArray[Any],
+    classes: Array,
     numbers: npt.NDArray[np.int64],
     weights: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:

@@ -1,25 +1,28 @@
 """Models as files: planes in safetensors, the rest as JSON."""
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..errors import FileError, ParameterError
-from ..io.containers import load_arrays, save_arrays
+from .._core.threads import thread_count
+from .._core.types import Array, PathLike
+from ..errors import ParameterError
+from ..io.container_header import MAX_HEADER_BYTES
+from ..io.containers import Container, read_container, save_arrays
+from ..io.fields import checking, column_names, require_fit, whole_number
 from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
 from .planes import Planes
 
-Array = npt.NDArray[Any]
-
 CLASSIFIER = "classifier"
 REGRESSOR = "regressor"
 
+REMEDY = "save the model again"  # if a file is damaged
+
 _FILE_VERSION = 1
+_LONG_LABEL = 1000  # characters
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class SavedModel:
     provenance: Iterable[Origin] | None
 
 
-def write_model(path: str | os.PathLike[str], model: SavedModel) -> None:
+def write_model(path: PathLike, model: SavedModel) -> None:
     """Write a model, whole or not at all."""
     parameters = dict(model.parameters)
     if isinstance(parameters.get("class_weight"), dict):
@@ -73,46 +76,60 @@ def write_model(path: str | os.PathLike[str], model: SavedModel) -> None:
     save_arrays(path, kind, _FILE_VERSION, arrays, about)
 
 
-def read_model(path: str | os.PathLike[str], kind: str) -> SavedModel:
-    """A model of this kind from a file, after checks that its parts fit together."""
-    arrays, about = load_arrays(path, kind, _FILE_VERSION)
-    try:
-        recipe = Recipe.fromdict(about["recipe"])
-        parameters = dict(about["parameters"])
-        if isinstance(parameters.get("class_weight"), list):
-            parameters["class_weight"] = dict(map(tuple, parameters["class_weight"]))
-        classes, n_planes = None, 1
-        if kind == CLASSIFIER:
-            classes = np.array(about["classes"], dtype=np.dtype(about["class_type"]))
-            n_planes = 1 if len(classes) == 2 else len(classes)
-        planes, intercepts = arrays["planes"], np.array(arrays["intercepts"])
-        names, n_rows = about["feature_names"], int(about["n_rows"])
-        shape = (n_planes, 1 << recipe.n_bits, recipe.n_hashes)  # type: ignore[operator]
-        if (
-            planes.shape != shape
-            or planes.dtype != np.float32
-            or intercepts.shape != (n_planes,)
-            or intercepts.dtype != np.float64
-            or (classes is not None and len(classes) < 2)
-        ):
-            raise ValueError("its arrays do not fit its recipe and classes")
-        if not (np.isfinite(planes).all() and np.isfinite(intercepts).all()):
-            raise ValueError("it holds values that are not finite")
-        return SavedModel(
-            parameters,
-            Planes.unstacked(recipe, planes, intercepts),
-            classes,
-            n_rows,
-            None if names is None else np.array(names, dtype=object),
-            read_provenance(about.get("sources")),
-        )
-    except (ParameterError, KeyError, TypeError, ValueError) as error:
-        raise damaged(path, error) from error
+def read_model(path: PathLike, *kinds: str) -> SavedModel:
+    """A model of one of these kinds from a file, after checks that its parts fit together."""
+    container = read_container(path, kinds, _FILE_VERSION)
+    with checking(path, REMEDY):
+        return _checked(container)
 
 
-def damaged(path: str | os.PathLike[str], error: Exception) -> FileError:
-    """The error of a model file that makes no sense."""
-    return FileError(f"{path}: damaged or unknown ({error}); save the model again.")
+def _checked(container: Container) -> SavedModel:
+    """What a file holds, if its parts fit together."""
+    arrays, about = container.arrays, container.about
+    recipe = Recipe.fromdict(about["recipe"])
+    parameters = dict(about["parameters"])
+    if isinstance(parameters.get("class_weight"), list):
+        parameters["class_weight"] = dict(map(tuple, parameters["class_weight"]))
+    thread_count(parameters.get("n_jobs"))
+    classes, n_planes = None, 1
+    if container.kind == CLASSIFIER:
+        classes = _classes(about["classes"], about["class_type"])
+        n_planes = 1 if len(classes) == 2 else len(classes)
+    planes, intercepts = arrays["planes"], np.array(arrays["intercepts"])
+    require_fit(recipe.n_bits is not None, "its recipe keeps no bits")
+    shape = (n_planes, 1 << recipe.n_bits, recipe.n_hashes)  # type: ignore[operator]
+    fits = planes.shape == shape and intercepts.shape == (n_planes,)
+    fits = fits and planes.dtype == np.float32 and intercepts.dtype == np.float64
+    require_fit(fits, "its arrays do not fit its recipe and classes")
+    finite = bool(np.isfinite(planes).all() and np.isfinite(intercepts).all())
+    require_fit(finite, "it holds values that are not finite")
+    return SavedModel(
+        parameters,
+        Planes.unstacked(recipe, planes, intercepts),
+        classes,
+        whole_number(about["n_rows"], 0, 2**63 - 1, "the number of rows"),
+        column_names(about["feature_names"], recipe.n_columns),
+        read_provenance(about.get("sources")),
+    )
+
+
+def _classes(labels: Any, class_type: Any) -> Array:
+    """The classes, in order, of the type that they had when the model was saved."""
+    require_fit(isinstance(labels, list) and len(labels) >= 2, "it has no two classes")
+    plain = all(isinstance(label, bool | int | float | str) for label in labels)
+    require_fit(plain and isinstance(class_type, str), "its classes are damaged")
+    dtype = np.dtype(class_type)
+    require_fit(dtype.kind in "biufUO", "its classes are of no known type")
+    if dtype.kind == "U":  # wider than its labels, perhaps, but not by gigabytes
+        texts = all(isinstance(label, str) for label in labels)
+        longest = max(len(label) for label in labels) if texts else 0
+        fits = texts and dtype.itemsize // 4 <= max(longest, _LONG_LABEL)
+        fits = fits and dtype.itemsize * len(labels) <= MAX_HEADER_BYTES
+        require_fit(fits, "its classes do not fit their type")
+    classes = np.array(labels, dtype=dtype)
+    in_order = classes.tolist() == labels and bool((classes[:-1] < classes[1:]).all())
+    require_fit(in_order, "its classes are out of order")
+    return classes
 
 
 def _name_of(dtype: np.dtype[Any]) -> str:

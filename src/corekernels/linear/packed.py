@@ -86,7 +86,7 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
             f"every location; choose n_bits from 1 to {MAX_BITS}."
         )
     codes = read_only(S.codes)
-    _require_codes(codes, S.recipe.n_bits)
+    S.require_codes()
     weights = None if S.weights is None else read_only(S.weights, np.float16).view(np.uint16)
     lengths = read_only(S.lengths, np.int64)
     scales = np.empty(len(codes), np.float32)
@@ -101,11 +101,3 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
         row = int(np.flatnonzero(~np.isfinite(scales))[0])
         raise DataError(f"S: row {row} holds a weight that is not finite; hash it again.")
     return Packed(codes, weights, read_only(scales), lengths, 1 << S.recipe.n_bits)
-
-
-def _require_codes(codes: Array, n_bits: int) -> None:
-    """Refuse codes that no hasher makes: the loops use them as places in memory."""
-    if n_bits < 8 * codes.itemsize and codes.size and codes.max() >= 1 << n_bits:
-        raise DataError(
-            f"S: a code is {codes.max()}, which {n_bits} bits do not hold; hash the rows again."
-        )

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from .._core.arguments import require_positive
 from .._core.progress import progress_bar
 from .._core.threads import run_blocks
+from .._core.types import Array
 from ..errors import ParameterError
 from ..recipe import Recipe
 from ..signatures import Signatures
@@ -21,8 +22,6 @@ from .labels import check_labels
 from .model import warn_unless_converged
 from .one_vs_rest import OneVsRest
 from .planes import lane_blocks
-
-Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-12  # of a mean over folds, whose last digits depend on their order
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .._core.memory import aligned_zeros
 from .._core.threads import row_blocks, run_blocks
+from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.learning.planes import pair_planes
 from .._loops.learning.scoring import score_rows
@@ -24,7 +25,6 @@ from ..recipe import Recipe
 from ..signatures import Signatures
 from .packed import ROWS_PER_TASK, Packed, pack
 
-Array = npt.NDArray[Any]
 Pairs = list[tuple[Array, Array | None]]
 
 

@@ -29,6 +29,8 @@ def check_ids(ids: Any, n_rows: int, known: Array) -> Array:
     """Ids of new rows: those given, or the numbers after the highest known one."""
     if ids is None:
         first = int(known.max()) + 1 if len(known) else 0
+        if first + n_rows > 2**63:
+            raise DataError(f"ids: none are left above {first - 1}; give ids of your own.")
         return np.arange(first, first + n_rows, dtype=np.int64)
     numbers = np.asarray(ids)
     if numbers.size == 0 and n_rows == 0:

@@ -13,7 +13,7 @@ from .._core.types import Array, PathLike
 from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
 from .arguments import check_ids, require_number, require_recall
 from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
@@ -42,8 +42,8 @@ class CoRENeighbors(Searches):
 
     Parameters
     ----------
-    kernel : {"core1", "core2", "resemblance"}
-        What similar means.
+    kernel : str
+        What similar means: any kernel of `gram_chunks`.
     n_neighbors : int
         Neighbours per query unless it says otherwise; the method is tuned to it.
     method : {"auto", "exact", "graph", "inverted", "lsh"}
@@ -54,6 +54,8 @@ class CoRENeighbors(Searches):
         Threads; None means all cores. Never changes the result.
     random_state : int, RandomState instance or None
         Seed of the hashes, the graph and the held-out sample.
+    gamma : float, optional
+        Parameter of the kernel, if it has one; its default if None.
 
     Attributes
     ----------
@@ -67,6 +69,8 @@ class CoRENeighbors(Searches):
         Ids of the rows in the index, in order of arrival.
     n_samples_fit_ : int
         Number of rows in the index.
+    names_ : list of str or None
+        What rows are called in results, by their ids, if they came with names.
     n_features_in_ : int
 
     Notes
@@ -91,14 +95,14 @@ class CoRENeighbors(Searches):
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers given."""
-        hashed_kernel(self.kernel)
+        kernel = exact_kernel(self.kernel, self.gamma)
         require_choice("method", self.method, METHOD_NAMES)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
         recall = require_recall(self.recall)
-        rows = clean_rows(self._fitting_matrix(X))
+        rows = clean_rows(self._fitting_matrix(X), n_jobs=self.n_jobs)
         numbers = check_ids(ids, len(rows), np.empty(0, np.int64))
         seed = seed_of(self.random_state)
-        store = make_store(rows, self.kernel)
+        store = make_store(rows, kernel, self.n_jobs)
         choice = choose(store, self.method, recall, n_neighbors, seed, self.n_jobs)
         if not choice.as_asked:
             warnings.warn(choice.reason, UserWarning, stacklevel=2)
@@ -108,6 +112,7 @@ class CoRENeighbors(Searches):
         self.estimated_recall_ = choice.recall
         self._snapshot = Snapshot.begin(choice.method, numbers)
         self.provenance_: list[Origin] = []
+        self.names_: list[str] | None = None
         self._lock = threading.RLock()
         return self
 
@@ -143,7 +148,7 @@ class CoRENeighbors(Searches):
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
         """Put more rows into the index, under new ids (those after the highest if None)."""
-        rows = clean_rows(self._fitted_matrix(X))
+        rows = clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs)
         with self._lock:
             snapshot = self._snapshot
             numbers = check_ids(ids, len(rows), snapshot.ids[snapshot.alive > 0])
@@ -198,7 +203,7 @@ class CoRENeighbors(Searches):
         return model
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = dict(super().__getstate__())  # a copy: this index goes on
         state.pop("_lock", None)
         return state
 

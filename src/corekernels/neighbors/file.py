@@ -1,20 +1,32 @@
 """Indexes as files: rows, method and ids in safetensors, the rest as JSON."""
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .._core.arguments import require_count
+from .._core.estimator import parameters_for_file
+from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.types import Array, PathLike
 from .._core.validation import read_only
-from ..errors import FileError, ParameterError
+from .._loops.search.inspection import (
+    BAD_BITS,
+    BAD_COLUMN,
+    BAD_SQUARES,
+    BAD_VALUE,
+    SOUND,
+    inspect_rows,
+)
+from ..errors import ParameterError
 from ..io.containers import load_arrays, save_arrays
+from ..io.fields import checking, column_names, require_fit, whole_number
 from ..io.provenance import Origin, read_provenance
-from ..kernel_table import hashed_kernel
+from ..kernel_table import exact_kernel
+from ..recipe import MAX_COLUMNS, MAX_SEED
 from .arguments import require_recall
 from .candidates import METHODS, Exact
-from .candidates.base import require_fit
 from .snapshot import Snapshot
 from .store import NARROW, Store, n_words, restore
 
@@ -22,6 +34,13 @@ Model = TypeVar("Model")
 
 _KIND = "index"
 _FILE_VERSION = 1
+_BLOCK_ROWS = 1 << 12
+_PROBLEMS = {
+    BAD_COLUMN: "a column is out of range or out of order",
+    BAD_VALUE: "a value is not finite",
+    BAD_BITS: "the bits of a row are not those of its columns",
+    BAD_SQUARES: "a sum of squares is not that of its row",
+}
 _FACTS = ("method_", "reason_", "estimated_recall_", "seed_", "n_features_in_")
 
 
@@ -32,7 +51,7 @@ def write_index(
     names = getattr(model, "feature_names_in_", None)
     main = snapshot.main
     about: dict[str, Any] = {
-        "parameters": model.get_params(deep=False) | {"random_state": model.seed_},
+        "parameters": parameters_for_file(model, model.seed_, main.store.kernel.gamma),
         "facts": {name: getattr(model, name) for name in _FACTS},
         "feature_names": None if names is None else [str(name) for name in names],
         "source": main.settings(),
@@ -44,6 +63,10 @@ def write_index(
         parts["tail"] = snapshot.tail.store.arrays()
     arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
     arrays |= {"ids": snapshot.ids, "alive": snapshot.alive}
+    if model.names_ is not None:
+        encoded = [name.encode() for name in model.names_]
+        arrays["names.ends"] = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+        arrays["names.text"] = np.frombuffer(b"".join(encoded), np.uint8)
     try:
         save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
     except TypeError as error:
@@ -51,27 +74,43 @@ def write_index(
 
 
 def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, Snapshot]:
-    """An estimator and its index from a file, after checks that its parts fit together."""
+    """An estimator and its index from a file, after checks that its parts fit together.
+
+    Every number that a search would use as a position is looked at here, in threads.
+    """
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
-    try:
-        parameters = dict(about["parameters"])
-        hashed_kernel(parameters["kernel"])
+    with checking(path, "save the index again"):
+        parameters, facts = dict(about["parameters"]), dict(about["facts"])
         require_count("n_neighbors", parameters["n_neighbors"])
         require_recall(parameters["recall"])
+        thread_count(parameters["n_jobs"])
         model: Any = cls(**parameters)
+        facts["seed_"] = whole_number(facts["seed_"], 0, MAX_SEED, "the seed")
+        n_columns = whole_number(facts["n_features_in_"], 1, MAX_COLUMNS, "the number of columns")
+        require_fit(isinstance(facts["reason_"], str), "the reason is no text")
+        require_recall(facts["estimated_recall_"])
         for name in _FACTS:
-            setattr(model, name, about["facts"][name])
-        if about["feature_names"] is not None:
-            model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+            setattr(model, name, facts[name])
+        names = column_names(about["feature_names"], n_columns)
+        if names is not None:
+            model.feature_names_in_ = names
         model.provenance_ = read_provenance(about.get("sources"))
+        model.names_ = _read_names(arrays)
         snapshot = _read_snapshot(model, about, arrays)
-    except (ParameterError, KeyError, TypeError, ValueError, IndexError) as error:
-        raise FileError(f"{path}: damaged or unknown ({error}); save the index again.") from error
     return model, snapshot
 
 
+def _read_names(arrays: dict[str, Array]) -> list[str] | None:
+    """What the rows are called, by their ids, if they have names."""
+    if "names.ends" not in arrays:
+        return None
+    ends, text = arrays["names.ends"].tolist(), arrays["names.text"].tobytes()
+    return [text[start:stop].decode() for start, stop in itertools.pairwise([0, *ends])]
+
+
 def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
-    kernel, n_columns = model.kernel, int(model.n_features_in_)
+    kernel, n_columns = exact_kernel(model.kernel, model.gamma), model.n_features_in_
+    require_fit(model.gamma == kernel.gamma, "the kernel's gamma is missing")
 
     def part(prefix: str) -> dict[str, Array]:
         start = f"{prefix}."
@@ -81,34 +120,46 @@ def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) 
     tail = None
     if part("tail"):
         tail = Exact(_checked_store(restore(kernel, n_columns, part("tail"))))
-    method, n_wanted = METHODS[model.method_], int(about["n_wanted"])
-    if method is not Exact:
-        require_count("n_wanted", n_wanted)
+    method = METHODS[model.method_]
+    least = 0 if method is Exact else 1
+    n_wanted = whole_number(about["n_wanted"], least, 2**31, "the number of neighbours")
     main = method.restored(store, n_wanted, about["source"], part("source"))
     n_rows = len(store) + (0 if tail is None else len(tail.store))
     ids, alive = arrays["ids"], arrays["alive"]
     require_fit(ids.shape == alive.shape == (n_rows,), "ids do not fit the rows")
     require_fit(ids.dtype == np.int64 and alive.dtype == np.uint8, "ids are of the wrong type")
+    require_fit(n_rows == 0 or int(alive.max()) <= 1, "marks of removed rows are out of range")
+    living = ids if alive.all() else ids[alive > 0]
+    is_unique = bool((np.diff(living) > 0).all()) or len(np.unique(living)) == len(living)
+    require_fit(is_unique, "an id occurs twice")
     return Snapshot(main, tail, read_only(ids), read_only(alive))
 
 
 def _checked_store(store: Store) -> Store:
-    """The store, if no loop can leave its arrays."""
+    """The store, if its parts fit together and no loop can leave its arrays."""
     n, ends = len(store), store.indptr
+    dimensions = {name: array.ndim for name, array in store.arrays().items() if name != "bits"}
+    require_fit(set(dimensions.values()) == {1}, "an array has several dimensions")
     require_fit(ends.shape == (n + 1,) and ends.dtype == np.int64, "row pointers do not fit")
     require_fit(ends[0] == 0 and bool((np.diff(ends) >= 0).all()), "row pointers decrease")
     require_fit(ends[-1] == len(store.columns) == len(store.values), "values do not fit")
-    require_fit(store.columns.dtype in (np.uint16, np.int32), "columns are of the wrong type")
     known = store.values.dtype in (np.uint8, np.float32, np.float64)
     require_fit(known, "values are of no known type")
     require_fit(store.squares.dtype == np.float64, "sums of squares are of the wrong type")
-    require_fit(bool(np.isfinite(store.squares).all()), "sums of squares are not finite")
-    require_fit(store.vocabulary.dtype == np.int64, "the vocabulary is of the wrong type")
-    wide = store.n_columns > NARROW
-    require_fit(wide or len(store.vocabulary) == 0, "the vocabulary does not fit")
-    if len(store.columns):
-        least, most = int(store.columns.min()), int(store.columns.max())
-        require_fit(least >= 0 and most < store.width, "a column is out of range")
+    words, is_wide = store.vocabulary, store.n_columns > NARROW
+    require_fit(words.dtype == np.int64, "the vocabulary is of the wrong type")
+    require_fit(is_wide or len(words) == 0, "the vocabulary does not fit")
+    in_range = len(words) == 0 or (words[0] >= 0 and words[-1] < store.n_columns)
+    require_fit(in_range and bool((np.diff(words) > 0).all()), "the vocabulary is out of order")
+    narrow = store.columns.dtype == (np.uint16 if store.width <= NARROW else np.int32)
+    require_fit(narrow, "columns are of the wrong type")
     fits = store.bits.shape == (n, n_words(store.width)) and store.bits.dtype == np.uint64
     require_fit(fits, "bits do not fit")
+
+    def inspect(block: tuple[int, int]) -> int:
+        words = np.empty(store.bits.shape[1], np.uint64)
+        return int(inspect_rows(*block, store.width, store.stored_rows, words))
+
+    problem = max(run_blocks(inspect, row_blocks(0, n, _BLOCK_ROWS), None), default=SOUND)
+    require_fit(problem == SOUND, _PROBLEMS.get(problem, ""))
     return store

@@ -18,6 +18,8 @@ from .arguments import require_number
 from .snapshot import Snapshot
 from .tuning import AUTO
 
+MODES = ("connectivity", "distance")
+
 
 @dataclass(frozen=True)
 class RecallCheck:
@@ -49,6 +51,7 @@ class IndexEstimator(RowsEstimator):
     def __init__(
         self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: str = AUTO,
         recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
+        gamma: float | None = None,
     ) -> None:  # fmt: skip
         self.kernel = kernel
         self.n_neighbors = n_neighbors
@@ -56,6 +59,7 @@ class IndexEstimator(RowsEstimator):
         self.recall = recall
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.gamma = gamma
 
 
 class Searches(IndexEstimator):
@@ -90,29 +94,34 @@ class Searches(IndexEstimator):
         -------
         distances, ids : arrays of one array per query.
         """
-        least = 1 - require_number("radius", radius)
-        snapshot, rows, own = self._queries(X)
-        found = snapshot.within(rows, least, self.n_jobs)
-        distances, ids = np.empty((2, len(rows)), dtype=object)
+        snapshot, found = self._within(X, radius)
+        distances, ids = np.empty((2, len(found)), dtype=object)
         for q, (keys, positions) in enumerate(found):
-            other = slice(None) if own is None else positions != own[q]
-            distances[q], ids[q] = 1 - keys[other], snapshot.ids[positions[other]]
+            distances[q], ids[q] = 1 - keys, snapshot.ids[positions]
         return (distances, ids) if return_distance else ids
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
-    ) -> sparse.csr_array:
+    ) -> sparse.csr_matrix:
         """The nearest rows as a sparse matrix: a one, or the distance, for each neighbour.
 
         Column j stands for the j-th row of the index, the one with id `ids_[j]`.
         """
-        require_choice("mode", mode, ("connectivity", "distance"))
+        require_choice("mode", mode, MODES)
         snapshot, keys, positions = self._nearest(X, n_neighbors)
-        columns = (np.cumsum(snapshot.alive, dtype=np.int64) - 1)[positions]
-        data = np.ones(keys.size) if mode == "connectivity" else (1 - keys).ravel()
-        indptr = np.arange(len(keys) + 1) * keys.shape[1]
-        shape = (len(keys), snapshot.n_alive)
-        return sparse.csr_array((data, columns.ravel(), indptr), shape=shape)
+        lengths = np.full(len(keys), keys.shape[1])
+        return _as_graph(snapshot, keys.ravel(), positions.ravel(), lengths, mode)
+
+    def radius_neighbors_graph(
+        self, X: Any = None, radius: float = 0.5, mode: str = "connectivity",
+        sort_results: bool = True,
+    ) -> sparse.csr_matrix:  # fmt: skip
+        """All rows within a distance as a sparse matrix, as `kneighbors_graph`; always exact."""
+        require_choice("mode", mode, MODES)
+        snapshot, found = self._within(X, radius)
+        lengths = np.array([len(keys) for keys, _ in found])
+        keys, positions = map(np.concatenate, zip(*found, strict=True))
+        return _as_graph(snapshot, keys, positions, lengths, mode)
 
     def check_recall(self, X: Any, n_neighbors: int | None = None) -> RecallCheck:
         """Recall of the index on queries of one's own, and its time, beside exact search.
@@ -147,9 +156,20 @@ class Searches(IndexEstimator):
         if snapshot.n_alive == 0:
             raise DataError("the index is empty: all its rows were removed; add some.")
         if X is not None:
-            return snapshot, clean_rows(self._fitted_matrix(X)), None
+            return snapshot, clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs), None
         store, own = snapshot.living()
         return snapshot, store.rows(), own
+
+    def _within(self, X: Any, radius: float) -> tuple[Snapshot, list[tuple[Array, Array]]]:
+        """Kernel values and positions of all rows within a distance, for each query."""
+        least = 1 - require_number("radius", radius)
+        snapshot, rows, own = self._queries(X)
+        found = snapshot.within(rows, least, self.n_jobs)
+        if own is not None:
+            others = [positions != own[q] for q, (_, positions) in enumerate(found)]
+            pairs = zip(found, others, strict=True)
+            found = [(keys[other], positions[other]) for (keys, positions), other in pairs]
+        return snapshot, found
 
     def _nearest(self, X: Any, n_neighbors: int | None) -> tuple[Snapshot, Array, Array]:
         wanted = self.n_neighbors if n_neighbors is None else n_neighbors
@@ -163,3 +183,17 @@ class Searches(IndexEstimator):
         mine[~mine.any(axis=1), -1] = True  # crowded out by others just as near
         shape = (len(own), n_kept - 1)
         return snapshot, heaps.keys[~mine].reshape(shape), heaps.rows[~mine].reshape(shape)
+
+
+def _as_graph(
+    snapshot: Snapshot, keys: Array, positions: Array, lengths: Array, mode: str
+) -> sparse.csr_matrix:
+    """Neighbours of queries as rows of a sparse matrix over the living rows of an index.
+
+    A matrix, not an array, as scikit-learn gives one and UMAP takes no other.
+    """
+    columns = (np.cumsum(snapshot.alive, dtype=np.int64) - 1)[positions]
+    data = np.ones(len(keys)) if mode == "connectivity" else 1 - keys
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    shape = (len(lengths), snapshot.n_alive)
+    return sparse.csr_matrix((data, columns, indptr), shape=shape)

@@ -78,14 +78,14 @@ class Snapshot:
 
     def with_rows(self, rows: Rows, ids: Array, n_jobs: int | None) -> "Snapshot":
         """The state after rows were added."""
-        fresh = make_store(rows, self.main.store.kernel)
-        tail = fresh if self.tail is None else join(self.tail.store, fresh)
+        fresh = make_store(rows, self.main.store.kernel, n_jobs)
+        tail = fresh if self.tail is None else join(self.tail.store, fresh, n_jobs)
         ids = np.concatenate([self.ids, ids])
         alive = np.append(self.alive, np.ones(len(rows), np.uint8))
         changed = replace(self, tail=Exact(tail), ids=read_only(ids), alive=read_only(alive))
         if len(tail) <= max(self.tail_rows, len(self.main.store) // _TAIL_SHARE):
             return changed
-        main = self.main.grown(join(self.main.store, tail), n_jobs)
+        main = self.main.grown(join(self.main.store, tail, n_jobs), n_jobs)
         return replace(changed, main=main, tail=None)
 
     def without(self, positions: Array, n_jobs: int | None) -> "Snapshot":

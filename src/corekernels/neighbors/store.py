@@ -6,25 +6,31 @@ float32 where that loses nothing, else float64 scaled by a power of two per row.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from .._core.team import Team
+from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import Rows, read_only
-from .._loops.search import pairs as loops
-from .._loops.search.pairs import Queries, StoredRows
-from ..kernel_table import hashed_kernel
+from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
+from .._loops.search.preparation import prepare_queries, summarise_rows
+from ..kernel_table import Kernel
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
 ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
+_BLOCK_ROWS = 256  # that a thread summarises at a time
+_PART_VALUES = 1 << 18  # looked at by a thread at a time
+_BLOCK_QUERIES = 16  # that a thread compares at a time
 
 
 @dataclass(frozen=True)
 class Store:
     """Rows of one kernel's index; arrays may be memory-mapped."""
 
-    kernel: str
+    kernel: Kernel
     n_columns: int
     vocabulary: Array  # the columns in use, ascending; empty where columns keep their numbers
     indptr: Array
@@ -35,11 +41,6 @@ class Store:
 
     def __len__(self) -> int:
         return len(self.squares)
-
-    @property
-    def kernel_number(self) -> int:
-        """The kernel as the loops know it."""
-        return hashed_kernel(self.kernel).number
 
     @property
     def stored_rows(self) -> StoredRows:
@@ -62,9 +63,7 @@ class Store:
 
     def rows(self) -> Rows:
         """The rows as clean CSR; values of float64 rows only up to a power of two per row."""
-        columns = self.columns.astype(np.int64)
-        if self.n_columns > NARROW:
-            columns = self.vocabulary[columns]
+        columns = self.columns if self.n_columns <= NARROW else self.vocabulary[self.columns]
         index_type = np.int32 if self.n_columns <= np.iinfo(np.int32).max else np.int64
         value_type = np.float64 if self.values.dtype == np.float64 else np.float32
         return Rows(
@@ -82,30 +81,35 @@ class Store:
         return Store(self.kernel, self.n_columns, self.vocabulary, indptr, *map(read_only, arrays))
 
     def kernel_values(
-        self, queries: Queries, ends: Array, candidates: Array, threshold: float
+        self, team: Team, queries: Queries, ends: Array, candidates: Array, threshold: float
     ) -> Array:
         """Kernel values of query q and rows candidates[ends[q]:ends[q + 1]].
 
         -2 where a value is below the threshold.
         """
         out = np.empty(len(candidates))
-        loops.pairs_at_least(
-            threshold, self.kernel_number, queries, self.stored_rows, ends, candidates,
-            np.zeros(self.width), out,
+        team.run(
+            pairs_at_least,
+            lambda: (
+                threshold, self.kernel.for_loops, queries, self.stored_rows, ends, candidates,
+                np.zeros(self.width), out,
+            ),
+            len(queries.lengths), _BLOCK_QUERIES,
         )  # fmt: skip
         return out
 
 
-def make_store(rows: Rows, kernel: str) -> Store:
+def make_store(rows: Rows, kernel: Kernel, n_jobs: int | None = 1) -> Store:
     """A store of clean rows."""
     rows = rows.compact()
-    vocabulary, columns, values = np.empty(0), rows.indices, _narrow(rows.indptr, rows.data)
+    values = _narrow(rows.indptr, rows.data, n_jobs)
+    vocabulary, columns = np.empty(0), rows.indices
     if rows.n_columns > NARROW:
         vocabulary, columns = np.unique(columns, return_inverse=True)
-    return _finish(kernel, rows.n_columns, vocabulary, rows.indptr, columns, values)
+    return _finish(kernel, rows.n_columns, vocabulary, rows.indptr, columns, values, n_jobs)
 
 
-def join(first: Store, second: Store) -> Store:
+def join(first: Store, second: Store, n_jobs: int | None = 1) -> Store:
     """The rows of both stores, one after the other."""
     vocabulary = np.union1d(first.vocabulary, second.vocabulary)
     columns = [first.columns, second.columns]
@@ -115,77 +119,74 @@ def join(first: Store, second: Store) -> Store:
     indptr = np.concatenate([first.indptr, second.indptr[1:] + first.indptr[-1]])
     values = np.concatenate([first.values, second.values])
     return _finish(
-        first.kernel, first.n_columns, vocabulary, indptr, np.concatenate(columns), values
+        first.kernel, first.n_columns, vocabulary, indptr, np.concatenate(columns), values, n_jobs
     )
 
 
-def restore(kernel: str, n_columns: int, arrays: dict[str, Array]) -> Store:
+def restore(kernel: Kernel, n_columns: int, arrays: dict[str, Array]) -> Store:
     """A store from the arrays of a file."""
     return Store(kernel, n_columns, **{name: read_only(arrays[name]) for name in ARRAYS})
 
 
-def make_queries(rows: Rows, store: Store) -> Queries:
+def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
     """Queries for a store from clean rows of the same columns."""
-    rows = rows.compact()
-    indptr, columns, local = rows.indptr, rows.indices, rows.indices
-    values = _narrow(indptr, rows.data).astype(np.float64)
-    if rows.n_columns > NARROW:
-        _, local = np.unique(columns, return_inverse=True)
-    squares = _squares(indptr, local, values, int(local.max(initial=0)) + 1)
-    if rows.n_columns > NARROW:
-        places = np.searchsorted(store.vocabulary, columns)
-        places = np.minimum(places, max(0, len(store.vocabulary) - 1))
-        known = np.zeros(len(columns), bool)
-        if len(store.vocabulary):
-            known = store.vocabulary[places] == columns
-        indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
-        columns, values = places[known], values[known]
-    indptr, columns = read_only(indptr, np.int64), read_only(columns, np.int32)
-    return Queries(
-        indptr, columns, read_only(values), squares, _bits(indptr, columns, store.width),
-        read_only(rows.lengths, np.int64),
+    n, nnz = len(rows), rows.nnz
+    starts, ends, lengths = np.empty((3, n), np.int64)
+    out = Queries(
+        starts, ends, np.empty(nnz, np.int32), np.empty(nnz), np.empty(n),
+        np.zeros((n, n_words(store.width)), np.uint64), lengths,
     )  # fmt: skip
+    vocabulary = store.vocabulary if rows.n_columns > NARROW else None
+    arguments = rows.indptr, rows.indices, rows.data, vocabulary, out
+    team.run(prepare_queries, arguments, n, _BLOCK_ROWS)
+    return Queries(*map(read_only, out))
 
 
 def _finish(
-    kernel: str, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array
-) -> Store:
+    kernel: Kernel, n_columns: int, vocabulary: Array, indptr: Array, columns: Array, values: Array,
+    n_jobs: int | None,
+) -> Store:  # fmt: skip
     width = max(1, len(vocabulary)) if n_columns > NARROW else n_columns
     indptr = read_only(indptr, np.int64)
     columns = read_only(columns, np.uint16 if width <= NARROW else np.int32)
     values = read_only(values)
+    squares = np.empty(len(indptr) - 1)
+    bits = np.zeros((len(squares), n_words(width)), np.uint64)
+    arguments = indptr, columns, values, squares, bits
+    team = Team(n_jobs)
+    team.run(summarise_rows, arguments, len(squares), _BLOCK_ROWS)
     return Store(
         kernel, n_columns, read_only(vocabulary, np.int64), indptr, columns, values,
-        _squares(indptr, columns, values, width), _bits(indptr, columns, width),
+        read_only(squares), read_only(bits),
     )  # fmt: skip
 
 
-def _narrow(indptr: Array, values: Array) -> Array:
+def _narrow(indptr: Array, values: Array, n_jobs: int | None) -> Array:
     """The values in the smallest type that holds them all without loss."""
-    with np.errstate(over="ignore"):
-        single = values.astype(np.float32)
-    if (single == values).all():
-        small = np.clip(single, 0, 255).astype(np.uint8)
-        return small if (small == single).all() else single
+    parts = row_blocks(0, len(values), _PART_VALUES)
+    kinds = run_blocks(lambda part: _smallest_type(values[slice(*part)]), parts, n_jobs)
+    kind = max(kinds, key=lambda kind: np.dtype(kind).itemsize, default=np.uint8)
+    if kind is not np.float64:
+        out = np.empty(len(values), kind)
+
+        def work(part: tuple[int, int]) -> None:
+            out[slice(*part)] = values[slice(*part)]
+
+        run_blocks(work, parts, n_jobs)
+        return out
     largest = np.maximum.reduceat(np.append(np.abs(values), 0), indptr[:-1])
     _, exponents = np.frexp(np.where(np.diff(indptr) > 0, largest, 1))
     scaled: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
     return scaled
 
 
-def _squares(indptr: Array, columns: Array, values: Array, width: int) -> Array:
-    out = np.empty(len(indptr) - 1)
-    loops.sum_squares(
-        read_only(indptr, np.int64), read_only(columns), read_only(values), np.zeros(width), out
-    )
-    return read_only(out)
-
-
-def _bits(indptr: Array, columns: Array, width: int) -> Array:
-    out = np.zeros((len(indptr) - 1, n_words(width)), np.uint64)
-    if out.shape[1]:
-        loops.set_bits(read_only(indptr), read_only(columns), out)
-    return read_only(out)
+def _smallest_type(values: Array) -> type[Any]:
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    if not (single == values).all():
+        return np.float64
+    small = np.clip(single, 0, 255).astype(np.uint8)
+    return np.uint8 if (small == single).all() else np.float32
 
 
 def n_words(width: int) -> int:

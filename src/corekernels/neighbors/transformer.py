@@ -1,20 +1,31 @@
-"""CoRENeighborsTransformer: rows in, a sparse graph of distances out."""
+"""CoRENeighborsTransformer: rows in, a sparse graph of their neighbours out."""
 
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from .._core.arguments import require_choice
+from ..recipe import DEFAULT_KERNEL
 from .estimator import CoRENeighbors
-from .searches import IndexEstimator
+from .searches import MODES, IndexEstimator
+from .tuning import AUTO
 
 
 class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IndexEstimator):
-    """Distances 1 - K to the nearest rows, for estimators with `metric="precomputed"`.
+    """The nearest rows as a graph, for estimators with `metric="precomputed"`, UMAP and others.
 
-    Each row of the result holds `n_neighbors` + 1 distances, one to spare for estimators
-    that count a row as its own neighbour, in ascending order. Parameters are those of
-    `CoRENeighbors`.
+    Parameters
+    ----------
+    mode : {"distance", "connectivity"}
+        Distances 1 - K, ascending in each row: `n_neighbors` + 1 of them, one to spare for
+        estimators that count a row as its own neighbour. Or ones, `n_neighbors` per row.
+    symmetric : bool
+        Whether `fit_transform` also links each neighbour back to the row whose neighbour it is.
+        `transform` of other rows never does.
+    kernel, n_neighbors, method, recall, n_jobs, random_state, gamma
+        As in `CoRENeighbors`.
 
     Attributes
     ----------
@@ -38,14 +49,50 @@ class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     0.94
     """
 
+    def __init__(
+        self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, mode: str = "distance",
+        symmetric: bool = False, method: str = AUTO, recall: float = 0.95,
+        n_jobs: int | None = None, random_state: Any = None, gamma: float | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, n_neighbors, method=method, recall=recall, n_jobs=n_jobs,
+            random_state=random_state, gamma=gamma,
+        )  # fmt: skip
+        self.mode = mode
+        self.symmetric = symmetric
+
     def fit(self, X: Any, y: Any = None) -> "CoRENeighborsTransformer":
         """Index the rows of X."""
+        require_choice("mode", self.mode, MODES)
         self._fitting_matrix(X)
-        self.index_ = CoRENeighbors(**self.get_params(deep=False)).fit(X)
+        parameters = self.get_params(deep=False)
+        del parameters["mode"], parameters["symmetric"]
+        self.index_ = CoRENeighbors(**parameters).fit(X)
         self.n_samples_fit_ = self._n_features_out = self.index_.n_samples_fit_
         return self
 
-    def transform(self, X: Any) -> sparse.csr_array:
-        """Distances to the nearest rows fitted, as a sparse matrix (n_queries, n_samples_fit_)."""
+    def transform(self, X: Any) -> sparse.csr_matrix:
+        """The graph of the nearest rows fitted, of shape (n_queries, n_samples_fit_)."""
         self._fitted_matrix(X)
-        return self.index_.kneighbors_graph(X, self.n_neighbors + 1, "distance")
+        n_neighbors = self.n_neighbors + (self.mode == "distance")
+        return self.index_.kneighbors_graph(X, n_neighbors, self.mode)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sparse.csr_matrix:
+        """Index the rows of X; the graph of them."""
+        graph = self.fit(X, y).transform(X)
+        return _with_links_back(graph) if self.symmetric else graph
+
+
+def _with_links_back(graph: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A square graph and its transpose together; values ascend in each row.
+
+    Zeros are distances too, so sums of matrices, which drop them, would not do.
+    """
+    n = graph.shape[0]
+    rows = np.repeat(np.arange(n), np.diff(graph.indptr))
+    places = np.concatenate([rows * n + graph.indices, graph.indices.astype(np.int64) * n + rows])
+    places, first = np.unique(places, return_index=True)
+    values = np.tile(graph.data, 2)[first]
+    order = np.lexsort((values, places // n))
+    indptr = np.searchsorted(places, np.arange(n + 1) * n)
+    return sparse.csr_matrix((values[order], places[order] % n, indptr), shape=graph.shape)

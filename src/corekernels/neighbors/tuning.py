@@ -11,10 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._core.team import Team
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
-from ..kernel_table import RESEMBLANCE
+from ..kernel_table import Kernel
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all
 from .store import Store, make_queries
@@ -24,7 +25,6 @@ METHOD_NAMES = (AUTO, *METHODS)
 FEW_ROWS = 2048
 MOST_QUERIES = 512
 
-_BLOCK_QUERIES = 64
 _Z = 1.645  # normal quantile of a one-sided confidence of 95 %
 _WORTH = 1.5  # a method must be this many times cheaper than the exact search
 _MARGIN = 0.25  # share of the misses allowed that is kept back: later queries may be harder
@@ -46,7 +46,7 @@ class HeldOut:
     def search(self, method: SearchMethod, n_kept: int) -> Heaps:
         """What a method finds for the sample, sorted."""
         one = [(method, 0, 1.0)]
-        return search_all(one, self.rows, self.alive, n_kept, self.n_jobs, _BLOCK_QUERIES)
+        return search_all(one, self.rows, self.alive, n_kept, self.n_jobs)
 
     def recall(self, method: SearchMethod) -> tuple[float, float]:
         """Share of the true neighbours found, ties counted as equal; its lower confidence bound.
@@ -61,20 +61,29 @@ class HeldOut:
         error = widened.std() / np.sqrt(len(widened))
         return float(shares.mean()), float(shares.mean() - _Z * error)
 
-    def resemblances(self, store: Store) -> tuple[Array, Array]:
-        """R and kernel value of each query and true neighbour."""
-        supports = replace(store, kernel=RESEMBLANCE.name)
-        queries, rows = make_queries(self.rows, supports), self.truth.rows
+    def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
+        """The value of another kernel for each query and true neighbour."""
+        other = replace(store, kernel=kernel)
+        rows = self.truth.rows
         ends = np.arange(len(self.rows) + 1) * rows.shape[1]
-        R = supports.kernel_values(queries, ends, rows.ravel().astype(np.int32), -1.0)
-        return R.reshape(rows.shape), self.truth.keys
+        team = Team(self.n_jobs)
+        queries = make_queries(self.rows, other, team)
+        values = other.kernel_values(team, queries, ends, rows.ravel().astype(np.int32), -1.0)
+        return values.reshape(rows.shape)
 
 
 def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:
-    """A sample of up to a quarter of the rows, answered by exact search."""
+    """A sample of up to a quarter of the rows, answered by exact search.
+
+    Empty rows are no queries, unless there are no others: whatever is found for them is right.
+    """
     n = len(store)
-    n_rest = n - max(1, min(MOST_QUERIES, n // 4))
-    rest, sample = np.split(np.random.default_rng(seed).permutation(n), [n_rest])
+    order = np.random.default_rng(seed).permutation(n)
+    full = np.flatnonzero(store.lengths[order])
+    full = full if len(full) else np.arange(n)
+    chosen = full[len(full) - max(1, min(MOST_QUERIES, len(full) // 4)) :]
+    rest, sample = np.delete(order, chosen), order[chosen]
+    n_rest = len(rest)
     alive = np.ones(n, np.uint8)
     alive[sample] = 0
     rows, n_kept = store.take(sample).rows(), max(1, min(n_neighbors, n_rest))

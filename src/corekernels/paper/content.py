@@ -3,14 +3,24 @@
 from collections.abc import Mapping
 
 from ..report import Figure, Report, Section
-from .experiments import baselines, exponential, figure3, figure4, schemes, search, tables, usps
+from .experiments import (
+    baselines,
+    core_rbf,
+    exponential,
+    figure3,
+    figure4,
+    schemes,
+    search,
+    tables,
+    usps,
+)
 from .experiments.experiment import Experiment, Record, Records
 from .experiments.published import DATA_SETS, KERNELS
 
 _ALL = (
     tables.LINEAR_EXPERIMENT, tables.KERNEL_EXPERIMENT, usps.EXPERIMENT, figure3.EXPERIMENT,
-    figure4.EXPERIMENT, exponential.EXPERIMENT, schemes.EXPERIMENT, search.EXPERIMENT,
-    baselines.EXPERIMENT,
+    figure4.EXPERIMENT, exponential.EXPERIMENT, core_rbf.EXPERIMENT, schemes.EXPERIMENT,
+    search.EXPERIMENT, baselines.EXPERIMENT,
 )  # fmt: skip
 EXPERIMENTS: Mapping[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
 BEYOND = "Beyond the paper"  # begins the titles of what the paper does not measure

@@ -64,8 +64,8 @@ def reproduce(
     Parameters
     ----------
     what : names of experiments
-        Any of table1, table2 (with figure1, figure2), usps, figure3, figure4, exponential, schemes,
-        search, baselines; all if empty.
+        Any of table1, table2 (with figure1, figure2), usps, figure3, figure4, exponential,
+        core_rbf, schemes, search, baselines; all if empty.
     out : path
         Folder for `report.html`, `report.md`, figures, and the results as JSON files. Parts
         measured there before, with the same scale, seed and versions, are not measured again.

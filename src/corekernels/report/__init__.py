@@ -20,11 +20,13 @@ Markdown twin with figures in files; `write_report` both. They need the extra `r
 True
 """
 
+from .duplicates import duplicates_report
 from .layout import Figure, Line, Mark, Panel, Report, Section, Table
 from .markdown import markdown_page
 from .page import html_page, require_page, write_markdown, write_page, write_report
 
 __all__ = [
-    "Figure", "Line", "Mark", "Panel", "Report", "Section", "Table", "html_page", "markdown_page",
-    "require_page", "write_markdown", "write_page", "write_report",
+    "Figure", "Line", "Mark", "Panel", "Report", "Section", "Table", "duplicates_report",
+    "html_page", "markdown_page", "require_page", "write_markdown", "write_page",
+    "write_report",
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 import io
 import math
-import re
 import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from .._core.extras import require_extra
 from ..errors import ParameterError
 from .layout import Figure, Line, Panel
 from .palette import SURFACES, Look
+from .svg import short_svg
 
 WIDE, NARROW = 880, 370  # pixels across
 _PANEL_HEIGHTS = {1: 330, 2: 280, 3: 245, 4: 220}  # pixels, by the number of panels per row
@@ -20,7 +20,6 @@ _LABELS = 45  # pixels beside the axes, about
 _LETTER, _BOLD_LETTER = 6.6, 8.6  # pixels, of legends and of titles
 _KEY_WIDTH, _KEY_HEIGHT = 55, 18  # pixels of an entry in the legend, without its letters
 _PIXELS, _POINTS = 96, 72  # per inch
-_FONTS = "-apple-system,'Segoe UI',Inter,Roboto,'Noto Sans','Helvetica Neue',Arial,sans-serif"
 _LINE_DASHES: dict[str, Any] = {"dashed": (0, (4, 2.2)), "dotted": (0, (1, 1.6)), "points": "none"}
 _MARK_DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.4)), (0, (7, 2, 1, 2)), (0, (9, 2)))
 _MARK_GAP = 8.5  # points between the values of two marks
@@ -69,7 +68,10 @@ def draw(
         canvas.set_layout_engine("none")
         for texts in values:
             _move_apart(texts)
-        return _svg(canvas, figure.alt)
+        file = io.StringIO()
+        title = " ".join(figure.alt.split())
+        canvas.savefig(file, format="svg", metadata={"Date": None, "Title": title})
+        return short_svg(file.getvalue())
 
 
 def _style(ink: Ink) -> dict[str, Any]:
@@ -195,24 +197,3 @@ def _move_apart(texts: Sequence[Any]) -> None:
     for i in reversed(order):
         last = places[i] = min(places[i], last - _MARK_GAP)
         texts[i].xyann = (texts[i].xyann[0], places[i] - heights[i])
-
-
-def _svg(canvas: Any, title: str) -> str:
-    """A canvas as SVG, less what a browser does not need."""
-    file = io.StringIO()
-    canvas.savefig(file, format="svg", metadata={"Date": None, "Title": " ".join(title.split())})
-    text = re.sub(r"^.*?(?=<svg)|<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
-    text = text.replace("</style>", f"text{{font-family:{_FONTS}}}</style>", 1)
-    return re.sub(r"(<[^>]*>)\s*", lambda tag: _short_tag(tag[1]), text) + "\n"
-
-
-def _short_tag(tag: str) -> str:
-    for pattern, instead in (
-        (r' transform="rotate\(-0 [^"]*"|(?<=<g) id="[^"]*"', ""),
-        (r"font-family: 'DejaVu Sans', sans-serif;", ""),  # only to measure with
-        (r"(<use .*?); stroke: [^\"]*", r"\1"),  # what is used has it
-        (r"(?<=[:;]) |\s*\n\s*", ""),
-    ):
-        tag = re.sub(pattern, instead, tag)
-    # hundredths are enough, and do not differ between machines
-    return re.sub(r"\d+\.\d{3,}", lambda number: f"{round(float(number[0]), 2):g}", tag)

@@ -11,12 +11,13 @@ k               number of hashes
 b               bits kept of each location; None keeps them whole
 n_locations     size of the space locations come from (`Recipe.n_locations`)
 shared_squares  sum of u_i^2 v_i^2 over the columns, for unit rows u and v
+gamma           parameter of kernels with a factor exp(-gamma (1 - rho))
 m, T            slots of a hash table's key, number of tables
 C1, C2          Pr{codes equal} = C1 + (1 - C2) R
 ==============  ==============================================================
 
 Pure formulas: arguments may be numbers or arrays that broadcast. They hold for
-independent hashes; circulant ones have the same means and no larger variances.
+independent hashes; `Dependence` says how other schemes differ.
 
 References
 ----------
@@ -25,12 +26,13 @@ hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
 from .aliasing import NO_ALIASING, Aliasing, aliasing
+from .dependence import INDEPENDENT, Dependence
 from .estimators import LinearForm, RowNumbers
 from .lsh import miss_rate, sign_collision, slot_collision, slots_allowed
-from .pairs import Pair, variance_core1, variance_core2, variance_resemblance
+from .pairs import Pair, variance_core1, variance_core2, variance_core_rbf, variance_resemblance
 
 __all__ = [
-    "NO_ALIASING", "Aliasing", "LinearForm", "Pair", "RowNumbers", "aliasing", "miss_rate",
-    "sign_collision", "slot_collision", "slots_allowed", "variance_core1", "variance_core2",
-    "variance_resemblance",
+    "INDEPENDENT", "NO_ALIASING", "Aliasing", "Dependence", "LinearForm", "Pair", "RowNumbers",
+    "aliasing", "miss_rate", "sign_collision", "slot_collision", "slots_allowed",
+    "variance_core1", "variance_core2", "variance_core_rbf", "variance_resemblance",
 ]  # fmt: skip

@@ -96,7 +96,7 @@ def _joint_aliases(alone: Array, f: Array, union: Array, n: int, b: int) -> Arra
     out = alone / union * _geometric_alias(density, b)
     exact = (n <= _EXACT_LOCATIONS) & ((n <= _EXACT_ALWAYS) | (f < _EXACT_LENGTH))
     if np.any(exact):
-        out[exact] = _exact_alias(alone[exact], f[exact], n, b)
+        out[exact] = exact_alias(alone[exact], f[exact], n, b)
     return out
 
 
@@ -109,7 +109,7 @@ def _geometric_alias(r: Array, b: int) -> Array:
     return np.where(r < 1e-300, 1 / step, np.where(r >= 1.0, 0.0, value))
 
 
-def _exact_alias(alone: Array, f: Array, n: int, b: int) -> Array:
+def exact_alias(alone: Array, f: Array, n: int, b: int) -> Array:
     """Pr{x < y and 2^b divides y - x}: x the first of `alone` others, y the first of f.
 
     y is the first of f among n places; the others are spread over the n - f places left

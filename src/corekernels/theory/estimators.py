@@ -20,10 +20,7 @@ from .aliasing import Aliasing
 
 @dataclass(frozen=True)
 class LinearForm:
-    """The coefficients of Z above; a coefficient of None stands for a term that is not there.
-
-    `unit` is what one colliding slot is worth: the resolution of the estimate.
-    """
+    """The coefficients of Z above; a coefficient of None stands for a term that is not there."""
 
     both: Any = None
     first: Any = None
@@ -31,7 +28,6 @@ class LinearForm:
     flat: Any = None
     every: Any = None
     constant: Any = None
-    unit: Any = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,19 +46,19 @@ def resemblance_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> L
     if chance is None:
         return LinearForm(flat=1.0)
     unit = 1 / (1 - chance.C2)
-    return LinearForm(flat=unit, constant=-chance.C1 * unit, unit=unit)
+    return LinearForm(flat=unit, constant=-chance.C1 * unit)
 
 
-def core1_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
+def projection_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
     """(mean of w1 w2 over colliding slots, less C1 times its mean over all) / (1 - C2).
 
-    Projections are independent of the codes, so chance collisions add C1 times the mean of all
-    products, and take C2 of K1.
+    Weights made of projections are independent of the codes, so chance collisions add C1 times
+    the mean of all products, and take C2 of the kernel value.
     """
     if chance is None:
         return LinearForm(both=1.0)
     unit = 1 / (1 - chance.C2)
-    return LinearForm(both=unit, every=-chance.C1 * unit, unit=unit)
+    return LinearForm(both=unit, every=-chance.C1 * unit)
 
 
 def core2_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
@@ -90,5 +86,4 @@ def core2_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearF
         second=c2 / np.sqrt(f2),
         flat=-slope * (c1 * s1 * (1 - e2) + c2 * s2 * (1 - e1)),
         constant=-c1 * s1 * (base * (1 - e2) + e2 / f1) - c2 * s2 * (base * (1 - e1) + e1 / f2),
-        unit=unit,
     )

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..kernels import support_weight, uses_values
+from ..kernels import is_exponential, shape, support_weight, uses_values
 from ..simd.popcount import popcount
 
-NO_EXPONENTIAL = -1.0  # in the place of gamma
+NO_EXPONENTIAL = -1.0  # in the place of an exponent
 
 
 class BlockRows(NamedTuple):
@@ -100,9 +100,10 @@ def add_listed(indices, values, slot, panel, dots, counts):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def finish_row(kernel, gamma, length, lengths_of_y, counts, out):
+def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
     """Kernel values from inner products (in `out`) and shared supports, in place.
 
+    `exponent` is the gamma of exp(-gamma (1 - K)), or NO_EXPONENTIAL for K itself.
     Rounding is not allowed to push a value out of the kernel's range. With an empty row on
     either side the value is 0.
     """
@@ -113,21 +114,23 @@ def finish_row(kernel, gamma, length, lengths_of_y, counts, out):
     one = number(1)
     if not uses_values(kernel):
         out[:] = 1
+    if is_exponential(kernel):
+        for j in range(out.shape[0]):
+            out[j] = shape(kernel, min(max(out[j], -one), one))
     for j in range(out.shape[0]):
         f1, f2, a = number(length), number(lengths_of_y[j]), number(counts[j])
-        rho = min(max(out[j], -one), one)
-        value = rho * (support_weight(kernel, f1, f2, a) / (f1 + f2 - a))
+        value = min(max(out[j], -one), one) * (support_weight(kernel, f1, f2, a) / (f1 + f2 - a))
         out[j] = min(max(value, -one), one)
-    if gamma != NO_EXPONENTIAL:
+    if exponent != NO_EXPONENTIAL:
         for j in range(out.shape[0]):
             if lengths_of_y[j] == 0:
                 out[j] = 0
             else:
-                out[j] = np.exp(-gamma * (one - out[j]))
+                out[j] = np.exp(-exponent * (one - out[j]))
 
 
 @njit(nogil=True, cache=True)
-def finish_block(kernel, gamma, block, panel, slot, counts, out):
+def finish_block(kernel, exponent, block, panel, slot, counts, out):
     """Turn the dense columns' inner products in `out` into kernel values."""
     indptr, offset = block.indptr, block.indptr[0]
     for row in range(indptr.shape[0] - 1):
@@ -135,7 +138,7 @@ def finish_block(kernel, gamma, block, panel, slot, counts, out):
         count_shared(block.bits[row], panel.bits, counts)
         values = block.values[start - offset : stop - offset]
         add_listed(block.indices[start:stop], values, slot, panel, out[row], counts)
-        finish_row(kernel, gamma, stop - start, panel.lengths, counts, out[row])
+        finish_row(kernel, exponent, stop - start, panel.lengths, counts, out[row])
 
 
 @njit(nogil=True, cache=True)
@@ -158,7 +161,7 @@ def mirror_within(square):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def vector_pair(kernel, gamma, x, y, out):
+def vector_pair(kernel, exponent, x, y, out):
     """Kernel value of two dense vectors, into out[0]; False if a value is not finite."""
     largest_x, largest_y = 0.0, 0.0
     length_x, length_y, shared = 0, 0, 0
@@ -177,5 +180,5 @@ def vector_pair(kernel, gamma, x, y, out):
         squares_y += v * v
         dot += u * v
     out[0] = dot / np.sqrt(squares_x * squares_y) if length_x and length_y else 0.0
-    finish_row(kernel, gamma, length_x, np.array([length_y]), np.array([shared]), out)
+    finish_row(kernel, exponent, length_x, np.array([length_y]), np.array([shared]), out)
     return True

@@ -77,12 +77,13 @@ def hash_supports(task, n_blocks, minima, mask, offsets, scratch, k, codes, leng
 
 @njit(nogil=True, cache=True)
 def hash_projections(
-    task, n_blocks, minima, directions, mask, sign_key, offsets, scratch, block_scratch, tiles,
-    k, codes, weights, lengths,
+    task, n_blocks, minima, directions, mask, sign_key, waves, offsets, scratch, block_scratch,
+    tiles, k, codes, weights, lengths,
 ):  # fmt: skip
     """Codes and projections of up to `n_blocks` blocks; False if there is no more.
 
-    `sign_key` is the key of the columns' random signs, or None if they have none.
+    `sign_key` is the key of the columns' random signs, or None if they have none. With `waves`,
+    unless they are None, weights are the cosines of the projections.
     """
     for _ in range(n_blocks):
         block = _next_block(task)
@@ -101,6 +102,7 @@ def hash_projections(
             columns,
             values,
             directions,
+            waves,
             scratch.starts,
             tiles,
             weights.reshape(-1, k)[start:stop],

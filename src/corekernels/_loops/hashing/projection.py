@@ -20,6 +20,7 @@ from ..simd.vectors import (
     store,
 )
 from .banks import find_starts
+from .cosines import write_cosines
 from .mixing import step
 
 TILE = 128  # slots whose sums stay in registers
@@ -28,14 +29,18 @@ _AHEAD = 4  # slices between the one that is read and the one that is prefetched
 
 
 @njit(nogil=True, cache=True)
-def table_projections(indptr, indices, values, banks, all_starts, tiles, out):
+def table_projections(indptr, indices, values, banks, waves, all_starts, tiles, out):
     """All slots of each row: the sum of its values times their slices, as halves.
 
-    `all_starts` is room for one row's starts, `tiles` for the sums of SUMS slots.
+    With `waves`, unless they are None, the cosines of these sums. `all_starts` is room for one
+    row's starts, `tiles` for the sums of SUMS slots.
     """
     together = SUMS if many_registers() else TILE
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+        if begin == end:
+            out[row, :] = 0
+            continue
         starts = all_starts[: end - begin]
         for bank in range(banks.n_banks):
             find_starts(indices[begin:end], banks, bank, starts)
@@ -44,7 +49,16 @@ def table_projections(indptr, indices, values, banks, all_starts, tiles, out):
                 sums = mine[slot : slot + together]
                 table = banks.tables[bank, slot // 2 :]
                 _sum_tiles(starts, values[begin:end], table, sums.shape[0] > TILE, tiles)
-                write_halves(tiles[: sums.shape[0]], sums)
+                _write_weights(tiles[: sums.shape[0]], waves, bank * banks.width + slot, sums)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _write_weights(sums, waves, first_slot, out):
+    """Projections as halves, or the cosines of them."""
+    if waves is None:
+        write_halves(sums, out)
+    else:
+        write_cosines(sums, waves, first_slot, out)
 
 
 @njit(nogil=True, cache=True)
@@ -109,15 +123,18 @@ def _store_sums(sums, at, out):
 
 
 @njit(nogil=True, cache=True)
-def mixed_projections(indptr, mixed, values, numbers, sums, out):
+def mixed_projections(indptr, mixed, values, numbers, waves, sums, out):
     """All slots of each row, each random number one of the 2^16 `numbers`, hashed on the fly.
 
-    `sums` is room for one row.
+    `waves` as for `table_projections`; `sums` is room for one row.
     """
     offset = indptr[0]
     for row in range(indptr.shape[0] - 1):
+        if indptr[row] == indptr[row + 1]:
+            out[row, :] = 0
+            continue
         sums[:] = 0
         for p in range(indptr[row] - offset, indptr[row + 1] - offset):
             for j in range(sums.shape[0]):
                 sums[j] += values[p] * numbers[np.int64(step(mixed[p], j) >> np.uint64(48))]
-        write_halves(sums, out[row])
+        _write_weights(sums, waves, 0, out[row])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ..blocks import next_block
 from ..hashing.mixing import step
 from ..simd.halves import from_half
 
@@ -20,106 +21,112 @@ class Tables(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def write_keys(codes, weights, m, shift, out):
+def write_keys(blocks, n_blocks, codes, weights, m, shift, out):
     """For each row and table the key of slots t m to (t + 1) m, without its lowest bits.
 
-    A key is made of the codes and, unless `weights` (halves) has no rows, of their signs.
+    A key is made of the codes and, unless `weights` (halves) has no rows, of their signs. Some
+    blocks of rows are done; False if there are no more.
     """
-    for row in range(codes.shape[0]):
-        for t in range(out.shape[1]):
-            key = np.uint64(t)
-            for j in range(t * m, (t + 1) * m):
-                part = np.uint64(codes[row, j]) << np.uint64(1)
-                if weights.shape[0] > 0:
-                    part |= np.uint64(from_half(weights[row, j]) > 0)
-                key = step(key ^ part, j)
-            out[row, t] = key >> np.uint64(shift)
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for row in range(start, stop):
+            for t in range(out.shape[1]):
+                key = np.uint64(t)
+                for j in range(t * m, (t + 1) * m):
+                    part = np.uint64(codes[row, j]) << np.uint64(1)
+                    if weights.shape[0] > 0:
+                        part |= np.uint64(from_half(weights[row, j]) > 0)
+                    key = step(key ^ part, j)
+                out[row, t] = key >> np.uint64(shift)
+    return True
 
 
 @njit(nogil=True, cache=True)
-def fill_tables(numbers, out):
-    """Sort the rows of each table into their buckets; heads are zero on entry."""
+def fill_tables(blocks, n_blocks, numbers, out):
+    """Sort the rows of each table into their buckets; heads are zero on entry.
+
+    Some blocks of tables are done; False if there are no more.
+    """
     n_rows = numbers.shape[0]
-    for t in range(numbers.shape[1]):
-        heads, rows = out.heads[t], out.rows[t]
-        for row in range(n_rows):
-            heads[np.int64(numbers[row, t]) + 1] += 1
-        for b in range(heads.shape[0] - 1):
-            heads[b + 1] += heads[b]
-        for row in range(n_rows - 1, -1, -1):
-            after = np.int64(numbers[row, t]) + 1
-            heads[after] -= 1
-            rows[heads[after]] = row
-        for b in range(heads.shape[0] - 1):
-            heads[b] = heads[b + 1]
-        heads[-1] = n_rows
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for t in range(start, stop):
+            heads, rows = out.heads[t], out.rows[t]
+            for row in range(n_rows):
+                heads[np.int64(numbers[row, t]) + 1] += 1
+            for b in range(heads.shape[0] - 1):
+                heads[b + 1] += heads[b]
+            for row in range(n_rows - 1, -1, -1):
+                after = np.int64(numbers[row, t]) + 1
+                heads[after] -= 1
+                rows[heads[after]] = row
+            for b in range(heads.shape[0] - 1):
+                heads[b] = heads[b + 1]
+            heads[-1] = n_rows
+    return True
 
 
 @njit(nogil=True, cache=True)
-def most_collisions(numbers, lengths, tables, counts, touched, out):
+def most_collisions(blocks, n_blocks, numbers, lengths, tables, counts, touched, out):
     """For each query the rows that share most buckets with it, then -1.
 
     Rows of equal counts come in the order of their first collision. An empty query has no
-    locations, so it has no candidates. `counts` is zero on entry.
+    locations, so it has no candidates. `counts` is zero on entry. Some blocks of queries are
+    done; False if there are no more.
     """
-    heads, rows = tables
-    n_tables = heads.shape[0]
-    histogram = np.empty(n_tables + 2, np.int64)
-    for q in range(numbers.shape[0]):
-        n = 0
-        for t in range(n_tables if lengths[q] else 0):
-            b = np.int64(numbers[q, t])
-            bucket = rows[t, heads[t, b] : heads[t, b + 1]]
-            for i in range(bucket.shape[0]):
-                row = bucket[i]
-                touched[n] = row
-                n += counts[row] == 0
-                counts[row] += 1
-        histogram[:] = 0
-        for i in range(n):
-            histogram[counts[touched[i]]] += 1
-        room, least = out.shape[1], n_tables + 1
-        while least > 1 and room > 0:  # the lowest count of which some rows are still wanted
-            least -= 1
-            room -= histogram[least]
-        spare = room + histogram[least] if room < 0 else n
-        size = 0
-        for i in range(n):
-            count = counts[touched[i]]
-            if count > least or (count == least and spare > 0):
-                spare -= count == least
-                out[q, size] = touched[i]
-                size += 1
-            counts[touched[i]] = 0
-        out[q, size:] = -1
+    histogram = np.empty(tables.heads.shape[0] + 2, np.int64)
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            n = 0
+            if lengths[q]:
+                n = _count_collisions(numbers[q], tables, counts, touched)
+            _keep_most(touched[:n], counts, histogram, out[q])
+    return True
 
 
 @njit(nogil=True, cache=True)
-def later_collisions(first, numbers, lengths, tables, seen, ends, out):
-    """For rows first, first + 1, ... the later rows they share a bucket with, each once.
-
-    Those of row first + i are out[ends[i]:ends[i + 1]]. Gives the room needed: where `out`
-    is too small, its contents are of no use.
-    """
+def _count_collisions(numbers, tables, counts, touched):
+    """Count the buckets that a query shares with each row; gives the number of rows touched."""
     heads, rows = tables
     n = 0
-    seen[:] = 0
-    for i in range(numbers.shape[0]):
-        mine = first + i
-        for t in range(heads.shape[0] if lengths[mine] else 0):
-            b = np.int64(numbers[i, t])
-            bucket = rows[t, heads[t, b] : heads[t, b + 1]]
-            for p in range(bucket.shape[0] - 1, -1, -1):  # rows ascend within a bucket
-                row = bucket[p]
-                if row <= mine:
-                    break
-                if seen[row] <= i:
-                    seen[row] = i + 1
-                    if n < out.shape[0]:
-                        out[n] = row
-                    n += 1
-        ends[i + 1] = n
+    for t in range(heads.shape[0]):
+        b = np.int64(numbers[t])
+        bucket = rows[t, heads[t, b] : heads[t, b + 1]]
+        for i in range(bucket.shape[0]):
+            row = bucket[i]
+            touched[n] = row
+            n += counts[row] == 0
+            counts[row] += 1
     return n
+
+
+@njit(nogil=True, cache=True)
+def _keep_most(touched, counts, histogram, out):
+    """The rows touched that have the highest counts, then -1; counts become 0 again."""
+    histogram[:] = 0
+    for i in range(touched.shape[0]):
+        histogram[counts[touched[i]]] += 1
+    room, least = out.shape[0], histogram.shape[0] - 1
+    while least > 1 and room > 0:  # the lowest count of which some rows are still wanted
+        least -= 1
+        room -= histogram[least]
+    spare = room + histogram[least] if room < 0 else touched.shape[0]
+    size = 0
+    for i in range(touched.shape[0]):
+        count = counts[touched[i]]
+        if count > least or (count == least and spare > 0):
+            spare -= count == least
+            out[size] = touched[i]
+            size += 1
+        counts[touched[i]] = 0
+    out[size:] = -1
 
 
 @njit(nogil=True, cache=True)

@@ -5,12 +5,14 @@ the lowest bit whether the row's links were followed. Row i has `degrees[i]` lin
 `links[i]`; `visited` has one bit per row; `order` lists the rows as they came into the graph.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from ..simd.halves import from_half
-from ..simd.popcount import popcount
+from ..blocks import next_block
 from ..simd.vectors import prefetch
+from .sketches import distance
 
 _FOLLOWED = np.int64(1)
 _ROW_BITS = np.int64(2**32 - 1)
@@ -19,31 +21,39 @@ ENTRY_POINTS = 128  # rows, evenly spaced in the order, where every search start
 _NUMERATOR, _DENOMINATOR = 11, 10
 
 
-@njit(nogil=True, cache=True, inline="always")
-def distance(x, y):
-    """Number of bits that differ, eight words at a time."""
-    count = np.uint64(0)
-    for w in range(8):
-        count += popcount(x[w] ^ y[w])
-    return np.int64(count)
+class GraphScratch(NamedTuple):
+    """Working memory of one thread."""
+
+    beam: np.ndarray
+    visited: np.ndarray
+    fresh: np.ndarray
+    chosen: np.ndarray
+    kept: np.ndarray
+    around: np.ndarray
+
+    @classmethod
+    def new(cls, n_rows: int, room: int, width: int) -> "GraphScratch":
+        """For a graph of so many rows and links per row, searched with beams of a width."""
+        return cls(
+            np.empty(width, np.int64), np.empty((n_rows >> 6) + 1, np.uint64),
+            *(np.empty(room + 1, np.int64) for _ in range(4)),
+        )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
-def pack_bits(codes, first, out):
-    """Lowest bits of a row's codes as 64-bit words, from bit `first` on."""
-    for row in range(codes.shape[0]):
-        for j in range(codes.shape[1]):
-            bit = np.uint64(codes[row, j]) & np.uint64(1)
-            out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
+class BatchLinks(NamedTuple):
+    """Rows that a batch links to: target t from the rows sources[heads[t] : heads[t + 1]]."""
 
+    targets: np.ndarray
+    heads: np.ndarray
+    sources: np.ndarray
 
-@njit(nogil=True, cache=True)
-def pack_signs(weights, first, out):
-    """Signs of a row's projections, which are halves, as 64-bit words, from bit `first` on."""
-    for row in range(weights.shape[0]):
-        for j in range(weights.shape[1]):
-            bit = np.uint64(from_half(weights[row, j]) > 0)
-            out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
+    @classmethod
+    def new(cls, n_links: int) -> "BatchLinks":
+        """Room for so many links."""
+        return cls(
+            np.empty(n_links + 1, np.int32), np.empty(n_links + 1, np.int64),
+            np.empty(n_links, np.int32),
+        )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
@@ -118,43 +128,144 @@ def _choose_links(entries, most, sketches, out):
 
 
 @njit(nogil=True, cache=True)
-def insert(start, stop, order, sketches, width, most, visited, links, degrees):
-    """Link the rows order[start:stop] into the graph of those before them, one by one."""
-    room = links.shape[1]
-    beam = np.empty(width, np.int64)
-    fresh = np.empty(room, np.int64)
-    chosen = np.empty(most, np.int64)
-    kept = np.empty(room, np.int64)
-    around = np.empty(room + 1, np.int64)
-    for place in range(start, stop):
-        row = np.int64(order[place])
-        size = _walk(sketches[row], order[:place], sketches, links, degrees, visited, fresh, beam)
-        n = _choose_links(beam[:size], most, sketches, chosen)
-        degrees[row] = n
-        for i in range(n):
-            other = chosen[i]
-            links[row, i] = other
-            if degrees[other] < room:
-                links[other, degrees[other]] = row
-                degrees[other] += 1
-                continue
-            for j in range(room + 1):
-                near = np.int64(links[other, j]) if j < room else row
-                entry = (distance(sketches[other], sketches[near]) << 33) | (near << 1)
-                _insert_entry(entry, j, around)
-            m = _choose_links(around, room, sketches, kept)
-            for j in range(m):
-                links[other, j] = kept[j]
-            degrees[other] = m
+def choose_links(blocks, n_blocks, first, order, sketches, width, most, scratch, links, degrees):
+    """Choose the links of the rows order[first:], a batch, among all rows before them.
+
+    Rows before the batch are found by walking their graph, which stays as it is; those of the
+    batch itself, which nothing links to yet, by comparing with each. So the rows of a batch can
+    be shared out over threads. Some blocks of rows are done; False if there are no more.
+    """
+    beam, visited, fresh, chosen, _, _ = scratch
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for place in range(first + start, first + stop):
+            row = np.int64(order[place])
+            size = _walk(
+                sketches[row], order[:first], sketches, links, degrees, visited, fresh,
+                beam[:width],
+            )  # fmt: skip
+            size = _scan(sketches[row], order[first:place], sketches, size, beam[:width])
+            n = _choose_links(beam[:size], most, sketches, chosen)
+            for i in range(n):
+                links[row, i] = chosen[i]
+            degrees[row] = n
+    return True
 
 
 @njit(nogil=True, cache=True)
-def walk_all(q_sketches, order, sketches, links, degrees, visited, out):
-    """For each query the rows of its beam, the nearest sketch first, then -1."""
-    beam = np.empty(out.shape[1], np.int64)
-    fresh = np.empty(links.shape[1], np.int64)
-    for q in range(q_sketches.shape[0]):
-        size = _walk(q_sketches[q], order, sketches, links, degrees, visited, fresh, beam)
-        for i in range(size):
-            out[q, i] = (beam[i] >> 1) & _ROW_BITS
-        out[q, size:] = -1
+def _scan(sketch, rows, sketches, size, beam):
+    """Compare a sketch with each of some rows, the nearest of which come into its beam."""
+    for i in range(rows.shape[0]):
+        row = np.int64(rows[i])
+        entry = (distance(sketch, sketches[row]) << 33) | (row << 1)
+        if size < beam.shape[0] or entry < beam[size - 1]:
+            _insert_entry(entry, size, beam)
+            size = min(size + 1, beam.shape[0])
+    return size
+
+
+@njit(nogil=True, cache=True)
+def group_links(batch, links, degrees, counts, out):
+    """The rows that the rows of a batch link to, and for each of these the rows that link to it.
+
+    `counts` has an entry per stored row, zero on entry and on return. Gives how many they are.
+    """
+    targets, heads, sources = out
+    n = 0
+    for i in range(batch.shape[0]):
+        for j in range(degrees[batch[i]]):
+            target = links[batch[i], j]
+            targets[n] = target
+            n += counts[target] == 0
+            counts[target] += 1
+    heads[0] = 0
+    for t in range(n):
+        heads[t + 1] = heads[t] + counts[targets[t]]
+        counts[targets[t]] = heads[t + 1]
+    for i in range(batch.shape[0] - 1, -1, -1):
+        for j in range(degrees[batch[i]]):
+            target = links[batch[i], j]
+            counts[target] -= 1
+            sources[counts[target]] = batch[i]
+    for t in range(n):
+        counts[targets[t]] = 0
+    return n
+
+
+@njit(nogil=True, cache=True)
+def link_back(blocks, n_blocks, batch_links, sketches, scratch, links, degrees):
+    """Link the rows that a batch links to back to its rows, in the order of the batch.
+
+    Where a row has no room left, its links are chosen anew. Some blocks of rows are done;
+    False if there are no more.
+    """
+    targets, heads, sources = batch_links
+    room = links.shape[1]
+    _, _, _, _, kept, around = scratch
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for t in range(start, stop):
+            target = np.int64(targets[t])
+            for p in range(heads[t], heads[t + 1]):
+                row = np.int64(sources[p])
+                if degrees[target] < room:
+                    links[target, degrees[target]] = row
+                    degrees[target] += 1
+                    continue
+                for j in range(room + 1):
+                    near = np.int64(links[target, j]) if j < room else row
+                    entry = (distance(sketches[target], sketches[near]) << 33) | (near << 1)
+                    _insert_entry(entry, j, around)
+                m = _choose_links(around, room, sketches, kept)
+                for j in range(m):
+                    links[target, j] = kept[j]
+                degrees[target] = m
+    return True
+
+
+@njit(nogil=True, cache=True)
+def walk_all(blocks, n_blocks, q_sketches, order, sketches, links, degrees, scratch, out):
+    """For each query the rows of its beam, the nearest sketch first, then -1.
+
+    Some blocks of queries are done; False if there are no more.
+    """
+    beam = scratch.beam[: out.shape[1]]
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            size = _walk(
+                q_sketches[q], order, sketches, links, degrees, scratch.visited, scratch.fresh,
+                beam,
+            )  # fmt: skip
+            _write_rows(beam[:size], out[q])
+    return True
+
+
+@njit(nogil=True, cache=True)
+def nearest_sketches(blocks, n_blocks, q_sketches, sketches, out):
+    """For each query the rows of the nearest sketches, of equally near ones the first.
+
+    Some blocks of queries are done; False if there are no more.
+    """
+    rows, beam = np.arange(sketches.shape[0]), np.empty(out.shape[1], np.int64)
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            size = _scan(q_sketches[q], rows, sketches, 0, beam)
+            _write_rows(beam[:size], out[q])
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _write_rows(entries, out):
+    for i in range(entries.shape[0]):
+        out[i] = (entries[i] >> 1) & _ROW_BITS
+    out[entries.shape[0] :] = -1

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ..blocks import next_block
+
 NO_KEY = -2.0  # of a place in a heap that is not filled: below every kernel value
 NO_ROW = -1
 
@@ -28,10 +30,6 @@ class Heaps(NamedTuple):
     def block(self, start: int, stop: int) -> "Heaps":
         """The heaps of queries start to stop, without a copy."""
         return Heaps(self.sizes[start:stop], self.keys[start:stop], self.rows[start:stop])
-
-    def sort(self) -> None:
-        """Turn the heaps into lists, the best first."""
-        sort_heaps(self)
 
 
 @njit(nogil=True, cache=True)
@@ -74,11 +72,16 @@ def _replace_top(key, row, size, keys, rows):
 
 
 @njit(nogil=True, cache=True)
-def sort_heaps(heaps):
-    """Turn heaps into lists, the best first."""
-    for q in range(heaps.sizes.shape[0]):
-        keys, rows = heaps.keys[q], heaps.rows[q]
-        for last in range(heaps.sizes[q] - 1, 0, -1):
-            key, row = keys[last], rows[last]
-            keys[last], rows[last] = keys[0], rows[0]
-            _replace_top(key, row, last, keys, rows)
+def sort_heaps(blocks, n_blocks, heaps):
+    """Turn some blocks of heaps into lists, the best first; False if there are no more."""
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            keys, rows = heaps.keys[q], heaps.rows[q]
+            for last in range(heaps.sizes[q] - 1, 0, -1):
+                key, row = keys[last], rows[last]
+                keys[last], rows[last] = keys[0], rows[0]
+                _replace_top(key, row, last, keys, rows)
+    return True

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ..blocks import next_block
 from ..kernels import kernel_value, support_bound, uses_values
 from ..simd.llvm import LINE
 from ..simd.popcount import popcount
@@ -35,22 +36,20 @@ class StoredRows(NamedTuple):
 class Queries(NamedTuple):
     """Rows to be looked up; columns that no stored row has are left out."""
 
-    indptr: np.ndarray
+    starts: np.ndarray  # query q is columns[starts[q] : ends[q]], and the same of the values
+    ends: np.ndarray
     columns: np.ndarray
     values: np.ndarray
-    squares: np.ndarray
+    squares: np.ndarray  # sums of squares, with the columns left out
     bits: np.ndarray
     lengths: np.ndarray  # number of nonzeros, with the columns left out
 
-    def block(self, start: int, stop: int) -> "Queries":
-        """Queries start to stop, without a copy."""
-        some = slice(start, stop)
-        return self._replace(
-            indptr=self.indptr[start : stop + 1],
-            squares=self.squares[some],
-            bits=self.bits[some],
-            lengths=self.lengths[some],
-        )
+
+@njit(nogil=True, cache=True, inline="always")
+def query_row(queries, q):
+    """Columns and values of a query."""
+    begin, end = queries.starts[q], queries.ends[q]
+    return queries.columns[begin:end], queries.values[begin:end]
 
 
 @njit(nogil=True, cache=True)
@@ -112,22 +111,28 @@ def shared_bits(bits, bits_of_row):
 
 
 @njit(nogil=True, cache=True)
-def set_bits(indptr, columns, out):
-    """Supports of rows as bit sets, zero on entry."""
-    for row in range(indptr.shape[0] - 1):
-        for p in range(indptr[row], indptr[row + 1]):
-            c = np.int64(columns[p])
-            out[row, c >> 6] |= np.uint64(1) << np.uint64(c & 63)
+def set_bits(columns, out):
+    """The support of a row as a bit set, zero on entry."""
+    for p in range(columns.shape[0]):
+        c = np.int64(columns[p])
+        out[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
 
 
 @njit(nogil=True, cache=True)
-def sum_squares(indptr, columns, values, dense, out):
-    """Sum of squares of each row, added up as `product` does: a row with itself gives 1."""
-    for row in range(indptr.shape[0] - 1):
-        mine = columns[indptr[row] : indptr[row + 1]]
-        scatter(mine, values[indptr[row] : indptr[row + 1]], dense)
-        out[row] = product(mine, values[indptr[row] : indptr[row + 1]], dense)
-        erase(mine, dense)
+def sum_of_squares(values):
+    """Sum of squares, added up as `product` does: the cosine of a row with itself is 1."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = values.shape[0] & ~3
+    for p in range(0, whole, 4):
+        t, u = np.float64(values[p]), np.float64(values[p + 1])
+        v, w = np.float64(values[p + 2]), np.float64(values[p + 3])
+        a += t * t
+        b += u * u
+        c += v * v
+        d += w * w
+    for p in range(whole, values.shape[0]):
+        a += np.float64(values[p]) * np.float64(values[p])
+    return (a + b) + (c + d)
 
 
 @njit(nogil=True, cache=True)
@@ -147,56 +152,76 @@ def kernel_at_least(least, kernel, dense, bits, f1, squares, row, stored):
 
 
 @njit(nogil=True, cache=True)
-def prefetch_row(row, stored):
-    """Ask for all cache lines of a stored row's columns and values."""
-    start, stop = stored.indptr[row], stored.indptr[row + 1]
-    for p in range(start, stop, LINE // stored.columns.itemsize):
-        prefetch(stored.columns, p)
-    for p in range(start, stop, LINE // stored.values.itemsize):
-        prefetch(stored.values, p)
+def prefetch_row(row, indptr, columns, values):
+    """Ask for all cache lines of a row's columns and values."""
+    start, stop = indptr[row], indptr[row + 1]
+    for p in range(start, stop, LINE // columns.itemsize):
+        prefetch(columns, p)
+    for p in range(start, stop, LINE // values.itemsize):
+        prefetch(values, p)
 
 
 @njit(nogil=True, cache=True)
-def rerank(kernel, queries, stored, alive, first_row, candidates, dense, heaps):
+def rerank(
+    blocks, n_blocks, kernel, queries, stored, alive, first_row, candidates, dense, heaps
+):  # fmt: skip
     """Push each query's candidates (-1: none) by their exact kernel values, in their order.
 
-    `alive` and the row numbers in the heaps count the first stored row as `first_row`.
+    `alive` and the row numbers in the heaps count the first stored row as `first_row`. Up to
+    `n_blocks` blocks of queries are done; False if there are no more.
     """
+    indptr, columns, values = stored.indptr, stored.columns, stored.values
     n_words = stored.bits.shape[1]
-    for q in range(queries.lengths.shape[0]):
-        begin, end = queries.indptr[q], queries.indptr[q + 1]
-        scatter(queries.columns[begin:end], queries.values[begin:end], dense)
-        keys, rows = heaps.keys[q], heaps.rows[q]
-        for c in range(candidates.shape[1]):
-            row = candidates[q, c]
-            if row < 0:
-                break
-            if c + AHEAD < candidates.shape[1] and candidates[q, c + AHEAD] >= 0:
-                ahead = candidates[q, c + AHEAD]
-                prefetch_row(ahead, stored)
-                for w in range(0, n_words, 8):
-                    prefetch(stored.bits, ahead * n_words + w)
-            if not alive[first_row + row]:
-                continue
-            least = keys[0] if heaps.sizes[q] == keys.shape[0] else -1.0
-            key = kernel_at_least(
-                least, kernel, dense, queries.bits[q], queries.lengths[q], queries.squares[q],
-                row, stored,
-            )  # fmt: skip
-            if key >= least:
-                heaps.sizes[q] = push(key, first_row + row, heaps.sizes[q], keys, rows)
-        erase(queries.columns[begin:end], dense)
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            mine, weights = query_row(queries, q)
+            scatter(mine, weights, dense)
+            keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
+            for c in range(candidates.shape[1]):
+                row = candidates[q, c]
+                if row < 0:
+                    break
+                if c + AHEAD < candidates.shape[1] and candidates[q, c + AHEAD] >= 0:
+                    ahead = candidates[q, c + AHEAD]
+                    prefetch_row(ahead, indptr, columns, values)
+                    for w in range(0, n_words, 8):
+                        prefetch(stored.bits, ahead * n_words + w)
+                if not alive[first_row + row]:
+                    continue
+                least = keys[0] if size == keys.shape[0] else -1.0
+                key = kernel_at_least(
+                    least, kernel, dense, queries.bits[q], queries.lengths[q],
+                    queries.squares[q], row, stored,
+                )  # fmt: skip
+                if key >= least:
+                    size = push(key, first_row + row, size, keys, rows)
+            heaps.sizes[q] = size
+            erase(mine, dense)
+    return True
 
 
 @njit(nogil=True, cache=True)
-def pairs_at_least(least, kernel, queries, stored, ends, candidates, dense, out):
-    """Kernel values of query i and the rows candidates[ends[i]:ends[i + 1]]; BELOW if < least."""
-    for q in range(queries.lengths.shape[0]):
-        begin, end = queries.indptr[q], queries.indptr[q + 1]
-        scatter(queries.columns[begin:end], queries.values[begin:end], dense)
-        for c in range(ends[q], ends[q + 1]):
-            out[c] = kernel_at_least(
-                least, kernel, dense, queries.bits[q], queries.lengths[q], queries.squares[q],
-                candidates[c], stored,
-            )  # fmt: skip
-        erase(queries.columns[begin:end], dense)
+def pairs_at_least(
+    blocks, n_blocks, least, kernel, queries, stored, ends, candidates, dense, out
+):  # fmt: skip
+    """Kernel values of query i and the rows candidates[ends[i]:ends[i + 1]]; BELOW if < least.
+
+    Up to `n_blocks` blocks of queries are done; False if there are no more.
+    """
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            mine, weights = query_row(queries, q)
+            scatter(mine, weights, dense)
+            for c in range(ends[q], ends[q + 1]):
+                out[c] = kernel_at_least(
+                    least, kernel, dense, queries.bits[q], queries.lengths[q],
+                    queries.squares[q], candidates[c], stored,
+                )  # fmt: skip
+            erase(mine, dense)
+    return True

@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..kernels import kernel_value, support_weight, uses_values
+from ..blocks import next_block
+from ..kernels import kernel_value, shape, support_weight, uses_values
 from .heaps import push, worse
-from .pairs import erase, product, scatter
+from .pairs import erase, product, query_row, scatter
 
 _SLACK = 1e-9  # far above what another order of rounding can change
 
@@ -26,6 +27,11 @@ class Sums(NamedTuple):
     dots: np.ndarray
     counts: np.ndarray
     touched: np.ndarray  # one entry more: the rows whose counts are no longer 0
+
+    @classmethod
+    def new(cls, n_rows: int) -> "Sums":
+        """For so many stored rows."""
+        return cls(np.zeros(n_rows), np.zeros(n_rows, np.int32), np.empty(n_rows + 1, np.int32))
 
 
 @njit(nogil=True, cache=True)
@@ -66,40 +72,55 @@ def accumulate(columns, values, lists, sums):
 
 
 @njit(nogil=True, cache=True)
-def push_all(kernel, queries, stored, lists, alive, first_row, dense, sums, heaps):
+def push_all(
+    blocks, n_blocks, kernel, queries, stored, lists, alive, first_row, dense, sums, heaps
+):  # fmt: skip
     """Push every stored row, those that share no column with the query as zeros.
+
+    Some blocks of queries are done; False if there are no more.
+    """
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps)
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps):
+    """The same for one query.
 
     Sums along the lists are rounded in another order than those of `product`; so a row that
     they do not rule out is multiplied once more, and every method gives the same values.
     """
-    for q in range(queries.lengths.shape[0]):
-        begin, end = queries.indptr[q], queries.indptr[q + 1]
-        mine, weights = queries.columns[begin:end], queries.values[begin:end]
-        keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
-        scatter(mine, weights, dense)
-        n = accumulate(mine, weights, lists, sums)
-        f1 = queries.lengths[q]
-        for i in range(n):
-            row = sums.touched[i]
-            least = keys[0] if size == keys.shape[0] else -2.0
-            start, stop = stored.indptr[row], stored.indptr[row + 1]
-            both, a = queries.squares[q] * stored.squares[row], sums.counts[row]
-            key = kernel_value(kernel, sums.dots[row], both, f1, stop - start, a)
-            if key < least - _SLACK or not alive[first_row + row]:
-                continue
-            dot = product(stored.columns[start:stop], stored.values[start:stop], dense)
-            key = kernel_value(kernel, dot, both, f1, stop - start, a)
-            size = push(key, first_row + row, size, keys, rows)
-        for row in range(stored.squares.shape[0]):
-            if size == keys.shape[0] and worse(0.0, first_row + row, keys[0], rows[0]):
-                break
-            if sums.counts[row] == 0 and alive[first_row + row]:
-                size = push(0.0, first_row + row, size, keys, rows)
-        heaps.sizes[q] = size
-        for i in range(n):
-            sums.dots[sums.touched[i]] = 0.0
-            sums.counts[sums.touched[i]] = 0
-        erase(mine, dense)
+    mine, weights = query_row(queries, q)
+    keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
+    scatter(mine, weights, dense)
+    n = accumulate(mine, weights, lists, sums)
+    f1 = queries.lengths[q]
+    for i in range(n):
+        row = sums.touched[i]
+        least = keys[0] if size == keys.shape[0] else -2.0
+        start, stop = stored.indptr[row], stored.indptr[row + 1]
+        both, a = queries.squares[q] * stored.squares[row], sums.counts[row]
+        key = kernel_value(kernel, sums.dots[row], both, f1, stop - start, a)
+        if key < least - _SLACK or not alive[first_row + row]:
+            continue
+        dot = product(stored.columns[start:stop], stored.values[start:stop], dense)
+        key = kernel_value(kernel, dot, both, f1, stop - start, a)
+        size = push(key, first_row + row, size, keys, rows)
+    for row in range(stored.squares.shape[0]):
+        if size == keys.shape[0] and worse(0.0, first_row + row, keys[0], rows[0]):
+            break
+        if sums.counts[row] == 0 and alive[first_row + row]:
+            size = push(0.0, first_row + row, size, keys, rows)
+    heaps.sizes[q] = size
+    for i in range(n):
+        sums.dots[sums.touched[i]] = 0.0
+        sums.counts[sums.touched[i]] = 0
+    erase(mine, dense)
 
 
 @njit(nogil=True, cache=True)
@@ -118,46 +139,77 @@ def _most_selective(columns, weights, heads, budget):
     return best[:n]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def best_by_lists(kernel, budget, queries, lengths, lists, sums, touched, out):
+class Ranking(NamedTuple):
+    """Working memory of `best_by_lists`."""
+
+    sums: np.ndarray  # a product and a count for each stored row, zero on entry
+    touched: np.ndarray  # one entry per stored row and one more: those whose counts are not 0
+    keys: np.ndarray  # one entry per row to keep
+    kept: np.ndarray
+
+    @classmethod
+    def new(cls, n_rows: int, n_kept: int) -> "Ranking":
+        """For so many stored rows, of which some are kept."""
+        return cls(
+            np.zeros((n_rows, 2), np.float32), np.empty(n_rows + 1, np.int32),
+            np.empty(n_kept), np.empty(n_kept, np.int64),
+        )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def best_by_lists(
+    blocks, n_blocks, kernel, budget, queries, lengths, lists, ranking, out
+):  # fmt: skip
     """For each query the rows that its most selective columns rank highest, then -1.
 
-    Columns are taken until `budget` steps along lists are spent; rows are ranked by what the
-    kernel would be if no other column counted. Values in the lists are those of unit rows;
-    `sums` holds a product and a count for each row side by side, zero on entry.
+    Some blocks of queries are done; False if there are no more.
     """
-    n_kept = out.shape[1]
-    keys, kept = np.empty(n_kept), np.empty(n_kept, np.int64)
-    for q in range(queries.lengths.shape[0]):
-        begin, end = queries.indptr[q], queries.indptr[q + 1]
-        mine, weights = queries.columns[begin:end], queries.values[begin:end]
-        f1, scale = np.float64(queries.lengths[q]), 1.0 / np.sqrt(queries.squares[q])
-        chosen = _most_selective(mine, weights, lists.heads, budget)
-        n = 0
-        for p in range(chosen.shape[0]):
-            c = np.int64(mine[chosen[p]])
-            weight = np.float32(weights[chosen[p]] * scale)
-            start, stop = lists.heads[c], lists.heads[c + 1]
-            rows, values = lists.rows[start:stop], lists.values[start:stop]
-            for i in range(rows.shape[0]):
-                row = rows[i]
-                touched[n] = row
-                n += sums[row, 1] == 0.0
-                sums[row, 0] += weight * values[i]
-                sums[row, 1] += np.float32(1.0)
-        size, least = 0, -np.inf
-        for i in range(n):
-            row = touched[i]
-            f2, a = np.float64(lengths[row]), np.float64(sums[row, 1])
-            union = f1 + f2 - a
-            share = support_weight(kernel, f1, f2, a)
-            if uses_values(kernel):
-                share *= sums[row, 0]
-            sums[row, 0] = 0.0
-            sums[row, 1] = 0.0
-            if share > least * union:
-                size = push(share / union, row, size, keys, kept)
-                least = keys[0] if size == n_kept else -np.inf
-        for i in range(size):
-            out[q, i] = kept[i]
-        out[q, size:] = -1
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out[q])
+    return True
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out):
+    """The same for one query.
+
+    Columns are taken until `budget` steps along lists are spent; rows are ranked by what the
+    kernel would be if no other column counted. Values in the lists are those of unit rows.
+    """
+    sums, touched, keys, kept = ranking
+    n_kept = out.shape[0]
+    mine, weights = query_row(queries, q)
+    f1, scale = np.float64(queries.lengths[q]), 1.0 / np.sqrt(queries.squares[q])
+    chosen = _most_selective(mine, weights, lists.heads, budget)
+    n = 0
+    for p in range(chosen.shape[0]):
+        c = np.int64(mine[chosen[p]])
+        weight = np.float32(weights[chosen[p]] * scale)
+        start, stop = lists.heads[c], lists.heads[c + 1]
+        rows, values = lists.rows[start:stop], lists.values[start:stop]
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            touched[n] = row
+            n += sums[row, 1] == 0.0
+            sums[row, 0] += weight * values[i]
+            sums[row, 1] += np.float32(1.0)
+    size, least = 0, -np.inf
+    for i in range(n):
+        row = touched[i]
+        f2, a = np.float64(lengths[row]), np.float64(sums[row, 1])
+        union = f1 + f2 - a
+        share = support_weight(kernel, f1, f2, a)
+        if uses_values(kernel):
+            share *= shape(kernel, sums[row, 0])
+        sums[row, 0] = 0.0
+        sums[row, 1] = 0.0
+        if share > least * union:
+            size = push(share / union, row, size, keys, kept)
+            least = keys[0] if size == n_kept else -np.inf
+    for i in range(size):
+        out[i] = kept[i]
+    out[size:] = -1

@@ -40,6 +40,12 @@ def equal_bytes(text, start, byte):
     return np.packbits(text[start : start + WORD] == byte, bitorder="little").view(np.uint64)[0]
 
 
+def bytes_between(text, start, least, most):
+    """A word of 64 bits: which of 64 consecutive bytes lie between these two, both included."""
+    some = text[start : start + WORD]
+    return np.packbits((least <= some) & (some <= most), bitorder="little").view(np.uint64)[0]
+
+
 def splat_word(value):
     """The same number for each bit of a word."""
     return np.full(WORD, value)
@@ -98,6 +104,24 @@ def _equal_bytes(text, start, byte):
         wanted = fill(context, builder, vector, context.cast(builder, args[2], byte, types.uint8))
         found = builder.icmp_unsigned("==", some, wanted)
         return builder.bitcast(found, ir.IntType(WORD))
+
+    return types.uint64, emit
+
+
+@compiled(bytes_between)
+def _bytes_between(text, start, least, most):
+    vector = VectorType(types.uint8, WORD)
+
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], start, types.intp)
+        some = read(context, builder, vector, address(context, builder, text, args[0], number))
+        low, high = (
+            context.cast(builder, arg, kind, types.uint8)
+            for arg, kind in zip(args[2:], (least, most), strict=True)
+        )
+        above = builder.sub(some, fill(context, builder, vector, low))  # wraps around below
+        span = fill(context, builder, vector, builder.sub(high, low))
+        return builder.bitcast(builder.icmp_unsigned("<=", above, span), ir.IntType(WORD))
 
     return types.uint64, emit
 

@@ -39,6 +39,11 @@ def load_word(text, start):
     return text[start : start + 8].copy().view("<u8")[0]
 
 
+def store_word(word, start, out):
+    """Write an integer to eight bytes of an array, the lowest one first."""
+    out[start : start + 8] = np.array([word], "<u8").view(np.uint8)
+
+
 def fetch_add(counters, place, amount):
     """Add to an element of an array of integers and give what it was, as one atomic step."""
     before = counters[place]
@@ -97,6 +102,17 @@ def _load_word(text, start):
         return builder.load(builder.bitcast(place, _WORD.as_pointer()), align=1)
 
     return types.uint64, emit
+
+
+@compiled(store_word)
+def _store_word(word, start, out):
+    def emit(context, builder, signature, args):
+        number = context.cast(builder, args[1], start, types.intp)
+        place = address(context, builder, out, args[2], number)
+        builder.store(args[0], builder.bitcast(place, _WORD.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void, emit
 
 
 @compiled(fetch_add)

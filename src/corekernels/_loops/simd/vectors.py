@@ -61,13 +61,18 @@ def add(x, y):
 
 
 def multiply_add(x, y, z):
-    """x * y + z, lane by lane, rounded once."""
+    """x * y + z, lane by lane, rounded once where the processor has an instruction for it."""
     return x * y + z
 
 
 def lower(x, y):
     """The lower of x and y, lane by lane; both unsigned."""
     return np.minimum(x, y)
+
+
+def lower_letters(text):
+    """Bytes with ASCII capitals in lower case."""
+    return np.where((text >= ord("A")) & (text <= ord("Z")), text + np.uint8(32), text)
 
 
 def where_not_above(x, y, yes, no):
@@ -167,12 +172,26 @@ def _add(x, y):
 
 @compiled(multiply_add)
 def _multiply_add(x, y, z):
-    return x, lambda context, builder, signature, args: call(builder, "fma", args)
+    # a processor without such an instruction multiplies, rounds and adds: not to round would take
+    # a call of a function for every number
+    return x, lambda context, builder, signature, args: call(builder, "fmuladd", args)
 
 
 @compiled(lower)
 def _lower(x, y):
     return x, lambda context, builder, signature, args: call(builder, "umin", args)
+
+
+@compiled(lower_letters)
+def _lower_letters(text):
+    def emit(context, builder, signature, args):
+        first, count, more = (
+            ir.Constant(args[0].type, [number] * text.count) for number in (ord("A"), 26, 32)
+        )
+        is_capital = builder.icmp_unsigned("<", builder.sub(args[0], first), count)
+        return builder.select(is_capital, builder.add(args[0], more), args[0])
+
+    return text, emit
 
 
 @compiled(where_not_above)

@@ -88,8 +88,14 @@ def _is_whole(text, start, end):
 
 @njit(nogil=True, cache=True)
 def count_marks(text, start, stop):
-    """Number of newlines and of colons: at least as many as there are rows and values."""
-    lines, colons = np.uint64(0), np.uint64(0)
+    """Number of newlines and of colons: at least as many as there are rows and values.
+
+    The third result tells whether all bytes are ASCII characters other than zero.
+    """
+    lines, colons, bits = np.uint64(0), np.uint64(0), np.uint8(0)
+    part = text[start:stop]
+    for i in range(part.shape[0]):
+        bits |= part[i] | np.uint8(part[i] - np.uint8(1))  # sets the highest bit for the others
     whole = start + (stop - start) // WORD * WORD
     for i in range(start, whole, WORD):
         lines += popcount(equal_bytes(text, i, _NEWLINE))
@@ -97,7 +103,7 @@ def count_marks(text, start, stop):
     for i in range(whole, stop):
         lines += np.uint64(text[i] == _NEWLINE)
         colons += np.uint64(text[i] == _COLON)
-    return np.int64(lines), np.int64(colons)
+    return np.int64(lines), np.int64(colons), bits < 128
 
 
 @njit(nogil=True, cache=True)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from ..._core.threads import row_blocks, run_blocks
+from ..._core.team import Team
+from ..._core.threads import row_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
-from ..._loops.search.heaps import Heaps
+from ..._loops.search.heaps import Heaps, sort_heaps
 from ..._loops.search.pairs import Queries, rerank
+from ...io.fields import require_fit
 from ..store import Store, make_queries
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 # nanoseconds on a server core, as `benchmarks/search.py` measures them; only ratios matter
 LIST_STEP = 3.0
 RANKED_ROW = 350.0
+BLOCK_QUERIES = 8  # that a thread answers at a time
+_PORTION_QUERIES = 1 << 14  # whose candidates are held together
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,9 @@ class SearchMethod(ABC):
 
     @abstractmethod
     def search(
-        self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
-    ) -> None:
+        self, team: Team, rows: Rows, alive: Array, first_row: int, heaps: Heaps,
+        spare: float = 1.0,
+    ) -> None:  # fmt: skip
         """Push the rows found for each query into its heap.
 
         `alive` and the row numbers in the heaps count the first stored row as `first_row`.
@@ -120,7 +125,7 @@ class SearchMethod(ABC):
         """The method that a file describes; a ValueError unless its parts fit together."""
         settings = {"version": 3, **settings}  # of the hash contract: files before 4 do not say it
         parts: dict[str, Any] = {
-            name: read_only(arrays[name]) if kind is Array else kind(settings[name])
+            name: read_only(arrays[name]) if kind is Array else _setting(settings[name], kind, name)
             for name, kind in cls._parts()
         }
         method = cls(store, n_wanted=n_wanted, **parts)
@@ -144,7 +149,7 @@ class CandidateMethod(SearchMethod):
     """
 
     @abstractmethod
-    def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """Rows of the store for each query, the likeliest first, -1 for none.
 
         `factor` says how many times more neighbours are wanted than `n_wanted`.
@@ -156,29 +161,37 @@ class CandidateMethod(SearchMethod):
         return np.empty((len(rows), n_together), np.int32)
 
     def search(
-        self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
-    ) -> None:
+        self, team: Team, rows: Rows, alive: Array, first_row: int, heaps: Heaps,
+        spare: float = 1.0,
+    ) -> None:  # fmt: skip
         """Push the candidates of each query into its heap, by their exact kernel values."""
         store = self.store
-        queries = make_queries(rows, store)
+        queries = make_queries(rows, store, team)
         n_kept = heaps.keys.shape[1]
         factor = spare * max(1.0, n_kept / self.n_wanted)
         before = heaps.sizes.copy()
-        candidates = self.candidates(rows, queries, factor)
-        rerank(
-            store.kernel_number, queries, store.stored_rows, alive, first_row, candidates,
-            np.zeros(store.width), heaps,
+        candidates = self.candidates(team, rows, queries, factor)
+        team.run(
+            rerank,
+            lambda: (
+                store.kernel.for_loops, queries, store.stored_rows, alive, first_row, candidates,
+                np.zeros(store.width), heaps,
+            ),
+            len(rows), BLOCK_QUERIES,
         )  # fmt: skip
         living = int(np.count_nonzero(alive[first_row : first_row + len(store)]))
         wanted = np.minimum(n_kept, before + living)
-        for q in np.flatnonzero(heaps.sizes < wanted).tolist():
-            heaps.sizes[q] = 0
-            self.exact.search(rows.block(q, q + 1), alive, first_row, heaps.block(q, q + 1))
+        short = np.flatnonzero(heaps.sizes < wanted)
+        if len(short):
+            found = Heaps.empty(len(short), n_kept)
+            self.exact.search(team, rows.take(short), alive, first_row, found)
+            for mine, theirs in zip(heaps, found, strict=True):
+                mine[short] = theirs
 
 
 def search_all(
     methods: Sequence[tuple[SearchMethod, int, float]], rows: Rows, alive: Array, n_kept: int,
-    n_jobs: int | None, block_queries: int = 256,
+    n_jobs: int | None, portion_queries: int = _PORTION_QUERIES,
 ) -> Heaps:  # fmt: skip
     """What methods find for all queries together, sorted.
 
@@ -186,20 +199,20 @@ def search_all(
     than usual are wanted of it.
     """
     heaps = Heaps.empty(len(rows), n_kept)
-
-    def work(block: tuple[int, int]) -> None:
+    team = Team(n_jobs)
+    for block in row_blocks(0, len(rows), portion_queries):
+        some, found = rows.block(*block), heaps.block(*block)
         for method, first_row, spare in methods:
-            method.search(rows.block(*block), alive, first_row, heaps.block(*block), spare)
-
-    run_blocks(work, row_blocks(0, len(rows), block_queries), n_jobs)
-    heaps.sort()
+            method.search(team, some, alive, first_row, found, spare)
+    team.run(sort_heaps, (heaps,), len(rows), BLOCK_QUERIES)
     return heaps
 
 
-def require_fit(fits: bool, problem: str) -> None:
-    """Raise a ValueError, which the reader of a file turns into its own words."""
-    if not fits:
-        raise ValueError(problem)
+def _setting(value: Any, kind: type, name: str) -> Any:
+    """A number of a file that must be of the kind asked for; an integer will do for a float."""
+    fits = isinstance(value, int | float if kind is float else kind)
+    require_fit(fits and (kind is bool or not isinstance(value, bool)), f"{name} is {value!r}")
+    return kind(value)
 
 
 def first_of(sizes: Sequence[int], n_wanted: int) -> list[int]:

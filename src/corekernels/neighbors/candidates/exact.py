@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.postings import Lists, Sums, invert, push_all
-from ..._loops.search.scan import ByLength, scan
+from ..._loops.search.scan import ByLength, ScanScratch, scan
 from ..store import Store, make_queries
-from .base import LIST_STEP, SearchMethod, Tuned
+from .base import BLOCK_QUERIES, LIST_STEP, SearchMethod, Tuned
 
 if TYPE_CHECKING:
     from ..tuning import Task
@@ -38,19 +39,25 @@ class Exact(SearchMethod):
         self.scans = _scans_bits(store) if scans is None else scans
 
     def search(
-        self, rows: Rows, alive: Array, first_row: int, heaps: Heaps, spare: float = 1.0
-    ) -> None:
+        self, team: Team, rows: Rows, alive: Array, first_row: int, heaps: Heaps,
+        spare: float = 1.0,
+    ) -> None:  # fmt: skip
         """Push all rows of the store that are alive into the queries' heaps."""
-        store, n = self.store, len(self.store)
-        queries, dense = make_queries(rows, store), np.zeros(store.width)
-        target = (alive, first_row, dense)
+        store, n, width = self.store, len(self.store), self.store.width
+        queries = make_queries(rows, store, team)
+        both = store.kernel.for_loops, queries, store.stored_rows
         if self.scans:
-            scan(store.kernel_number, queries, store.stored_rows, self._by_length, *target, heaps)
+            where = self._by_length, alive, first_row
+            team.run(
+                scan, lambda: (*both, *where, ScanScratch.new(n, width), heaps),
+                len(rows), BLOCK_QUERIES,
+            )  # fmt: skip
         else:
-            sums = Sums(np.zeros(n), np.zeros(n, np.int32), np.empty(n + 1, np.int32))
-            push_all(
-                store.kernel_number, queries, store.stored_rows, self.lists, *target, sums, heaps
-            )
+            listed = self.lists, alive, first_row
+            team.run(
+                push_all, lambda: (*both, *listed, np.zeros(width), Sums.new(n), heaps),
+                len(rows), BLOCK_QUERIES,
+            )  # fmt: skip
 
     @property
     def exact(self) -> "Exact":
@@ -59,7 +66,7 @@ class Exact(SearchMethod):
 
     @property
     def cost(self) -> float:
-        """The time to scan all rows, or to walk the lists of a query like the rows."""
+        """The time to scan all rows, or to read the lists of a query that is like the rows."""
         n = len(self.store)
         if self.scans:
             return _SCANNED_ROW * n

@@ -19,29 +19,36 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._core.progress import progress_bar
-from ..._core.threads import row_blocks, run_blocks
+from ..._core.team import Team
+from ..._core.threads import row_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
+from ..._loops.search import sketches as packing
+from ..._loops.search.graph import BatchLinks, GraphScratch
 from ..._loops.search.heaps import Heaps
+from ..._loops.search.inspection import is_permutation
 from ..._loops.search.pairs import Queries
-from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...io.fields import require_fit
+from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
-from .base import CandidateMethod, Tuned, require_fit
+from .base import BLOCK_QUERIES, CandidateMethod, Tuned
 from .exact import Exact
 
 if TYPE_CHECKING:
     from ..tuning import HeldOut, Task
 
 N_BITS = 512  # of a sketch
-WIDTHS = (10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
+WIDTHS = tuple(sorted({round(10 * 1.06**step) for step in range(80)}))  # of beams, 10 to 1000
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
-_BLOCK_ROWS = 4096  # rows linked between updates of the progress bar
-_SKETCHED_ROWS = 1 << 11  # rows sketched by a thread at a time
+_BATCH_ROWS = 512  # linked at a time: their links are chosen before any of them can be found
+_BLOCK_ROWS = 4  # of these, how many a thread takes at a time
+_PACKED_ROWS = 1 << 9  # whose bits a thread packs at a time
+_SKETCHED_ROWS = 1 << 16  # whose signatures are held together
 _MANY_ROWS = 50_000  # from here on building shows its progress
 _VISITED_ROW = 750.0  # nanoseconds
 _FIXED_COST = 8  # rows' worth of time before the first step
@@ -72,37 +79,62 @@ class Graph(CandidateMethod):
     ) -> "Graph":  # fmt: skip
         """A graph of the rows in `order`, which may leave some out for `finished`."""
         version = Recipe(n_columns=store.n_columns).version
-        sketches = read_only(bit_sketches(store.rows(), n_signs, seed, n_jobs, version))
+        team = Team(n_jobs)
+        sketches = read_only(bit_sketches(team, store.rows(), n_signs, seed, version))
         links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
         start = read_only(order[:0], np.int32)
         parts = WIDTHS[0], n_signs, seed, version, start, sketches, links, degrees
-        return cls(store, *parts, n_wanted=n_wanted)._with_rows(order)
+        return cls(store, *parts, n_wanted=n_wanted)._with_rows(order, n_jobs)
 
-    def _with_rows(self, added: Array) -> "Graph":
-        """The graph after the rows `added` were linked into it, in place."""
+    def _with_rows(self, added: Array, n_jobs: int | None) -> "Graph":
+        """The graph after the rows `added` were linked into it, in place.
+
+        Rows come in batches of a fixed size, so that the graph does not depend on the threads.
+        """
         order = read_only(np.concatenate([self.order, added]), np.int32)
-        visited = np.empty((len(self.store) >> 6) + 1, np.uint64)
+        counts, found = (
+            np.zeros(len(self.store), np.int64),
+            BatchLinks.new(_BATCH_ROWS * _LINKS_OUT),
+        )
         shown = None if len(added) > _MANY_ROWS else False
+        team = Team(n_jobs)
         with progress_bar(len(added), "indexing", "rows", shown) as bar:
-            for start, stop in row_blocks(len(self.order), len(order), _BLOCK_ROWS):
-                loops.insert(
-                    start, stop, order, self.sketches, _BUILD_WIDTH, _LINKS_OUT, visited,
-                    self.links, self.degrees,
-                )  # fmt: skip
+            for start, stop in row_blocks(len(self.order), len(order), _BATCH_ROWS):
+                self._link_batch(team, start, order[:stop], counts, found)
                 bar.update(stop - start)
         return replace(self, order=order)
 
-    def finished(self, added: Array, width: int) -> "Graph":
+    def _link_batch(
+        self, team: Team, start: int, order: Array, counts: Array, found: BatchLinks
+    ) -> None:
+        """Link the rows order[start:] into the graph of those before them."""
+        target, sizes = (self.links, self.degrees), (*self.links.shape, _BUILD_WIDTH)
+        settings = start, order, self.sketches, _BUILD_WIDTH, _LINKS_OUT
+        team.run(
+            loops.choose_links, lambda: (*settings, GraphScratch.new(*sizes), *target),
+            len(order) - start, _BLOCK_ROWS,
+        )  # fmt: skip
+        n_targets = loops.group_links(order[start:], *target, counts, found)
+        team.run(
+            loops.link_back, lambda: (found, self.sketches, GraphScratch.new(*sizes), *target),
+            n_targets, _BLOCK_ROWS * _LINKS_OUT,
+        )  # fmt: skip
+
+    def finished(self, added: Array, width: int, n_jobs: int | None) -> "Graph":
         """The graph after the last rows, with the width that was found for it."""
-        graph = self._with_rows(added)
+        graph = self._with_rows(added, n_jobs)
         links, degrees = read_only(graph.links), read_only(graph.degrees)
         return replace(graph, width=width, links=links, degrees=degrees)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Graph":
-        """The graph of more rows; this one stays as it is for those who search it."""
+        """The graph of more rows, with a width in proportion.
+
+        This one stays as it is for those who search it.
+        """
         n = len(self.store)
         fresh = store.take(np.arange(n, len(store)))
-        sketches = bit_sketches(fresh.rows(), self.n_signs, self.seed, n_jobs, self.version)
+        team = Team(n_jobs)
+        sketches = bit_sketches(team, fresh.rows(), self.n_signs, self.seed, self.version)
         room = np.zeros((len(fresh), _LINKS), np.int32)
         graph = replace(
             self, store=store, exact_search=None,
@@ -110,21 +142,26 @@ class Graph(CandidateMethod):
             links=np.concatenate([self.links, room]),
             degrees=np.concatenate([self.degrees, room[:, 0]]),
         )  # fmt: skip
-        return graph.finished(np.arange(n, len(store)), self.width)
+        # as many times more sketches come between a query's and those of its neighbours
+        width = -(-self.width * len(store) // max(1, n))
+        return graph.finished(np.arange(n, len(store)), width, n_jobs)
 
     def rebuilt(self, store: Store, n_jobs: int | None) -> "Graph":
         """A new graph of other rows, with the same settings."""
         order = np.random.default_rng(self.seed).permutation(len(store))
         graph = Graph.begin(store, self.n_wanted, self.n_signs, self.seed, order, n_jobs)
-        return graph.finished(order[:0], self.width)
+        return graph.finished(order[:0], self.width, n_jobs)
 
-    def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows of each query's beam."""
         out = self.room(rows, self.width, factor)
-        sketches = read_only(bit_sketches(rows, self.n_signs, self.seed, 1, self.version))
-        visited = np.empty((len(self.store) >> 6) + 1, np.uint64)
-        links, degrees = read_only(self.links), read_only(self.degrees)
-        loops.walk_all(sketches, self.order, self.sketches, links, degrees, visited, out)
+        sketches = read_only(bit_sketches(team, rows, self.n_signs, self.seed, self.version))
+        graph = self.order, self.sketches, read_only(self.links), read_only(self.degrees)
+        sizes = *self.links.shape, out.shape[1]
+        team.run(
+            loops.walk_all, lambda: (sketches, *graph, GraphScratch.new(*sizes), out),
+            len(rows), BLOCK_QUERIES,
+        )  # fmt: skip
         out[queries.lengths == 0] = -1
         return out
 
@@ -153,62 +190,67 @@ class Graph(CandidateMethod):
         method, recall = found
         bits = f"{N_BITS - n_signs} minwise and {n_signs} sign bits"
         reason = f"graph over {bits}, width {method.width}"
-        return Tuned(graph.finished(held_out.sample, method.width), reason, recall)
+        whole = graph.finished(held_out.sample, method.width, held_out.n_jobs)
+        return Tuned(whole, reason, recall)
 
     def require_whole(self) -> None:
         """Raise a ValueError if a search could leave the arrays."""
-        n, room = len(self.store), self.links.shape[-1]
-        fits = self.width >= 1 and 0 <= self.n_signs <= N_BITS
+        n = len(self.store)
+        fits = 1 <= self.width < 2**31 and 0 <= self.n_signs <= N_BITS
         require_fit(fits, "the settings of the graph are out of range")
+        _recipe(RESEMBLANCE.name, N_BITS, self.seed, self.store.n_columns, self.version)
         shapes = [array.shape for array in (self.order, self.sketches, self.links, self.degrees)]
-        fits = shapes == [(n,), (n, N_BITS // 64), (n, room), (n,)]
+        fits = shapes == [(n,), (n, N_BITS // 64), (n, _LINKS), (n,)]
         require_fit(fits and self.sketches.dtype == np.uint64, "the graph does not fit the rows")
-        for array, most in ((self.order, n - 1), (self.links, n - 1), (self.degrees, room)):
+        for array, most in ((self.order, n - 1), (self.links, n - 1), (self.degrees, _LINKS)):
             fits = array.dtype == np.int32 and (n == 0 or 0 <= array.min() <= array.max() <= most)
             require_fit(fits, "a link of the graph is out of range")
+        require_fit(
+            is_permutation(self.order, np.zeros(n, np.bool_)), "a row of the graph is missing"
+        )
 
 
 def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     """How many of the bits should be signs: the share that finds most on a small sample."""
-    if not hashed_kernel(store.kernel).uses_values:
+    if not store.kernel.uses_values:
         return 0
     small = store.take(np.sort(held_out.rest[:_SAMPLE_ROWS]))
     n_kept = min(10, len(small))
     queries = held_out.rows.block(0, min(_SAMPLE_QUERIES, len(held_out.rows)))
     truth = Heaps.empty(len(queries), n_kept)
-    Exact(small).search(queries, np.ones(len(small), np.uint8), 0, truth)
+    n_near = min(4 * n_kept, len(small))
     best, most = 0, -1.0
+    team = Team(held_out.n_jobs)
+    Exact(small).search(team, queries, np.ones(len(small), np.uint8), 0, truth)
     for n_signs in _SIGN_SHARES:
-        x = bit_sketches(queries, n_signs, 0, held_out.n_jobs)
-        y = bit_sketches(small.rows(), n_signs, 0, held_out.n_jobs)
-        distances = np.bitwise_count(x[:, None, :] ^ y[None, :, :]).sum(axis=2, dtype=np.int32)
-        nearest = np.argsort(distances, axis=1, kind="stable")[:, : 4 * n_kept]
-        found = np.mean([np.isin(*pair).mean() for pair in zip(truth.rows, nearest, strict=True)])
+        x, y = (bit_sketches(team, rows, n_signs, 0) for rows in (queries, small.rows()))
+        near = np.empty((len(queries), n_near), np.int32)
+        arguments = read_only(x), read_only(y), near
+        team.run(loops.nearest_sketches, arguments, len(queries), 1)
+        found = float((truth.rows[:, :, None] == near[:, None, :]).any(axis=2).mean())
         if found > most + 0.01:
-            best, most = n_signs, float(found)
+            best, most = n_signs, found
     return best
 
 
-def bit_sketches(
-    rows: Rows, n_signs: int, seed: int, n_jobs: int | None, version: int = 0
-) -> Array:
+def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int, version: int = 0) -> Array:
     """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs.
 
     Hashed by this version of the hash contract, the latest by default.
     """
     out = np.zeros((len(rows), N_BITS // 64), np.uint64)
     n_minima, n_columns = N_BITS - n_signs, rows.n_columns
-
-    def work(block: tuple[int, int]) -> None:
+    for block in row_blocks(0, len(rows), _SKETCHED_ROWS):
         mine, target = rows.block(*block), out[slice(*block)]
         if n_minima:
-            S = sketch_rows(mine, _recipe(RESEMBLANCE.name, n_minima, seed, n_columns, version))
-            loops.pack_bits(S.codes, 0, target)
+            recipe = _recipe(RESEMBLANCE.name, n_minima, seed, n_columns, version)
+            codes = read_only(sketch_rows(mine, recipe, team).codes), 0, target
+            team.run(packing.pack_bits, codes, len(mine), _PACKED_ROWS)
         if n_signs:
-            S = sketch_rows(mine, _recipe(CORE1.name, n_signs, seed, n_columns, version))
-            loops.pack_signs(np.asarray(S.weights).view(np.uint16), n_minima, target)
-
-    run_blocks(work, row_blocks(0, len(rows), _SKETCHED_ROWS), n_jobs)
+            recipe = _recipe(CORE1.name, n_signs, seed, n_columns, version)
+            weights = np.asarray(sketch_rows(mine, recipe, team).weights).view(np.uint16)
+            signs = read_only(weights), n_minima, target
+            team.run(packing.pack_signs, signs, len(mine), _PACKED_ROWS)
     return out
 
 

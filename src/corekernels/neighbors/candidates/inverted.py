@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
 from ..._loops.search.pairs import Queries
-from ..._loops.search.postings import Lists, best_by_lists
+from ..._loops.search.postings import Lists, Ranking, best_by_lists
+from ...io.fields import require_fit
 from ..store import Store
-from .base import LIST_STEP, RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
+from .base import BLOCK_QUERIES, LIST_STEP, RANKED_ROW, CandidateMethod, Tuned, first_of
 from .exact import Exact, inverted_lists
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 STEPS = (0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # per stored row
 RANKED = (50, 100, 200, 400)  # rows ranked again by the exact kernel
+
+# beyond all that tuning tries; a damaged file must not make a query take minutes
+_MOST_STEPS, _MOST_RANKED = 64.0, 1 << 16
 
 
 @dataclass(eq=False)
@@ -55,13 +60,15 @@ class Inverted(CandidateMethod):
         unit_values(self.store.indptr, read_only(self.store.values), units)
         return inverted_lists(self.store, read_only(units))
 
-    def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that the columns read rank highest."""
         n = len(self.store)
         out = self.room(rows, self.n_kept, factor)
-        best_by_lists(
-            self.store.kernel_number, int(self.share * factor * n), queries, self._lengths,
-            self.lists, np.zeros((n, 2), np.float32), np.empty(n + 1, np.int32), out,
+        budget = int(self.share * factor * n)
+        listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists
+        team.run(
+            best_by_lists, lambda: (*listed, Ranking.new(n, out.shape[1]), out),
+            len(rows), BLOCK_QUERIES,
         )  # fmt: skip
         return out
 
@@ -98,5 +105,5 @@ class Inverted(CandidateMethod):
 
     def require_whole(self) -> None:
         """Raise a ValueError if the settings make no sense; lists are made from the store."""
-        fits = 0 < self.share < np.inf and self.n_kept >= 1
+        fits = 0 < self.share <= _MOST_STEPS and 1 <= self.n_kept <= _MOST_RANKED
         require_fit(fits, "the settings of the lists are out of range")

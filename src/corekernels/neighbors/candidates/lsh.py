@@ -12,23 +12,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
+from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
+from ..._loops.search.inspection import ascend_in_buckets, is_permutation
 from ..._loops.search.pairs import Queries
-from ...kernel_table import CORE1, RESEMBLANCE, hashed_kernel
+from ...io.fields import require_fit
+from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
 from ...recipe import Recipe
 from ...signatures import sketch_rows
 from ..store import Store
-from .base import RANKED_ROW, CandidateMethod, Tuned, first_of, require_fit
+from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned, first_of
 
 if TYPE_CHECKING:
     from ..tuning import Task
 
-_BLOCK_ROWS = 1 << 11
+_BLOCK_ROWS = 1 << 7  # whose keys a thread makes at a time
+_PORTION_CODES = 1 << 26  # held together
 _TABLES = (64, 128)
 _MOST_SLOTS = 16
+_MOST_TABLES = 1024  # of a file
 _RANKED = (50, 100, 200, 400, 800)  # rows ranked again by the exact kernel
 _DENSE = 0.9  # where neighbours share this much of their supports, signs tell more
 
@@ -57,8 +62,9 @@ class Tables(CandidateMethod):
         version = version or Recipe(n_columns=store.n_columns).version
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
         numbers = np.empty((len(store), n_tables), np.uint32)
-        write_keys(store.rows(), n_slots, signed, seed, 64 - n_bits, n_jobs, numbers, version)
-        tables = fill_tables(numbers, 2**n_bits)
+        team = Team(n_jobs)
+        write_keys(team, store.rows(), n_slots, signed, seed, 64 - n_bits, numbers, version)
+        tables = fill_tables(team, numbers, 2**n_bits)
         settings = n_slots, n_tables, signed, n_kept, seed, version
         return cls(store, *settings, *tables, n_wanted=n_wanted)
 
@@ -71,20 +77,22 @@ class Tables(CandidateMethod):
         """Tables of more rows."""
         return Tables.build(store, self.n_wanted, n_jobs, **self.settings())
 
-    def candidates(self, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that collide with each query most often."""
         n, out = len(self.store), self.room(rows, self.n_kept, factor)
-        buckets.most_collisions(
-            read_only(self.numbers(rows, 1)), queries.lengths, self.tables,
-            np.zeros(n, np.int32), np.empty(n + 1, np.int32), out,
+        collided = read_only(self.numbers(team, rows)), queries.lengths, self.tables
+        team.run(
+            buckets.most_collisions,
+            lambda: (*collided, np.zeros(n, np.int32), np.empty(n + 1, np.int32), out),
+            len(rows), BLOCK_QUERIES,
         )  # fmt: skip
         return out
 
-    def numbers(self, rows: Rows, n_jobs: int | None) -> Array:
+    def numbers(self, team: Team, rows: Rows) -> Array:
         """Number of the bucket of each row in each table."""
         out = np.empty((len(rows), self.n_tables), np.uint32)
         shift = 64 - (self.tables.heads.shape[1] - 1).bit_length() + 1
-        write_keys(rows, self.n_slots, self.signed, self.seed, shift, n_jobs, out, self.version)
+        write_keys(team, rows, self.n_slots, self.signed, self.seed, shift, out, self.version)
         return out
 
     @property
@@ -96,10 +104,10 @@ class Tables(CandidateMethod):
     def tune(cls, task: "Task") -> Tuned | None:
         """The fewest tables, of the longest keys, that reach the recall."""
         store, held_out = task.store, task.held_out
-        R, K = held_out.resemblances(store)
-        signed = hashed_kernel(store.kernel).uses_values and bool(np.median(R) > _DENSE)
-        rho = np.clip(K / np.maximum(R, 1e-12), -1, 1)
-        p = np.maximum(theory.slot_collision(R, rho if signed else None), 0)
+        R = held_out.neighbor_values(store, RESEMBLANCE)
+        signed = store.kernel.uses_values and bool(np.median(R) > _DENSE)
+        rho = held_out.neighbor_values(store, CORRELATION) if signed else None
+        p = np.maximum(theory.slot_collision(R, rho), 0)
         for n_tables in _TABLES:
             most = min(_MOST_SLOTS, theory.slots_allowed(p, n_tables, (1 + task.recall) / 2))
             for n_slots in range(most, max(0, most - 3), -1):
@@ -118,32 +126,41 @@ class Tables(CandidateMethod):
     def require_whole(self) -> None:
         """Raise a ValueError if a look-up could leave the arrays."""
         heads, rows, n = self.heads, self.rows, len(self.store)
-        n_buckets = heads.shape[-1] - 1
-        fits = self.n_slots >= 1 and self.n_kept >= 1
+        fits = 1 <= self.n_slots <= _MOST_SLOTS and 1 <= self.n_kept < 2**31
+        fits = fits and 1 <= self.n_tables <= _MOST_TABLES
         require_fit(fits, "the settings of the tables are out of range")
-        fits = rows.shape == (self.n_tables, n) and len(heads) == self.n_tables
+        Recipe(seed=self.seed, n_columns=self.store.n_columns, version=self.version)
+        fits = heads.ndim == 2 and rows.shape == (self.n_tables, n) and len(heads) == self.n_tables
         require_fit(
             fits and heads.dtype == rows.dtype == np.int32, "the tables do not fit the rows"
         )
-        fits = n_buckets >= 2 and n_buckets & (n_buckets - 1) == 0
+        n_buckets = heads.shape[1] - 1
+        fits = 2 <= n_buckets <= 2**31 and n_buckets & (n_buckets - 1) == 0
         require_fit(fits, "the number of buckets is no power of two")
         fits = bool((heads[:, 0] == 0).all() and (heads[:, -1] == n).all())
         require_fit(fits and bool((np.diff(heads) >= 0).all()), "buckets do not follow each other")
-        require_fit(0 <= rows.min() <= rows.max() < n, "a row of the tables is out of range")
+
+        def is_sound(table: int) -> bool:
+            whole = is_permutation(rows[table], np.zeros(n, np.bool_))
+            return bool(whole and ascend_in_buckets(heads[table], rows[table]))
+
+        fits = all(run_blocks(is_sound, range(self.n_tables), None))
+        require_fit(fits, "a table does not hold each row once, in order")
 
 
-def fill_tables(numbers: Array, n_buckets: int) -> buckets.Tables:
+def fill_tables(team: Team, numbers: Array, n_buckets: int) -> buckets.Tables:
     """Tables of rows, from the number of each row's bucket in each table."""
     tables = buckets.Tables(
         np.zeros((numbers.shape[1], n_buckets + 1), np.int32),
         np.empty((numbers.shape[1], len(numbers)), np.int32),
     )
-    buckets.fill_tables(read_only(numbers), tables)
+    numbers = read_only(numbers)
+    team.run(buckets.fill_tables, (numbers, tables), numbers.shape[1], 1)
     return buckets.Tables(*map(read_only, tables))
 
 
 def write_keys(
-    rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, n_jobs: int | None, out: Array,
+    team: Team, rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, out: Array,
     version: int = 0,
 ) -> None:  # fmt: skip
     """The key of each row in each table, one column of `out` per table, without its lowest bits.
@@ -154,12 +171,8 @@ def write_keys(
         CORE1.name if signed else RESEMBLANCE.name, n_slots * out.shape[1], n_bits=None,
         seed=seed, n_columns=rows.n_columns, version=version,
     )  # fmt: skip
-
-    def work(block: tuple[int, int]) -> None:
-        S = sketch_rows(rows.block(*block), recipe)
+    for block in row_blocks(0, len(rows), max(1, _PORTION_CODES // recipe.n_hashes)):
+        S = sketch_rows(rows.block(*block), recipe, team)
         weights = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)
-        buckets.write_keys(
-            read_only(S.codes), read_only(weights), n_slots, shift, out[slice(*block)]
-        )
-
-    run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
+        mine = read_only(S.codes), read_only(weights), n_slots, shift, out[slice(*block)]
+        team.run(buckets.write_keys, mine, len(S), _BLOCK_ROWS)

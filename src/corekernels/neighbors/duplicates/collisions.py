@@ -52,7 +52,9 @@ class Collisions:
     def pairs(self) -> Array:
         """All of them, ascending: by the later row, then by the earlier one."""
         if self._waiting:
-            self._pairs = np.unique(np.concatenate([self._pairs, *self._waiting]))
+            every = np.concatenate([self._pairs, *self._waiting])
+            every.sort()  # several times faster than np.unique
+            self._pairs = every[np.diff(every, prepend=-1) > 0]
             self._waiting = []
         return self._pairs
 

@@ -4,19 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
-from ..._core.validation import Rows, as_matrix, clean_rows
+from ..._core.validation import Rows, as_matrix, clean_rows, read_only
+from ..._loops.search import merging
 from ...errors import DataError
 from ...io.readers import RowReader, watched
-from ..store import make_store
+from ...kernel_table import CONTAINMENT, Kernel
+from ..store import NARROW, make_store
 from .in_memory import kernel_of_pairs
+
+_BLOCK_PAIRS = 256
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What is asked of the pairs, and the memory there is for rows."""
 
-    kernel: str
+    kernel: Kernel
     threshold: float
     lengths: Array  # nonzeros of each row of the file
     n_bytes: float
@@ -71,14 +76,46 @@ class Comparison:
     def _similar(
         self, rows: Rows, first_row: int, held: "_Held", earlier: Array, later: Array
     ) -> tuple[Array, Array, Array]:
+        wide = rows.n_columns > NARROW and rows.data.dtype == np.float32
+        if wide or self.kernel is CONTAINMENT:
+            values = self._merged(held, rows, earlier, later - first_row)
+            similar = values >= self.threshold
+            return earlier[similar], later[similar], values[similar]
         order = np.argsort(earlier, kind="stable")
         earlier, later = earlier[order], later[order]
         asked, left = np.unique(earlier, return_inverse=True)
         stored, right = np.unique(later, return_inverse=True)
-        store = make_store(rows.take(stored - first_row), self.kernel)
+        store = make_store(rows.take(stored - first_row), self.kernel, self.n_jobs)
         values = kernel_of_pairs(held.rows(asked), store, left, right, self.threshold, self.n_jobs)
         similar = values >= self.threshold
         return earlier[similar], later[similar], values[similar]
+
+    def _merged(self, held: "_Held", rows: Rows, earlier: Array, places: Array) -> Array:
+        """Kernel values where columns are too many to lay rows out."""
+        kernel, out = self.kernel, np.empty(len(earlier))
+        left, right = held.sorted_rows(kernel), sorted_rows(rows, kernel)
+        at = held.places(earlier)
+
+        def work(block: tuple[int, int]) -> None:
+            some = slice(*block)
+            merging.merged_pairs(
+                self.threshold, kernel.for_loops, left, right, at[some], places[some], out[some]
+            )
+
+        run_blocks(work, row_blocks(0, len(out), _BLOCK_PAIRS), self.n_jobs)
+        return out
+
+
+def sorted_rows(rows: Rows, kernel: Kernel) -> merging.SortedRows:
+    """Rows as the loops that merge take them."""
+    rows = rows.compact()
+    squares = np.ones(len(rows))
+    if kernel.uses_values:
+        merging.sorted_squares(read_only(rows.indptr, np.int64), read_only(rows.data), squares)
+    return merging.SortedRows(
+        read_only(rows.indptr, np.int64), read_only(rows.indices), read_only(rows.data),
+        read_only(squares),
+    )  # fmt: skip
 
 
 def _changed(reader: RowReader) -> DataError:
@@ -92,6 +129,8 @@ class _Held:
         self._numbers = numbers
         self._indptr = np.concatenate([[0], np.cumsum(lengths[numbers], dtype=np.int64)])
         self._all: Rows | None = None
+        self._squares: Array = np.ones(len(numbers))
+        self._fresh: list[tuple[int, int]] = []  # runs of rows whose squares are not known yet
 
     def take_in(self, rows: Rows, first_row: int) -> None:
         """Keep those rows of a batch that are wanted."""
@@ -106,8 +145,25 @@ class _Held:
         mine = rows.take(self._numbers[start:stop] - first_row)
         self._all.indices[begin:end] = mine.indices
         self._all.data[begin:end] = mine.data
+        self._fresh.append((start, stop))
+
+    def places(self, numbers: Array) -> Array:
+        """Where the rows of these numbers lie among those held."""
+        return np.searchsorted(self._numbers, numbers)
+
+    def sorted_rows(self, kernel: Kernel) -> merging.SortedRows:
+        """All rows held, of which some may still have to come by."""
+        assert self._all is not None
+        indptr = read_only(self._indptr, np.int64)
+        data = read_only(self._all.data)
+        for start, stop in self._fresh if kernel.uses_values else ():
+            merging.sorted_squares(indptr[start : stop + 1], data, self._squares[start:stop])
+        self._fresh.clear()
+        return merging.SortedRows(
+            indptr, read_only(self._all.indices), data, read_only(self._squares)
+        )
 
     def rows(self, numbers: Array) -> Rows:
         """The rows of these numbers, which have come by."""
         assert self._all is not None
-        return self._all.take(np.searchsorted(self._numbers, numbers))
+        return self._all.take(self.places(numbers))

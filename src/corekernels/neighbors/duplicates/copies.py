@@ -34,6 +34,18 @@ def find_copies(low: Array, high: Array, rows: Array) -> Copies:
     return Copies(rows[same], rows[first[same]])
 
 
+def find_copies_by_side(low: Array, high: Array, rows: Array, boundary: int | None) -> Copies:
+    """The copies among rows; those from `boundary` on are no copies of those before."""
+    if boundary is None:
+        return find_copies(low, high, rows)
+    cut = int(np.searchsorted(rows, boundary))
+    sides = [find_copies(low[s], high[s], rows[s]) for s in (slice(cut), slice(cut, None))]
+    return Copies(
+        np.concatenate([side.rows for side in sides]),
+        np.concatenate([side.firsts for side in sides]),
+    )
+
+
 def row_digests(rows: Rows) -> Array:
     """128 bits of each row (n_rows, 2), equal for equal rows."""
     out = np.empty((len(rows), 2), np.uint64)
@@ -44,12 +56,12 @@ def row_digests(rows: Rows) -> Array:
 
 
 def pairs_with_copies(
-    left: Array, right: Array, values: Array, copies: Copies, most: int
+    left: Array, right: Array, values: Array, copies: Copies, most: int, within_sets: bool = True
 ) -> tuple[Array, Array, Array] | None:
     """All pairs, from those between first rows and those of copies with the row they equal.
 
     A row and its copies are a set of equal rows; a pair of two rows becomes all pairs between
-    their sets. None if there are more than `most`.
+    their sets. Pairs within a set may be left out. None if there are more than `most`.
     """
     if not len(copies):
         return (left, right, values) if len(left) <= most else None
@@ -61,10 +73,11 @@ def pairs_with_copies(
     i, j = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
     between = firsts[j] != i  # the pair of a copy and its first row is one within a set
     i, j, values = i[between], j[between], values[between]
-    if (sizes[i] * sizes[j]).sum() + (sizes * (sizes - 1) // 2).sum() > most:
-        return None
     # pairs within a set are those of its first row with itself
-    within = np.flatnonzero(sizes > 1)
+    within = np.flatnonzero(sizes > (1 if within_sets else len(numbers)))
+    inner = sizes[within]
+    if (sizes[i] * sizes[j]).sum() + (inner * (inner - 1) // 2).sum() > most:
+        return None
     places = np.concatenate([i, j, within]), np.concatenate([j, i, within])
     of_firsts = np.concatenate([values, values, np.ones(len(within))])
     shape = (len(numbers), len(numbers))

@@ -6,10 +6,11 @@ search instead, and nothing is missed.
 
 import numpy as np
 
-from ..._core.threads import row_blocks, run_blocks
+from ..._core.team import Step, Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
-from ..._loops.search.buckets import later_collisions
+from ..._loops.blocks import Blocks
+from ..._loops.search.similar import Found, PairScratch, similar_pairs
 from ..candidates.lsh import fill_tables
 from ..snapshot import Snapshot
 from ..store import Store, make_queries
@@ -17,7 +18,7 @@ from .result import NearDuplicates
 from .tables import TablePlan, key_ranks, plan_tables
 
 FEW_ROWS = 4096
-_BLOCK_ROWS = 256
+_BLOCK_ROWS = 16  # that a thread looks up at a time
 _FIRST_ROOM = 1 << 14
 
 
@@ -54,29 +55,28 @@ def _by_tables(
     store: Store, threshold: float, plan: TablePlan, seed: int, n_jobs: int | None
 ) -> tuple[Array, Array, Array]:
     rows, n_rows = store.rows(), len(store)
-    numbers = read_only(key_ranks(plan.keys(rows, seed, n_jobs)))
-    tables = fill_tables(numbers, n_rows)
-    queries, lengths = make_queries(rows, store), read_only(store.lengths)
+    found: list[list[Found]] = []  # one for each thread
+    team = Team(n_jobs)
+    numbers = read_only(key_ranks(plan.keys(team, rows, seed), n_jobs))
+    tables = fill_tables(team, numbers, n_rows)
+    queries = make_queries(rows, store, team)
+    task = threshold, store.kernel.for_loops, queries, store.stored_rows, numbers, tables
 
-    def work(block: tuple[int, int]) -> tuple[Array, Array, Array]:
-        start, stop = block
-        seen = np.zeros(n_rows, np.int64)
-        ends = np.zeros(stop - start + 1, np.int64)
-        later = np.empty(_FIRST_ROOM, np.int32)
-        while True:
-            mine = numbers[start:stop]
-            needed = later_collisions(start, mine, lengths, tables, seen, ends, later)
-            if needed <= len(later):
-                break
-            later = np.empty(needed, np.int32)
-        later = later[:needed]
-        keys = store.kernel_values(queries.block(start, stop), ends, later, threshold)
-        left = np.repeat(np.arange(start, stop), np.diff(ends))
-        similar = keys >= threshold
-        return left[similar], later[similar].astype(np.int64), keys[similar]
+    def make_step(blocks: Blocks) -> Step:
+        mine, scratch = [Found.new(_FIRST_ROOM)], PairScratch.new(n_rows, store.width)
+        found.append(mine)
 
-    parts = run_blocks(work, row_blocks(0, n_rows, _BLOCK_ROWS), n_jobs)
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+        def step(n_blocks: int) -> bool:
+            more: bool = similar_pairs(blocks, n_blocks, *task, scratch, mine[0])
+            if mine[0].is_short:
+                mine[0] = mine[0].grown()
+            return more
+
+        return step
+
+    team.share(make_step, n_rows, _BLOCK_ROWS)
+    parts = zip(*(mine.pairs() for (mine,) in found), strict=True)
+    return tuple(np.concatenate(column) for column in parts)  # type: ignore[return-value]
 
 
 def kernel_of_pairs(
@@ -86,18 +86,7 @@ def kernel_of_pairs(
 
     `left` ascends.
     """
-    queries = make_queries(rows, store)
     ends = np.searchsorted(left, np.arange(len(rows) + 1))
-    candidates = right.astype(np.int32)
-    out = np.empty(len(left))
-
-    def work(block: tuple[int, int]) -> None:
-        start, stop = block
-        first, last = ends[start], ends[stop]
-        if first < last:
-            mine = ends[start : stop + 1] - first
-            block_queries, some = queries.block(start, stop), candidates[first:last]
-            out[first:last] = store.kernel_values(block_queries, mine, some, threshold)
-
-    run_blocks(work, row_blocks(0, len(rows), _BLOCK_ROWS), n_jobs)
-    return out
+    team = Team(n_jobs)
+    queries = make_queries(rows, store, team)
+    return store.kernel_values(team, queries, ends, right.astype(np.int32), threshold)

@@ -3,12 +3,12 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import numpy as np
 
 from ..._core.types import Array, PathLike
-from ...errors import FileError
+from ...io.kept import naming
 
 
 class KeyFile:
@@ -24,7 +24,7 @@ class KeyFile:
         self._block = np.empty((block_rows, n_tables), np.uint64)
         self._n_waiting = 0
         self._sizes: list[int] = []
-        with self._named():
+        with self._naming():
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
 
     @property
@@ -47,7 +47,7 @@ class KeyFile:
         self._flush()
         out = np.empty(self.n_rows, np.uint64)
         row = 0
-        with self._named():
+        with self._naming():
             for size in self._sizes:
                 self._file.seek(8 * (row * self.n_tables + number * size))
                 self._file.readinto(out[row : row + size].data)
@@ -56,22 +56,15 @@ class KeyFile:
 
     def _flush(self) -> None:
         if self._n_waiting:
-            with self._named():
+            with self._naming():
                 self._file.seek(0, os.SEEK_END)
                 self._file.write(np.ascontiguousarray(self._block[: self._n_waiting].T).data)
                 self._file.flush()
             self._sizes.append(self._n_waiting)
             self._n_waiting = 0
 
-    @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise FileError(
-                f"{self._folder}: keys cannot be kept there ({error.strerror or error}); make "
-                f"room, {8 * self.n_tables} bytes per row, or choose another folder."
-            ) from error
+    def _naming(self) -> AbstractContextManager[None]:
+        return naming(self._folder, "keys", f"{8 * self.n_tables} bytes per row")
 
     def close(self) -> None:
         """Remove the file."""

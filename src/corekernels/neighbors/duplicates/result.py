@@ -1,11 +1,13 @@
 """Near-duplicates as they are found, and as files: pairs, groups, and the rows that are kept."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from ..._core.types import Array, PathLike
+from ...documents.reader import DocumentReader
 from ...io.readers import RowReader, watched
 from ...io.targets import Target, open_target
 from ...io.writing import RowWriter
@@ -31,8 +33,11 @@ class NearDuplicates:
     similarities: Array
     expected_missed: float
 
-    def groups(self) -> list[Array]:
-        """Connected rows, as arrays of ids, ascending: keep one of each to drop duplicates."""
+    def groups(self, scores: Mapping[int, float] | None = None) -> list[Array]:
+        """Connected rows, as arrays of ids: keep the first of each to drop duplicates.
+
+        That is the row of the highest score, or of the smallest id; the others ascend.
+        """
         if not len(self.pairs):
             return []
         ids, places = np.unique(self.pairs, return_inverse=True)
@@ -40,11 +45,12 @@ class NearDuplicates:
         links = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(len(ids), len(ids)))
         _, labels = sparse.csgraph.connected_components(links, directed=False)
         order = np.argsort(labels, kind="stable")
-        return np.split(ids[order], np.flatnonzero(np.diff(labels[order])) + 1)
+        groups = np.split(ids[order], np.flatnonzero(np.diff(labels[order])) + 1)
+        return groups if scores is None else [_best_first(group, scores) for group in groups]
 
-    def redundant(self) -> Array:
-        """Ids of all rows but that of the smallest id of each group: those to drop."""
-        rest = [group[1:] for group in self.groups()]
+    def redundant(self, scores: Mapping[int, float] | None = None) -> Array:
+        """Ids of all rows but the first of each of the `groups`: those to drop."""
+        rest = [group[1:] for group in self.groups(scores)]
         return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
 
 
@@ -64,40 +70,89 @@ class FileDuplicates(NearDuplicates):
     copies: int
 
 
-def write_pairs(found: NearDuplicates, target: Target) -> None:
-    """A line `i`, `j`, `similarity` for each pair, with tabs between, after a line of names."""
+@dataclass(frozen=True)
+class FileMatches:
+    """Rows of a file that are near rows of another one.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        Row of the file, and row of the other one, from 0; ascending.
+    similarities : ndarray of shape (n_pairs,)
+        Exact kernel values.
+    expected_missed : float
+        Largest expected share of pairs not found: that at the threshold itself.
+    rows, rows_against : int
+        Rows of the file, and of the other one.
+    """
+
+    pairs: Array
+    similarities: Array
+    expected_missed: float
+    rows: int
+    rows_against: int
+
+    def redundant(self) -> Array:
+        """Rows of the file that are near one of the other: those to drop."""
+        return np.unique(self.pairs[:, 0])
+
+
+def _best_first(group: Array, scores: Mapping[int, float]) -> Array:
+    best = int(np.argmax([scores[row] for row in group.tolist()]))
+    return np.concatenate([group[best : best + 1], np.delete(group, best)])
+
+
+def write_pairs(
+    found: NearDuplicates | FileMatches, target: Target,
+    names: tuple[Mapping[int, str], Mapping[int, str]] | None = None,
+) -> None:  # fmt: skip
+    """A line `i`, `j`, `similarity` for each pair, with tabs between, after a line of names.
+
+    Rows may have names, those of the first and those of the second column: then they follow, as
+    `name_i` and `name_j`.
+    """
     with open_target(target) as file:
-        file.write(b"i\tj\tsimilarity\n")
+        file.write(b"i\tj\tsimilarity" + (b"" if names is None else b"\tname_i\tname_j") + b"\n")
         for start in range(0, len(found.pairs), _LINES):
             some = slice(start, start + _LINES)
             pairs = zip(found.pairs[some].tolist(), found.similarities[some].tolist(), strict=True)
-            file.write("".join(f"{i}\t{j}\t{value:.6f}\n" for (i, j), value in pairs).encode())
+            lines = [f"{i}\t{j}\t{value:.6f}" for (i, j), value in pairs]
+            if names is not None:
+                both = found.pairs[some].tolist()
+                lines = [
+                    f"{line}\t{names[0][i]}\t{names[1][j]}"
+                    for line, (i, j) in zip(lines, both, strict=True)
+                ]
+            file.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def write_groups(found: NearDuplicates, target: Target) -> None:
+def write_groups(
+    found: NearDuplicates, target: Target, scores: Mapping[int, float] | None = None
+) -> None:
     """A line `row`, `group` for each row that has near-duplicates, after a line of names.
 
-    A group has the number of its first row: the one to keep.
+    A group has the number of the row to keep, as `NearDuplicates.groups` says.
     """
     with open_target(target) as file:
         file.write(b"row\tgroup\n")
-        for group in found.groups():
+        for group in found.groups(scores):
             file.write("".join(f"{row}\t{group[0]}\n" for row in group.tolist()).encode())
 
 
 def write_kept(
     reader: RowReader,
-    found: NearDuplicates,
+    dropped: Array,
     target: PathLike,
     format: str | None = None,  # noqa: A002
     *,
     progress: bool | None = None,
 ) -> int:
-    """Write the rows and labels of a reader but for `found.redundant()`; number of rows.
+    """Write the rows and labels of a reader but for some, in ascending order; number of rows.
 
-    Formats as of `io.write_rows`.
+    Rows are written in a format as of `io.write_rows`, documents in that which they came in.
     """
-    dropped = found.redundant()
+    if isinstance(reader, DocumentReader):
+        return reader.write_without(target, dropped, progress)
     n_rows = 0
     with RowWriter(target, format) as writer:
         for batch in watched(reader, "writing", progress):

@@ -1,7 +1,7 @@
 """Hash tables in which the rows of a pair above a threshold share a bucket.
 
 Rows of resemblance R agree in all m slots of a key with probability R^m. No kernel value is
-large where R is small: `HashedKernel.least_resemblance` says how large R must be for K >= t.
+large where R is small: `Kernel.least_resemblance` says how large R must be for K >= t.
 So rows of K >= t share a bucket of one of T tables with probability at least
 1 - (1 - p^m)^T, p that least resemblance.
 """
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import theory
+from ..._core.team import Team
+from ..._core.threads import run_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows
-from ...kernel_table import hashed_kernel
+from ...kernel_table import Kernel
 from ..candidates.lsh import write_keys
 
 N_TABLES = 64
@@ -30,16 +32,16 @@ class TablePlan:
     missed: float  # largest expected share of pairs that no table finds
     n_tables: int = N_TABLES
 
-    def keys(self, rows: Rows, seed: int, n_jobs: int | None) -> Array:
+    def keys(self, team: Team, rows: Rows, seed: int) -> Array:
         """Key of each row in each table (n_rows, n_tables)."""
         out = np.empty((len(rows), self.n_tables), np.uint64)
-        write_keys(rows, self.n_slots, False, seed, 0, n_jobs, out)
+        write_keys(team, rows, self.n_slots, False, seed, 0, out)
         return out
 
 
-def plan_tables(kernel: str, threshold: float) -> TablePlan | None:
+def plan_tables(kernel: Kernel, threshold: float) -> TablePlan | None:
     """Tables for pairs of K >= threshold; None where they would be of no use."""
-    least = hashed_kernel(kernel).least_resemblance(threshold)
+    least = kernel.least_resemblance(threshold)
     if not 0 < least <= 1:
         return None
     n_slots = theory.slots_allowed(least, N_TABLES, _RECALL)
@@ -49,13 +51,17 @@ def plan_tables(kernel: str, threshold: float) -> TablePlan | None:
     return TablePlan(n_slots, theory.miss_rate(least, n_slots, N_TABLES))
 
 
-def key_ranks(keys: Array) -> Array:
+def key_ranks(keys: Array, n_jobs: int | None) -> Array:
     """For each row and table the number of smaller keys in that table, equal ones counted once."""
     out = np.empty(keys.shape, np.uint32)
-    for table in range(keys.shape[1]):
-        order = np.argsort(keys[:, table])
-        ordered = keys[order, table]
-        out[order, table] = np.cumsum(np.concatenate([[False], ordered[1:] != ordered[:-1]]))
+
+    def work(table: int) -> None:
+        mine = np.ascontiguousarray(keys[:, table])
+        order = np.argsort(mine)
+        mine = mine[order]
+        out[order, table] = np.cumsum(np.concatenate([[False], mine[1:] != mine[:-1]]))
+
+    run_blocks(work, range(keys.shape[1]), n_jobs)
     return out
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
@@ -30,6 +32,7 @@ from .published import accuracy, provenance, title_of
 
 N_TEST = 10_000
 N_LANDMARKS = 1000
+N_FOURIER = 1024
 N_TUNING = 5000  # training rows to choose a parameter on
 LINEAR_CS, KERNEL_CS = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 
@@ -100,6 +103,13 @@ LEARNERS = {
         lambda rate, seed: HistGradientBoostingClassifier(learning_rate=rate, random_state=seed),
         (0.1,),
         dense=True,
+    ),
+    f"{N_FOURIER} Fourier features": Learner(
+        lambda gamma, seed: make_pipeline(
+            RBFSampler(gamma=gamma, n_components=N_FOURIER, random_state=seed),
+            LogisticRegression(C=10, tol=1e-3),
+        ),
+        (1.0, 2.0, 4.0),
     ),
 }
 SLOW = ("gradient boosting", "hashed CoRE 1, k = 4096")  # left out of quick runs

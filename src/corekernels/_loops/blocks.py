@@ -1,0 +1,27 @@
+"""Blocks of rows that several threads take from a shared counter.
+
+A loop that shares out its rows takes `blocks` and the number of blocks to do in one call, and
+gives False once there are no more: see `corekernels._core.team.Team`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .simd.integers import fetch_add
+
+
+class Blocks(NamedTuple):
+    """Rows 0 to n_rows in blocks of `size`."""
+
+    counter: np.ndarray  # its first element is the number of the next block
+    n_rows: int
+    size: int
+
+
+@njit(nogil=True, cache=True, inline="always")
+def next_block(blocks):
+    """First row of the next block and the row after its last; no rows if there are no more."""
+    start = min(fetch_add(blocks.counter, 0, 1) * blocks.size, blocks.n_rows)
+    return start, min(start + blocks.size, blocks.n_rows)

@@ -1,0 +1,87 @@
+"""Rows made ready for the search: values, sums of squares and supports as bit sets."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ..blocks import next_block
+from .pairs import set_bits, sum_of_squares
+
+_SMALLEST, _LARGEST = 1e-100, 1e100  # products of squares of values between them fit a double
+
+
+@njit(nogil=True, cache=True)
+def summarise_rows(blocks, n_blocks, indptr, columns, values, squares, bits):
+    """Sums of squares and bit sets (zero on entry) of up to `n_blocks` blocks of stored rows.
+
+    False if there are no more.
+    """
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for row in range(start, stop):
+            begin, end = indptr[row], indptr[row + 1]
+            squares[row] = sum_of_squares(values[begin:end])
+            if bits.shape[1]:
+                set_bits(columns[begin:end], bits[row])
+    return True
+
+
+@njit(nogil=True, cache=True)
+def prepare_queries(blocks, n_blocks, indptr, indices, data, vocabulary, out):
+    """Queries from up to `n_blocks` blocks of clean rows; False if there are no more.
+
+    Columns are looked up in `vocabulary` and left out if it has none of them; None keeps
+    their numbers. Row i starts at place indptr[i] - indptr[0] of what is written.
+    """
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for q in range(start, stop):
+            begin, end = indptr[q], indptr[q + 1]
+            first = begin - indptr[0]
+            values = out.values[first : first + end - begin]
+            columns = out.columns[first : first + end - begin]
+            _scale(data[begin:end], values)
+            out.squares[q] = sum_of_squares(values)
+            n = end - begin
+            if vocabulary is None:
+                for i in range(n):
+                    columns[i] = indices[begin + i]
+            else:
+                n = _renumber(indices[begin:end], vocabulary, columns, values)
+            out.starts[q], out.ends[q], out.lengths[q] = first, first + n, end - begin
+            if out.bits.shape[1]:
+                set_bits(columns[:n], out.bits[q])
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _scale(data, out):
+    """Values as they are or, where squares would overflow or vanish, times a power of two."""
+    largest = 0.0
+    for p in range(data.shape[0]):
+        out[p] = data[p]
+        largest = max(largest, abs(out[p]))
+    if largest > 0.0 and not _SMALLEST < largest < _LARGEST:
+        _, exponent = math.frexp(largest)
+        for p in range(data.shape[0]):
+            out[p] = math.ldexp(out[p], -exponent)
+
+
+@njit(nogil=True, cache=True)
+def _renumber(indices, vocabulary, columns, values):
+    """Numbers of the columns in the vocabulary, those it has first; how many they are.
+
+    Both ascend, so each search begins where the last one ended.
+    """
+    n, low = 0, 0
+    for i in range(indices.shape[0]):
+        low += np.searchsorted(vocabulary[low:], indices[i])
+        if low < vocabulary.shape[0] and vocabulary[low] == indices[i]:
+            columns[n], values[n] = low, values[i]
+            n += 1
+    return n

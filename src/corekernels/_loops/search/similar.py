@@ -1,0 +1,133 @@
+"""Pairs of stored rows that share a bucket and are similar."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ..blocks import next_block
+from .pairs import erase, kernel_at_least, query_row, scatter
+
+
+class Found(NamedTuple):
+    """Pairs that a thread has found, and where it stands.
+
+    `state` holds the next row to look up, the row after the last one of its block, the number
+    of pairs found, and the room that the next row's pairs need.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    values: np.ndarray
+    state: np.ndarray
+
+    @classmethod
+    def new(cls, room: int) -> "Found":
+        """Room for so many pairs."""
+        return cls(
+            np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room),
+            np.zeros(4, np.int64),
+        )  # fmt: skip
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there is too little room for the next row's pairs."""
+        return bool(self.state[3] > len(self.left))
+
+    def grown(self) -> "Found":
+        """The same with room for the next row's pairs, and as many again."""
+        n, needed = self.state[2], 2 * self.state[3]
+        other = Found.new(int(needed))
+        for mine, theirs in zip(self[:3], other[:3], strict=True):
+            theirs[:n] = mine[:n]
+        return other._replace(state=self.state)
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Left rows, right rows and kernel values."""
+        n = self.state[2]
+        return self.left[:n], self.right[:n], self.values[:n]
+
+
+class PairScratch(NamedTuple):
+    """Working memory of one thread; seen and dense are zero on entry and on return."""
+
+    later: np.ndarray  # one entry per stored row and one more
+    seen: np.ndarray  # one entry per stored row
+    dense: np.ndarray  # one entry per column
+
+    @classmethod
+    def new(cls, n_rows: int, n_columns: int) -> "PairScratch":
+        """For so many stored rows and columns."""
+        return cls(np.empty(n_rows + 1, np.int32), np.zeros(n_rows, np.uint8), np.zeros(n_columns))
+
+
+@njit(nogil=True, cache=True)
+def similar_pairs(
+    blocks, n_blocks, threshold, kernel, queries, stored, numbers, tables, scratch, found
+):  # fmt: skip
+    """Pairs of K >= threshold among rows that share a bucket, and a later row.
+
+    The queries are the stored rows; `numbers` are their buckets. Some blocks of rows are done:
+    False if there are no more. Where `found` has too little room, the call ends early, and the
+    next one goes on with the same row.
+    """
+    later, seen, dense = scratch
+    left, right, values, state = found
+    done = 0
+    while True:
+        if state[0] == state[1]:
+            if done == n_blocks:
+                return True
+            state[0], state[1] = next_block(blocks)
+            done += 1
+            if state[0] == state[1]:
+                return False
+        row = state[0]
+        n = 0
+        if queries.lengths[row]:
+            n = _later_collisions(row, numbers[row], tables, seen, later)
+        state[3] = state[2] + n
+        if state[3] > left.shape[0]:
+            return True
+        state[2] += _push_similar(
+            threshold, kernel, queries, row, stored, later[:n], dense, left[state[2] :],
+            right[state[2] :], values[state[2] :],
+        )  # fmt: skip
+        state[0] += 1
+
+
+@njit(nogil=True, cache=True)
+def _later_collisions(row, numbers, tables, seen, out):
+    """The later rows that share a bucket with a row, each once; gives how many."""
+    heads, rows = tables
+    n = 0
+    for t in range(heads.shape[0]):
+        b = np.int64(numbers[t])
+        bucket = rows[t, heads[t, b] : heads[t, b + 1]]
+        for p in range(bucket.shape[0] - 1, -1, -1):  # rows ascend within a bucket
+            other = bucket[p]
+            if other <= row:
+                break
+            out[n] = other
+            n += seen[other] == 0
+            seen[other] = 1
+    for i in range(n):
+        seen[out[i]] = 0
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _push_similar(threshold, kernel, queries, row, stored, others, dense, left, right, values):
+    """Write the pairs of a row and some others that reach the threshold; gives how many."""
+    mine, weights = query_row(queries, row)
+    scatter(mine, weights, dense)
+    n = 0
+    for i in range(others.shape[0]):
+        value = kernel_at_least(
+            threshold, kernel, dense, queries.bits[row], queries.lengths[row],
+            queries.squares[row], others[i], stored,
+        )  # fmt: skip
+        left[n], right[n], values[n] = row, others[i], value
+        n += value >= threshold
+    erase(mine, dense)
+    return n

@@ -1,0 +1,123 @@
+"""Where lines and records of tables begin and end in text.
+
+Text is an array of bytes in which 64 more can be read behind the end.
+"""
+
+import numpy as np
+from numba import njit
+
+from ..simd.bit_sets import WORD, equal_bytes
+from ..simd.integers import trailing_zeros
+from ..simd.popcount import popcount
+
+_NEWLINE, _RETURN, _QUOTE, _SPACE = (np.uint8(ord(c)) for c in '\n\r" ')
+_ONE = np.uint64(1)
+
+
+@njit(nogil=True, cache=True)
+def count_newlines(text, stop):
+    """Number of newlines before `stop`."""
+    n = np.uint64(0)
+    whole = stop // WORD * WORD
+    for i in range(0, whole, WORD):
+        n += popcount(equal_bytes(text, i, _NEWLINE))
+    for i in range(whole, stop):
+        n += np.uint64(text[i] == _NEWLINE)
+    return np.int64(n)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _is_blank(text, start, stop):
+    for i in range(start, stop):  # noqa: SIM110
+        if text[i] > _SPACE:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def find_lines(text, stop, skip_blank, starts, ends):
+    """Write where each line begins, and ends before its newline; number of lines.
+
+    Blank ones may be left out. The byte before `stop` is a newline.
+    """
+    n, start = 0, np.int64(0)
+    for first in range(0, stop, WORD):
+        found = equal_bytes(text, first, _NEWLINE)
+        while found != 0:
+            end = first + np.int64(trailing_zeros(found))
+            found &= found - _ONE
+            if end >= stop:
+                break
+            if not (skip_blank and _is_blank(text, start, end)):
+                starts[n], ends[n] = start, end
+                n += 1
+            start = end + 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def find_records(text, stop, delimiter, starts, ends):
+    """Write where each record begins, and ends before its newline; number of records.
+
+    Fields are separated by the delimiter; one that begins with a quote goes on, newlines
+    included, to the next quote that is not doubled. Empty records are left out. What follows
+    the last whole record is not looked at: the second result is where it begins.
+    """
+    n, start, i = 0, 0, 0
+    field_begins = True
+    while i < stop:
+        byte = text[i]
+        if field_begins and byte == _QUOTE:
+            i = _quote_end(text, i + 1, stop)
+        elif byte == _NEWLINE:
+            end = i
+            if end > start and text[end - 1] == _RETURN:
+                end -= 1
+            if end > start:
+                starts[n], ends[n] = start, i
+                n += 1
+            start = i + 1
+        field_begins = (byte == delimiter) | (byte == _NEWLINE)
+        i += 1
+    return n, start
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _quote_end(text, i, stop):
+    """Where the quote stands that closes one; `stop` if none does."""
+    while i < stop:
+        if text[i] == _QUOTE:
+            if i + 1 >= stop or text[i + 1] != _QUOTE:
+                return i
+            i += 1
+        i += 1
+    return stop
+
+
+@njit(nogil=True, cache=True)
+def gather_records(text, starts, ends, chosen, out):
+    """Write the chosen records, each with its newline, one after the other; number of bytes."""
+    n = 0
+    for record in range(starts.shape[0]):
+        if chosen[record]:
+            size = ends[record] - starts[record]
+            for i in range(size):
+                out[n + i] = text[starts[record] + i]
+            out[n + size] = _NEWLINE
+            n += size + 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def gather_lines(text, starts, ends, out, offsets):
+    """Write lines without their ends one after the other, and where each begins."""
+    n = 0
+    offsets[0] = 0
+    for line in range(starts.shape[0]):
+        end = ends[line]
+        if end > starts[line] and text[end - 1] == _RETURN:
+            end -= 1
+        for i in range(starts[line], end):
+            out[n] = text[i]
+            n += 1
+        offsets[line + 1] = n

@@ -1,0 +1,183 @@
+"""The command that finds near-duplicates: dedup."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from typer import Argument, Option
+
+from .. import documents, files, io
+from ..documents.preference import FIRST
+from ..errors import ParameterError
+from ..io.readers import RowReader
+from ..io.streams import display_name, is_stream, require_file
+from ..io.targets import require_target
+from ..kernel_table import CONTAINMENT, KERNELS
+from ..recipe import DEFAULT_KERNEL
+from .app import command
+from .options import Gamma, Jobs, Output, Reading, one_of
+from .printing import STANDARD_OUTPUT, to_write
+
+
+@command("corekernels dedup train.svm pairs.tsv --threshold 0.8 --keep unique.svm")
+def dedup(
+    source: Annotated[
+        str, Argument(metavar="IN", help="File of rows; no pipe, since it is read several times.")
+    ],
+    target: Annotated[
+        str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
+    ],
+    reading: Reading,
+    output: Output,
+    threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
+    kernel: Annotated[
+        str,
+        Option(
+            help=f"{one_of((*KERNELS, CONTAINMENT.name))}: what similar means. Containment is the "
+            "share of a document's n-grams that a longer one has too."
+        ),
+    ] = DEFAULT_KERNEL,
+    gamma: Gamma = None,
+    groups: Annotated[
+        str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
+    ] = None,
+    keep: Annotated[
+        str | None,
+        Option(
+            metavar="ROWS",
+            help="Write IN without all but one row of each group; documents in their own format.",
+        ),
+    ] = None,
+    prefer: Annotated[
+        str,
+        Option(
+            metavar="WHICH",
+            help="Document of a group that stays: first, longest, or that with the largest number "
+            "in a column.",
+        ),
+    ] = FIRST,
+    against: Annotated[
+        str | None,
+        Option(metavar="IN2", help="Find rows of IN near a row of IN2; --keep leaves them out."),
+    ] = None,
+    report: Annotated[
+        Path | None, Option(metavar="PAGE.html", help="Write a page about what was found.")
+    ] = None,
+    copies_once: Annotated[
+        bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
+    ] = False,
+    working_memory: Annotated[float, Option(help="Megabytes of rows to hold.")] = 1024.0,
+    most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
+    seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
+    n_jobs: Jobs = None,
+) -> None:
+    """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
+    targets = _targets(source, target, groups, keep, report, reading)
+    require_file(display_name(source), is_stream(source))
+    reader = reading.open_rows(source, n_jobs=n_jobs)
+    options: dict[str, Any] = {
+        "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
+        "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None,
+        "progress": output.progress, "gamma": gamma,
+    }  # fmt: skip
+    others, scores = None, None
+    found: files.FileDuplicates | files.FileMatches
+    if against is None:
+        options["all_pairs"] = not copies_once
+        found = files.near_duplicates(reader, threshold, kernel, **options)
+        scores = _scores(reader, prefer, found, output)
+        dropped, about = found.redundant(scores), _about_duplicates(found)
+        if groups is not None:
+            files.write_groups(found, to_write(groups), scores)
+    else:
+        _require_alone(against, groups, prefer, copies_once)
+        others = reading.open_rows(against, like=reader.provenance, labels=False, n_jobs=n_jobs)
+        found = files.near_matches(reader, others, threshold, kernel, **options)
+        dropped, about = found.redundant(), _about_matches(found)
+    files.write_pairs(found, to_write(target), _names(found, reader, others, output))
+    if keep is not None:
+        files.write_kept(reader, dropped, keep, progress=output.progress)
+    if report is not None:
+        _write_report(report, reader, others, found, threshold, kernel, output)
+    output.show({"target": target, **about}, reader, target, groups, keep)
+
+
+def _scores(
+    reader: RowReader, prefer: str, found: files.FileDuplicates, output: Output
+) -> Mapping[int, float] | None:
+    """What decides which document of a group stays."""
+    if prefer == FIRST:
+        return None
+    if not isinstance(reader, documents.DocumentReader):
+        raise ParameterError("--prefer: is for documents; name the column of text (--text).")
+    rows = np.unique(found.pairs)
+    return documents.preference_scores(reader, prefer, rows, output.progress)
+
+
+def _require_alone(against: str, groups: str | None, prefer: str, copies_once: bool) -> None:
+    """Refuse options that make no sense beside --against."""
+    require_file(display_name(against), is_stream(against))
+    if groups is not None or prefer != FIRST or copies_once:
+        raise ParameterError(
+            "--against: finds no groups within IN; leave out --groups, --prefer, --copies-once."
+        )
+
+
+def _names(
+    found: files.FileDuplicates | files.FileMatches, reader: RowReader, others: RowReader | None,
+    output: Output,
+) -> tuple[dict[int, str], dict[int, str]] | None:  # fmt: skip
+    """What the rows of pairs are called, if they have names."""
+    if not isinstance(reader, documents.DocumentReader) or reader.columns.id is None:
+        return None
+    if not isinstance(others, documents.DocumentReader):
+        names = reader.names(np.unique(found.pairs), output.progress)
+        return names, names
+    sides = zip((reader, others), found.pairs.T, strict=True)
+    left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
+    return left, right
+
+
+def _write_report(
+    target: Path, reader: RowReader, others: RowReader | None,
+    found: files.FileDuplicates | files.FileMatches, threshold: float, kernel: str, output: Output,
+) -> None:  # fmt: skip
+    from .. import report  # matplotlib: a second that others do without
+
+    page = report.duplicates_report(
+        found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
+    )
+    report.write_page(page, target)
+
+
+def _targets(
+    source: str, target: str, groups: str | None, keep: str | None, report: Path | None,
+    reading: Reading,
+) -> list[Path]:  # fmt: skip
+    """The files to write, all of which can be."""
+    page = None if report is None else str(report)
+    names = [name for name in (target, groups, keep, page) if name is not None]
+    if names.count(STANDARD_OUTPUT) > 1:
+        raise ParameterError("-: is named for two outputs; give each its own.")
+    if keep is not None and not reading.text:
+        io.RowWriter(keep)  # refuses a name that tells no format
+    written = [name for name in names if name != STANDARD_OUTPUT]
+    return [require_target(name, source, *written[:place]) for place, name in enumerate(written)]
+
+
+def _about_duplicates(found: files.FileDuplicates) -> dict[str, Any]:
+    groups = found.groups()
+    kept = found.rows - sum(len(group) - 1 for group in groups)
+    return {
+        "rows": found.rows, "copies": found.copies, "pairs": len(found.pairs),
+        "groups": len(groups), "rows_kept": kept, "expected_missed": found.expected_missed,
+    }  # fmt: skip
+
+
+def _about_matches(found: files.FileMatches) -> dict[str, Any]:
+    near = len(found.redundant())
+    return {
+        "rows": found.rows, "rows_against": found.rows_against, "pairs": len(found.pairs),
+        "rows_near": near, "rows_kept": found.rows - near, "expected_missed": found.expected_missed,
+    }  # fmt: skip

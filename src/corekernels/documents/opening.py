@@ -1,0 +1,155 @@
+"""Files of documents opened: one, several, or all that a pattern matches."""
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .._core.arguments import require_choice, require_count
+from .._core.types import PathLike
+from ..errors import FileError, ParameterError
+from ..io.packing import packing_of_name
+from ..io.streams import ByteStream, is_stream
+from ..text.settings import TextSettings
+from ..text.shingles import Shingles
+from .delimited import Delimited
+from .file import BATCH_BYTES, DocumentFile
+from .folder import Folder
+from .json_lines import JsonLines
+from .lines import Lines
+from .parquet import ParquetDocuments
+from .reader import Columns, DocumentReader
+
+FORMATS: dict[str, Callable[[PathLike], DocumentFile]] = {
+    "jsonl": JsonLines,
+    "csv": partial(Delimited, delimiter=","),
+    "tsv": partial(Delimited, delimiter="\t"),
+    "lines": Lines,
+    "parquet": ParquetDocuments,
+    "folder": Folder,
+}
+_SUFFIXES = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv",
+    ".tab": "tsv", ".txt": "lines", ".text": "lines", ".parquet": "parquet", ".pq": "parquet",
+}  # fmt: skip
+_HEAD_BYTES = 1 << 12
+_PATTERN = "*?["
+
+
+def open_documents(
+    source: PathLike | Iterable[PathLike],
+    text: str | Sequence[str] = "text",
+    *,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002
+    shingles: Shingles | TextSettings | None = None,
+    format: str | None = None,  # noqa: A002
+    labels: bool = True,
+    n_jobs: int | None = None,
+    batch_bytes: int = BATCH_BYTES,
+) -> DocumentReader:
+    """A reader that gives rows of the n-grams of documents, for every job on files of rows.
+
+    Parameters
+    ----------
+    source : path, or several
+        JSON lines, CSV, TSV, plain text with one document per line (any of these also
+        compressed by gz, bz2, xz or zst), Parquet, or a folder of text files. A name with `*`,
+        `?` or `[` in it means all files that it matches, in the order of their names. "-" is
+        standard input.
+    text : str or several
+        Column of the text. Plain text and folders have the column "text", folders also "path".
+    label, id : str, optional
+        Columns of labels, and of names for documents in results.
+    shingles : text.Shingles or text.TextSettings, optional
+        How text becomes rows.
+    format : {"jsonl", "csv", "tsv", "lines", "parquet", "folder"}, optional
+        Told from the name, or else from the content, if not given.
+    labels : bool
+        Whether labels are wanted.
+    n_jobs : int, optional
+        Threads; None means all cores.
+    batch_bytes : int
+        About how many bytes make a batch.
+
+    Examples
+    --------
+    >>> import corekernels as ck, os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "notes.jsonl")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write('{"body": "a rose is a rose"}\\n{"body": "a thorn"}\\n')
+    ...     rows = [batch.X for batch in ck.documents.open_documents(path, "body")]
+    >>> rows[0].shape[0], rows[0].nnz
+    (2, 3)
+    """
+    columns = Columns((text,) if isinstance(text, str) else tuple(text), label, id)
+    if not columns.text:
+        raise ParameterError("text: names no column; name that of the text.")
+    if format is not None:
+        require_choice("format", format, tuple(FORMATS))
+    settings = shingles.settings if isinstance(shingles, Shingles) else shingles
+    files = [_open(path, format) for path in _paths(source)]
+    if len({file.format for file in files}) > 1:
+        raise FileError(f"{files[0].name}: not all files are of its format; read them apart.")
+    return DocumentReader(
+        files, columns, settings or TextSettings.of(), labels, n_jobs,
+        require_count("batch_bytes", batch_bytes),
+    )  # fmt: skip
+
+
+def _paths(source: Any) -> list[PathLike]:
+    """The files that are meant, of which there is at least one."""
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    paths: list[PathLike] = []
+    for path in sources:
+        name = os.fspath(path)
+        if any(sign in name for sign in _PATTERN) and not os.path.exists(name):
+            found = sorted(glob.glob(name, recursive=True))
+            if not found:
+                raise FileError(f"{name}: no file has such a name; check the pattern.")
+            paths += found
+        else:
+            paths.append(path)
+    if not paths:
+        raise FileError("source: names no file; give one.")
+    return paths
+
+
+def _open(path: PathLike, format: str | None) -> DocumentFile:  # noqa: A002
+    return FORMATS[format or document_format(path)](path)
+
+
+def document_format(path: PathLike) -> str:
+    """The format of a file of documents, by its name or else by how it begins."""
+    if os.path.isdir(path):
+        return "folder"
+    found = format_of_name(path)
+    if found is not None:
+        return found
+    if is_stream(path):
+        return "jsonl"
+    with ByteStream(path) as stream:
+        head = stream.read(_HEAD_BYTES)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return "jsonl"
+    raise FileError(
+        f"{path}: neither its name nor its content tells what it is; name the format: "
+        f"{', '.join(FORMATS)}."
+    )
+
+
+def format_of_name(path: PathLike) -> str | None:
+    """The format that a file's name asks for, if it does.
+
+    >>> format_of_name("corpus.jsonl.zst"), format_of_name("corpus")
+    ('jsonl', None)
+    """
+    name = Path(path)
+    if packing_of_name(name) is not None:
+        name = name.with_suffix("")
+    return _SUFFIXES.get(name.suffix.lower())

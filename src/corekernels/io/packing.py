@@ -1,0 +1,137 @@
+"""Compressed files: one table of the kinds that are read and written."""
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from .._core.extras import require_extra
+from .._core.types import PathLike
+
+_CHUNK_BYTES = 1 << 18
+_BZ2_STARTS = (b"1AY&SY", b"\x17rE8P\x90")  # of a first block, of no block at all
+MAGIC_BYTES = 10
+
+
+class Readable(Protocol):
+    """Something to read bytes from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A kind of compression.
+
+    Attributes
+    ----------
+    name : str
+        As in messages; with a dot before it, how names of such files end.
+    is_start_of : callable
+        Whether bytes are the first of such a file.
+    unpack : callable
+        The bytes behind those of a raw file.
+    pack : callable
+        A file that compresses what is written to it into another one; to be closed.
+    """
+
+    name: str
+    is_start_of: Callable[[bytes], bool]
+    unpack: Callable[[io.RawIOBase], Readable]
+    pack: Callable[[IO[bytes]], Any]
+
+    @property
+    def suffix(self) -> str:
+        """How names of such files end."""
+        return f".{self.name}"
+
+
+class _Bz2:
+    """bz2 streams one after another; unlike BZ2File, strange bytes after one are an error."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self._unpack = bz2.BZ2Decompressor()
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            if self._unpack.eof:
+                more = self._unpack.unused_data or self._raw.read(_CHUNK_BYTES) or b""
+                if not more:
+                    return b""
+                self._unpack = bz2.BZ2Decompressor()
+            else:
+                more = (self._raw.read(_CHUNK_BYTES) or b"") if self._unpack.needs_input else b""
+                if self._unpack.needs_input and not more:
+                    raise EOFError
+            if data := self._unpack.decompress(more, size):
+                return data
+
+
+def _is_bz2(head: bytes) -> bool:
+    return head.startswith(b"BZh") and head[4:].startswith(_BZ2_STARTS)
+
+
+def _unpack_zst(raw: io.RawIOBase) -> Any:
+    arrow = _pyarrow()
+    return arrow.CompressedInputStream(arrow.PythonFile(io.BufferedReader(raw), "r"), "zstd")
+
+
+def _pack_zst(file: IO[bytes]) -> Any:
+    arrow = _pyarrow()
+    return arrow.CompressedOutputStream(_KeptOpen(file), "zstd")
+
+
+class _KeptOpen(io.RawIOBase):
+    """A file that pyarrow may close: the one behind it stays open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        return self._file.write(data)
+
+
+def _pyarrow() -> Any:
+    return require_extra("pyarrow", "documents", "zst files")
+
+
+PACKINGS = (
+    Packing(
+        "gz",
+        lambda head: head.startswith(b"\x1f\x8b"),
+        lambda raw: gzip.GzipFile(fileobj=io.BufferedReader(raw)),
+        # no name and no date: equal contents make equal bytes
+        lambda file: gzip.GzipFile("", "wb", 6, file, mtime=0),
+    ),
+    Packing("bz2", _is_bz2, _Bz2, lambda file: bz2.BZ2File(file, "wb")),
+    Packing(
+        "xz",
+        lambda head: head.startswith(b"\xfd7zXZ\0"),
+        lambda raw: lzma.LZMAFile(io.BufferedReader(raw)),  # noqa: SIM115
+        lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+    ),
+    Packing("zst", lambda head: head.startswith(b"\x28\xb5\x2f\xfd"), _unpack_zst, _pack_zst),
+)
+
+
+def packing_of(head: bytes) -> Packing | None:
+    """The compression of a file that begins so, if there is one."""
+    return next((packing for packing in PACKINGS if packing.is_start_of(head)), None)
+
+
+def packing_of_name(path: PathLike) -> Packing | None:
+    """The compression that a file's name asks for, if it does.
+
+    >>> packing_of_name("corpus.jsonl.zst").name
+    'zst'
+    """
+    suffix = Path(path).suffix.lower()
+    return next((packing for packing in PACKINGS if packing.suffix == suffix), None)

@@ -1,0 +1,104 @@
+"""Beyond the paper: CoRE RBF, R exp(-gamma (1 - rho)), exact and hashed, beside CoRE 1."""
+
+import time
+import warnings
+from dataclasses import replace
+
+from sklearn.exceptions import ConvergenceWarning
+
+import corekernels as ck
+
+from ...kernel_table import CORE1, CORE_RBF
+from ...report import Figure, Line, Mark, Panel, Table
+from .experiment import HASH_REVISION, Drawn, Experiment, Record, Records, Setting
+from .published import one_decimal, percent, provenance, title_of
+from .tables import kernel_accuracies
+
+GAMMAS = (2.0, 4.0)
+HASHES = (256, 1024, 4096)
+MANY_HASHES = 16_384  # on M-Rotate
+EXACT_CS = (10.0,)
+HASHED_CS = (1.0, 3.16)
+N_TEST = 5_000
+GAP, MAX_SWEEPS = 1e-2, 100  # of training on hashed rows
+KERNELS = {CORE1.label: (CORE1.name, None)} | {
+    f"{CORE_RBF.label}, γ = {gamma:g}": (CORE_RBF.name, gamma) for gamma in GAMMAS
+}
+
+
+def measure(name: str, setting: Setting) -> Record:
+    """For each kernel, the accuracy of the exact one and of hashes; seconds to hash and to fit."""
+    data = setting.load(name)
+    few = replace(data, X_test=data.X_test[:N_TEST], y_test=data.y_test[:N_TEST])
+    hashes = [*HASHES, MANY_HASHES] if name == "m-rotate" else [*HASHES]
+    results: Record = {"data": provenance(data), "n_test": len(few.y_test), "hashes": hashes}
+    results["timings"] = {}
+    for title, (kernel, gamma) in KERNELS.items():
+        hashed = [_hashed(few, kernel, gamma, k, setting) for k in hashes]
+        results[title] = [accuracy for accuracy, _ in hashed]
+        results["timings"] |= {
+            f"{title}, k = {k}": seconds for k, (_, seconds) in zip(hashes, hashed, strict=True)
+        }
+        results[f"{title}, exact"] = max(kernel_accuracies(few, kernel, EXACT_CS, setting, gamma))
+    return results
+
+
+def _hashed(
+    data: ck.datasets.Dataset, kernel: str, gamma: float | None, k: int, setting: Setting
+) -> tuple[float, dict[str, float]]:
+    """Best accuracy over C on hashed rows, and how long hashing and training took."""
+    hasher = ck.CoREHasher(
+        kernel, k, gamma=gamma, random_state=setting.seed, n_jobs=setting.n_jobs
+    ).fit(data.X_train)
+    hasher.sketch(data.X_test[:10])  # compiles
+    start = time.perf_counter()
+    S_train = hasher.sketch(data.X_train)
+    hashed = time.perf_counter()
+    model = ck.linear.HashedLinearClassifier(
+        tol=GAP, max_iter=MAX_SWEEPS, random_state=setting.seed, n_jobs=setting.n_jobs
+    )
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        path = ck.linear.c_path(
+            S_train, data.y_train, HASHED_CS, model=model, path_tol=GAP,
+            validation=(hasher.sketch(data.X_test), data.y_test), progress=False,
+        )  # fmt: skip
+    seconds = {"hash": hashed - start, "fit": time.perf_counter() - hashed}
+    return percent(max(path.mean)), seconds
+
+
+def draw(records: Records) -> Drawn:
+    """Accuracy against the number of hashes, the exact kernels as horizontal lines."""
+    rows, panels = [], []
+    found = records.results("core_rbf")
+    columns = [f"k = {k}" for k in sorted({k for part in found.values() for k in part["hashes"]})]
+    for name, results in found.items():
+        lines, marks = [], []
+        for title in KERNELS:
+            cells = [one_decimal(value) for value in results[title]]
+            cells += [None] * (len(columns) - len(cells))
+            exact = results[f"{title}, exact"]
+            rows.append([title_of(name), title, *cells, one_decimal(exact)])
+            lines.append(Line(title, results["hashes"], results[title]))
+            marks.append(Mark("exact kernel", exact, title))
+        panels.append(
+            Panel(title_of(name), "hashes per row, k", "accuracy, %", lines, marks, log_x=True)
+        )
+    text = (
+        "CoRE RBF is the resemblance times a Gaussian kernel of the unit rows. "
+        "It takes CoRE 1's locations, and the cosines of its projections as weights. Exact: kernel "
+        f"SVM, C = {EXACT_CS[0]:g}. Hashed: 8 bits, linear SVM, the best of C = "
+        f"{HASHED_CS[0]:g} and {HASHED_CS[1]:g}. At most {N_TEST:,} test rows."
+    )
+    table = Table("Accuracy, %.", ["data set", "kernel", *columns, "exact"], rows)
+    figure = Figure(
+        "core-rbf", "CoRE 1 and CoRE RBF: test accuracy against the number of hashes.",
+        "Accuracy against the number of hashes for each kernel, on each data set.", panels,
+    )  # fmt: skip
+    return Drawn(text, [table], [figure])
+
+
+EXPERIMENT = Experiment(
+    "core_rbf", "Beyond the paper: CoRE RBF, exact and hashed",
+    {"quick": ["digits"], "full": ["usps", "mnist10k", "m-rotate", "20news"]}, measure, draw,
+    HASH_REVISION,
+)  # fmt: skip

@@ -1,0 +1,183 @@
+"""What was found among near-duplicates, as a report: how many, how alike, and examples."""
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from .._core.types import Array
+from ..documents.reader import DocumentReader
+from ..files import FileDuplicates, FileMatches
+from ..io.readers import RowReader
+from .layout import Figure, Line, Panel, Report, Section, Table
+
+_BINS = 20
+_MOST_GROUPS = 10
+_MOST_WORDS = 2000  # of a document that is compared word by word
+_CONTEXT = 5  # words shown before and after those that differ
+_SHOWN_WORDS = 60  # of each document of a pair
+_QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_SIZES = ((2, 2), (3, 5), (6, 10), (11, 100), (101, None))
+
+Found = FileDuplicates | FileMatches
+
+
+def duplicates_report(
+    found: Found, reader: RowReader, others: RowReader | None = None, *, threshold: float,
+    kernel: str, progress: bool | None = None,
+) -> Report:  # fmt: skip
+    """A report on near-duplicates: numbers, similarities, the largest groups, typical pairs.
+
+    Parameters
+    ----------
+    found : FileDuplicates or FileMatches
+        From `files.near_duplicates` or `files.near_matches`.
+    reader, others : RowReader
+        The file, and the other one of `near_matches`. Of documents, words are shown.
+    threshold, kernel
+        As they were asked for.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
+    """
+    is_matches = isinstance(found, FileMatches)
+    groups = [] if isinstance(found, FileMatches) else found.groups()
+    typical = _typical(found)
+    sides = [found.pairs[typical, 0], found.pairs[typical, 1]]
+    groups.sort(key=len, reverse=True)
+    shown = [group[0] for group in groups[:_MOST_GROUPS]]
+    wanted = np.unique(np.concatenate([sides[0], [] if is_matches else sides[1], shown]))
+    mine = _Shown(reader, wanted.astype(np.int64), progress)
+    theirs = mine if others is None else _Shown(others, np.unique(sides[1]), progress)
+    sections = [_similarities(found, threshold, kernel)]
+    if groups:
+        sections.append(_group_section(groups, mine))
+    if len(typical):
+        sections.append(_pair_section(found, typical, mine, theirs))
+    name = Path(reader.name).name
+    if others is not None:
+        name += f" against {Path(others.name).name}"
+    return Report(f"Near-duplicates in {name}", _lead(found, groups, threshold, kernel), sections)
+
+
+class _Shown:
+    """Names and texts of some documents; rows that are no documents have numbers only."""
+
+    def __init__(self, reader: RowReader, rows: Array, progress: bool | None) -> None:
+        is_documents = isinstance(reader, DocumentReader)
+        self._names = reader.names(rows, progress) if isinstance(reader, DocumentReader) else {}
+        self.texts = reader.texts(rows, progress) if isinstance(reader, DocumentReader) else {}
+        self._kind = "document" if is_documents else "row"
+
+    def name(self, row: int) -> str:
+        name = self._names.get(row)
+        return f"{self._kind} {row:,}" + (f" ({_plain(name)})" if name else "")
+
+    def start(self, row: int) -> str | None:
+        words = self.texts.get(row, "").split()
+        return _plain(" ".join(words[:12])) or None
+
+
+def _lead(found: Found, groups: list[Array], threshold: float, kernel: str) -> list[str]:
+    pairs = f"{len(found.pairs):,} pairs of a similarity ({kernel}) of at least {threshold:g}"
+    missed = "No such pair was missed."
+    if found.expected_missed:
+        missed = f"At most {found.expected_missed:.2%} of such pairs are expected to be missed."
+    if isinstance(found, FileMatches):
+        near = len(found.redundant())
+        return [
+            f"{near:,} of {found.rows:,} documents are near one of the {found.rows_against:,} they "
+            f"were compared with: {pairs}. Without them {found.rows - near:,} stay.",
+            missed,
+        ]
+    dropped = sum(len(group) - 1 for group in groups)
+    return [
+        f"{found.rows:,} documents hold {pairs}, in {len(groups):,} groups. {found.copies:,} are "
+        f"copies of an earlier document in every n-gram. With one of each group "
+        f"{found.rows - dropped:,} stay: {(found.rows - dropped) / max(1, found.rows):.1%}.",
+        missed,
+    ]
+
+
+def _similarities(found: Found, threshold: float, kernel: str) -> Section:
+    edges = np.linspace(min(threshold, 1 - 1e-9), 1, _BINS + 1)
+    counts = np.histogram(np.clip(found.similarities, edges[0], 1), edges)[0]
+    line = Line("pairs", ((edges[1:] + edges[:-1]) / 2).tolist(), counts.astype(float).tolist())
+    panel = Panel("Pairs by similarity", f"similarity ({kernel})", "pairs", [line])
+    figure = Figure(
+        "similarities", f"Pairs per step of {(edges[1] - edges[0]):.2g} in similarity.",
+        "A curve of the number of pairs over their similarity.", [panel],
+    )  # fmt: skip
+    return Section("similarity", "How alike", [], [], [figure])
+
+
+def _group_section(groups: list[Array], shown: _Shown) -> Section:
+    sizes = np.array([len(group) for group in groups])
+    rows = []
+    for least, most in _SIZES:
+        here = sizes[(sizes >= least) & (sizes <= (most or sizes.max()))]
+        label = f"{least:,}" if least == most else f"{least:,} to {most:,}" if most else "more"
+        rows.append([label, f"{len(here):,}", f"{here.sum():,}"])
+    by_size = Table("Groups by their size.", ["documents", "groups", "documents in all"], rows)
+    largest = [
+        [shown.name(int(group[0])), f"{len(group):,}", shown.start(int(group[0]))]
+        for group in groups[:_MOST_GROUPS]
+    ]
+    table = Table("The largest groups.", ["first", "documents", "begins with"], largest)
+    return Section("groups", "Groups", [], [by_size, table])
+
+
+def _pair_section(found: Found, typical: Array, mine: _Shown, theirs: _Shown) -> Section:
+    """Pairs from the least to the most similar one, with the words that differ marked."""
+    text = ["Pairs from the least to the most similar. Words that differ are marked `so`."]
+    for place in typical.tolist():
+        i, j = found.pairs[place].tolist()
+        title = f"{mine.name(i)} and {theirs.name(j)}: {found.similarities[place]:.3f}"
+        text.append(f"{title[0].upper()}{title[1:]}.")
+        if i in mine.texts and j in theirs.texts:
+            text += marked_differences(mine.texts[i], theirs.texts[j])
+    return Section("pairs", "Typical pairs", text)
+
+
+def _typical(found: Found) -> Array:
+    """Places of pairs at quantiles of the similarity."""
+    if not len(found.pairs):
+        return np.empty(0, np.int64)
+    order = np.argsort(found.similarities, kind="stable")
+    places = [round(quantile * (len(order) - 1)) for quantile in _QUANTILES]
+    return order[np.unique(places)]
+
+
+def marked_differences(left: str, right: str) -> list[str]:
+    """Two texts, of which words that differ are between backticks and long agreement is left out.
+
+    >>> marked_differences("a rose is a rose", "a rose is a thorn")
+    ['a rose is a `rose`', 'a rose is a `thorn`']
+    """
+    words = [_plain(text).split()[:_MOST_WORDS] for text in (left, right)]
+    matcher = difflib.SequenceMatcher(a=words[0], b=words[1], autojunk=False)
+    sides: tuple[list[str], list[str]] = ([], [])
+    blocks = matcher.get_opcodes()
+    for number, (kind, *places) in enumerate(blocks):
+        ranges = (places[0], places[1]), (places[2], places[3])
+        for side, own, (start, stop) in zip(sides, words, ranges, strict=True):
+            some = own[start:stop]
+            if kind != "equal":
+                side += [f"`{' '.join(some)}`"] if some else []
+                continue
+            before = 0 if number == 0 else _CONTEXT
+            after = 0 if number == len(blocks) - 1 else _CONTEXT
+            if len(some) > before + after + 1 and len(blocks) > 1:
+                some = [*some[:before], "…", *(some[-after:] if after else [])]
+            side += some
+    return [_cut(side) for side in sides]
+
+
+def _cut(words: Iterable[str]) -> str:
+    words = list(words)
+    return " ".join(words[:_SHOWN_WORDS]) + (" …" if len(words) > _SHOWN_WORDS else "")
+
+
+def _plain(text: str) -> str:
+    """Text without backticks, which mark words here."""
+    return " ".join(text.replace("`", "'").split())

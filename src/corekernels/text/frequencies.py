@@ -1,0 +1,180 @@
+"""InverseDocumentFrequency: rare n-grams weigh more than common ones."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._core.arguments import require_count
+from .._core.estimator import RowsEstimator, require_some_rows
+from .._core.types import Array, PathLike
+from .._core.validation import Rows, as_matrix, clean_rows
+from ..errors import DataError, FileError
+from ..io.containers import load_arrays, save_arrays
+from .counting import DocumentCounts
+
+KIND = "frequencies"
+_FILE_VERSION = 1
+
+
+class InverseDocumentFrequency(
+    TransformerMixin, RowsEstimator, auto_wrap_output_keys=None  # type: ignore[call-arg]
+):  # fmt: skip
+    """Values times log((1 + n) / (1 + df)) + 1, for a column in df of n documents.
+
+    These are the weights of scikit-learn's `TfidfTransformer(norm=None)`, for rows of 2**62
+    columns, where no array can hold all of them: document frequencies are a sorted list of the
+    columns that occur. `partial_fit` counts further documents, so that a corpus may be larger
+    than memory; `save` and `load` keep what was counted.
+
+    Parameters
+    ----------
+    max_columns : int
+        Columns to keep count of, at 16 bytes each. Where more occur, the rarest are forgotten
+        and count as new when they come again: `error_` says by how much counts may be too low.
+
+    Attributes
+    ----------
+    n_documents_ : int
+    columns_, document_frequencies_ : ndarray
+        Columns in ascending order, and in how many documents each occurs.
+    error_ : int
+        Documents of a column that were not counted, at most; 0 where all columns fitted.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> documents = ["the rose", "the thorn", "the end"]
+    >>> X = ck.text.Shingles().transform(documents)
+    >>> X = ck.text.InverseDocumentFrequency().fit_transform(X)
+    >>> X[[0]].data.round(2)  # "rose" is in one document, "the" in all
+    array([1.69, 1.  ], dtype=float32)
+    """
+
+    def __init__(self, max_columns: int = 1 << 22) -> None:
+        self.max_columns = max_columns
+
+    def fit(self, X: Any, y: Any = None) -> "InverseDocumentFrequency":
+        """Count the documents that each column occurs in."""
+        if hasattr(self, "_counts"):
+            del self._counts
+        return self.partial_fit(X)
+
+    def partial_fit(self, X: Any, y: Any = None) -> "InverseDocumentFrequency":
+        """Count further documents."""
+        limit = require_count("max_columns", self.max_columns)
+        is_first = not hasattr(self, "_counts")
+        matrix = as_matrix(X)
+        validate_data(self, X, reset=is_first, skip_check_array=True)
+        require_some_rows(matrix.shape[0])
+        rows = clean_rows(matrix)
+        if is_first:
+            self._counts = DocumentCounts(limit)
+        self._counts.add(_columns(rows), len(rows))
+        return self
+
+    @property
+    def n_documents_(self) -> int:
+        """Documents counted."""
+        check_is_fitted(self)
+        return self._counts.n_documents
+
+    @property
+    def columns_(self) -> Array:
+        """Columns in ascending order."""
+        check_is_fitted(self)
+        return self._counts.table()[0]
+
+    @property
+    def document_frequencies_(self) -> Array:
+        """In how many documents each of the columns occurs."""
+        check_is_fitted(self)
+        return self._counts.table()[1]
+
+    @property
+    def error_(self) -> int:
+        """Documents of a column that were not counted, at most."""
+        check_is_fitted(self)
+        self._counts.table()
+        return self._counts.error
+
+    def transform(self, X: Any) -> sparse.csr_array:
+        """The rows with their values multiplied; columns not known count as in 0 documents."""
+        check_is_fitted(self)
+        rows = clean_rows(self._fitted_matrix(X))
+        frequencies = self._counts.of_columns(_columns(rows), rows.n_columns)
+        weights = np.log((1 + self._counts.n_documents) / (1 + frequencies)) + 1
+        mine = slice(rows.indptr[0], rows.indptr[-1])
+        data = rows.data[mine] * weights.astype(rows.data.dtype)
+        return sparse.csr_array(
+            (data, rows.indices[mine].copy(), rows.indptr - rows.indptr[0]),
+            shape=(len(rows), rows.n_columns),
+        )
+
+    def save(self, path: PathLike) -> None:
+        """Write what was counted to a safetensors file, whole or not at all."""
+        check_is_fitted(self)
+        columns, counts = self._counts.table()
+        about = {
+            "max_columns": self.max_columns,
+            "n_documents": self._counts.n_documents,
+            "error": self._counts.error,
+            "n_columns": int(self.n_features_in_),
+        }
+        save_arrays(path, KIND, _FILE_VERSION, {"columns": columns, "counts": counts}, about)
+
+    @classmethod
+    def load(cls, path: PathLike) -> "InverseDocumentFrequency":
+        """What `save` wrote.
+
+        Examples
+        --------
+        >>> import corekernels as ck, os, tempfile
+        >>> table = ck.text.InverseDocumentFrequency().fit([[1.0, 0], [2, 3]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table.save(os.path.join(folder, "corpus.idf"))
+        ...     again = ck.text.InverseDocumentFrequency.load(os.path.join(folder, "corpus.idf"))
+        >>> again.n_documents_, again.document_frequencies_.tolist()
+        (2, [2, 1])
+        """
+        arrays, about = load_arrays(path, KIND, _FILE_VERSION, mmap=False)
+        try:
+            model = cls(require_count("max_columns", about["max_columns"]))
+            columns, counts = arrays["columns"], arrays["counts"]
+            model.n_features_in_ = require_count("n_columns", about["n_columns"])
+            model._counts = DocumentCounts.of(
+                columns, counts, int(about["n_documents"]), int(about["error"]), model.max_columns
+            )
+            _require_sound(columns, counts, model.n_features_in_)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(f"{path}: damaged ({error}); count the documents again.") from error
+        return model
+
+    def digest(self) -> str:
+        """A short name for exactly these counts, which files made with them remember."""
+        columns, counts = self._counts.table()
+        found = hashlib.sha256(f"{self.n_documents_} {self.n_features_in_}".encode())
+        found.update(np.ascontiguousarray(columns, "<i8").data)
+        found.update(np.ascontiguousarray(counts, "<i8").data)
+        return found.hexdigest()[:16]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_counts")
+
+
+def _columns(rows: Rows) -> Array:
+    return rows.indices[rows.indptr[0] : rows.indptr[-1]]
+
+
+def _require_sound(columns: Array, counts: Array, n_columns: int) -> None:
+    """Refuse lists that loops could not look columns up in."""
+    if columns.dtype != np.int64 or counts.dtype != np.int64 or columns.shape != counts.shape:
+        raise DataError("columns and counts do not fit together")
+    if len(columns) and not (
+        columns[0] >= 0 and columns[-1] < n_columns and bool((np.diff(columns) > 0).all())
+    ):
+        raise DataError("columns are not in order")

@@ -1,0 +1,180 @@
+"""Rows of n-grams of many documents: the loops in threads, and their results put together."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._core.threads import run_blocks, thread_count
+from .._core.types import Array
+from .._core.validation import read_only
+from .._loops.text import distinct, normalisation
+from .._loops.text import shingles as loops
+from .._loops.text.words import SPARE_PLACES
+from ..errors import DataError
+from .documents import Texts
+from .settings import N_COLUMNS, TextSettings
+from .unicode_tables import CharacterTable, character_table
+
+_BLOCK_BYTES = 1 << 16  # of text that a thread takes at a time
+_PART_COLUMNS = 1 << 21  # room in a part of the result: many, for large pages of memory
+_RUNS = 1 << 12
+_TEXT_BYTES = 1 << 14  # room for a document to begin with
+_GRAMS = 1 << 12
+
+_END = np.iinfo(np.int64).max // 2
+
+
+def text_rows(
+    texts: Texts,
+    settings: TextSettings,
+    dtype: Any = np.float32,
+    n_jobs: int | None = None,
+    name: str = "X",
+    first_row: int = 0,
+    part_columns: int = _PART_COLUMNS,
+) -> sparse.csr_array:
+    """A row for each document: ascending columns of its n-grams and their weights.
+
+    `first_row` is the number of the first document, which errors name documents by.
+    """
+    n_rows = len(texts)
+    task = loops.Documents(
+        np.zeros(1, np.int64), _cuts(texts.offsets), texts.text, texts.offsets,
+        np.zeros(n_rows, np.int64),
+    )  # fmt: skip
+    table = character_table(settings.lowercase, settings.strip_accents)
+    n_threads = min(thread_count(n_jobs), max(1, len(task.cuts) - 1))
+    workers = [_Worker(task, settings, table, dtype, part_columns) for _ in range(n_threads)]
+    bad_rows = [row for row in run_blocks(_Worker.run, workers, n_threads) if row is not None]
+    if bad_rows:
+        raise _not_utf8(texts, min(bad_rows), name, first_row)
+    indptr = np.zeros(n_rows + 1, np.int64)
+    np.cumsum(task.lengths, out=indptr[1:])
+    columns, values = _put_together(workers, indptr, dtype)
+    return sparse.csr_array((values, columns, indptr), shape=(n_rows, N_COLUMNS))
+
+
+def _put_together(workers: "list[_Worker]", indptr: Array, dtype: Any) -> tuple[Array, Array]:
+    """The columns and values of all rows."""
+    n_values = int(indptr[-1])
+    if len(workers) == 1 and len(workers[0].parts) == 1:  # in order, and in one piece
+        part = workers[0].parts[0].part
+        return part.columns[:n_values].view(np.int64), part.values[:n_values]
+    columns, values = np.empty(n_values, np.int64), np.empty(n_values, dtype)
+    for worker in workers:
+        worker.move_parts(indptr, columns, values)
+    return columns, values
+
+
+class _FilledPart(NamedTuple):
+    part: loops.Part
+    n_runs: int
+
+
+class _Worker:
+    """One thread's working memory, and the parts of the result that it has filled."""
+
+    def __init__(
+        self, task: loops.Documents, settings: TextSettings, table: CharacterTable, dtype: Any,
+        part_columns: int,
+    ) -> None:  # fmt: skip
+        self._task, self._grams, self._table = task, settings.grams(), table
+        self._dtype, self._part_columns = dtype, part_columns
+        self.parts: list[_FilledPart] = []
+        self._state = np.zeros(loops.N_STATE, np.int64)
+
+    def run(self) -> int | None:
+        """Work until no block is left; the number of a document that is not UTF-8, if any."""
+        state, task, status = self._state, self._task, None
+        scratch = _scratch(_TEXT_BYTES, _GRAMS)
+        part = self._new_part()
+        try:
+            while True:
+                status = loops.shingle(
+                    task, self._grams, self._table.characters, scratch, part, state
+                )
+                if status == loops.NEEDS_PAGE:
+                    self._table.add_page(int(state[loops.PAGE_NEEDED]))
+                elif status == loops.NEEDS_SCRATCH:
+                    scratch = _larger(scratch, state)
+                elif status == loops.NEEDS_PART:
+                    self._keep(part)
+                    part = self._new_part()
+                else:
+                    break
+            self._keep(part)
+            return int(state[loops.NEXT]) if status == loops.NOT_UTF8 else None
+        finally:
+            if status != loops.FINISHED:  # the other threads stop as well
+                task.counter[0] = _END
+
+    def move_parts(self, indptr: Array, columns: Array, values: Array) -> None:
+        """Copy the parts to their places in the result, and let go of each."""
+        while self.parts:
+            part, n_runs = self.parts.pop()
+            for first, last, start in part.runs[:n_runs].tolist():
+                begin, end = indptr[first], indptr[last]
+                mine = slice(start, start + end - begin)
+                columns[begin:end] = part.columns[mine].view(np.int64)
+                values[begin:end] = part.values[mine]
+
+    def _new_part(self) -> loops.Part:
+        state = self._state
+        n_bytes = int(self._task.offsets[-1] - self._task.offsets[0])
+        size = min(self._part_columns, n_bytes + 1)
+        size = max(size, int(state[loops.GRAMS_NEEDED]) + 1)
+        state[loops.FILLED] = state[loops.N_RUNS] = 0
+        return loops.Part(
+            np.empty(size, np.uint64), np.empty(size, self._dtype), np.empty((_RUNS, 3), np.int64)
+        )
+
+    def _keep(self, part: loops.Part) -> None:
+        if self._state[loops.N_RUNS]:
+            self.parts.append(_FilledPart(part, int(self._state[loops.N_RUNS])))
+
+
+def _cuts(offsets: Array) -> Array:
+    """Where blocks begin: documents of about _BLOCK_BYTES together."""
+    n_rows = len(offsets) - 1
+    n_blocks = max(1, int(offsets[-1] - offsets[0]) // _BLOCK_BYTES)
+    wanted = offsets[0] + np.arange(1, n_blocks, dtype=np.int64) * _BLOCK_BYTES
+    inner = np.searchsorted(offsets, wanted)
+    return read_only(np.unique(np.concatenate([[0], inner, [n_rows]])).astype(np.int64))
+
+
+def _scratch(n_bytes: int, n_grams: int) -> loops.Scratch:
+    n_places = int(distinct.table_size(n_grams))
+    return loops.Scratch(
+        text=np.zeros(n_bytes + normalisation.SPARE_BYTES, np.uint8),
+        marks=np.zeros(n_bytes + normalisation.SPARE_BYTES, np.uint8),
+        places=np.empty(n_bytes + SPARE_PLACES, np.int32),
+        words=np.empty(n_bytes // 2 + 1, np.uint64),
+        columns=np.empty(n_grams, np.uint64),
+        keys=np.full(n_places, distinct.FREE),
+        key_counts=np.zeros(n_places, np.int32),
+        counts=np.empty(n_grams + 1, np.int32),
+        missing=np.empty(1, np.int64),
+    )
+
+
+def _larger(scratch: loops.Scratch, state: Array) -> loops.Scratch:
+    """Working memory that is large enough, and not only just."""
+    n_bytes, n_grams = len(scratch.places) - SPARE_PLACES, len(scratch.columns)
+    if state[loops.TEXT_NEEDED] > len(scratch.text):
+        n_bytes = 2 * int(state[loops.TEXT_NEEDED])
+    if state[loops.GRAMS_NEEDED] > n_grams:
+        n_grams = 2 * int(state[loops.GRAMS_NEEDED])
+    return _scratch(n_bytes, n_grams)
+
+
+def _not_utf8(texts: Texts, row: int, name: str, first_row: int) -> DataError:
+    document = texts.text[texts.offsets[row] : texts.offsets[row + 1]].tobytes()
+    where = ""
+    try:
+        document.decode()
+    except UnicodeDecodeError as error:
+        where = f" (byte {error.start}: 0x{document[error.start]:02x})"
+    return DataError(
+        f"{name}: document {first_row + row} is not valid UTF-8{where}; convert the text to UTF-8."
+    )

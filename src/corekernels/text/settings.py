@@ -1,0 +1,129 @@
+"""How text becomes rows: everything that the columns and values of a document depend on."""
+
+import operator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .._core.arguments import require_choice, require_count
+from .._loops.text import shingles as loops
+from .._loops.text.gram_hash import COLUMN_BITS
+from ..errors import ParameterError
+
+TEXT_VERSION = 1  # of "Text to columns" in docs/contract.md
+N_COLUMNS = 1 << COLUMN_BITS
+MOST_NGRAM = 1000
+
+UNITS = ("words", "characters")
+WEIGHTS = {"binary": loops.BINARY, "counts": loops.COUNTS, "log": loops.LOGARITHMS}
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """What `Shingles` was told, checked and in one form: equal settings give equal rows.
+
+    Examples
+    --------
+    >>> TextSettings.of(unit="words", ngrams=3).ngrams
+    (3, 3)
+    """
+
+    unit: str = "words"
+    ngrams: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    strip_accents: bool = False
+    min_length: int = 2
+    weights: str = "log"
+    version: int = TEXT_VERSION
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        unit: Any = "words",
+        ngrams: Any = 1,
+        lowercase: Any = True,
+        strip_accents: Any = False,
+        min_length: Any = 2,
+        weights: Any = "log",
+        version: Any = TEXT_VERSION,
+    ) -> "TextSettings":
+        """Settings from arguments, which are checked."""
+        if version != TEXT_VERSION:
+            raise ParameterError(
+                f"version: got {version!r}; this corekernels knows version {TEXT_VERSION} of "
+                "how text becomes columns: make the rows again."
+            )
+        return cls(
+            require_choice("unit", unit, UNITS),
+            require_ngrams(ngrams),
+            _require_flag("lowercase", lowercase),
+            _require_flag("strip_accents", strip_accents),
+            # characters are no words: their length says nothing
+            require_count("min_length", min_length) if unit == "words" else 1,
+            require_choice("weights", weights, tuple(WEIGHTS)),
+        )
+
+    def asdict(self) -> dict[str, Any]:
+        """The settings, for a file."""
+        return asdict(self) | {"ngrams": list(self.ngrams)}
+
+    def differences(self, other: "TextSettings") -> list[str]:
+        """The settings that differ, as "name ours, not theirs"."""
+        ours, theirs = self.asdict(), other.asdict()
+        return [
+            f"{name} {ours[name]}, not {theirs[name]}"
+            for name in ours
+            if ours[name] != theirs[name]
+        ]
+
+    def grams(self) -> loops.Grams:
+        """The settings as the loops take them."""
+        least, most = self.ngrams
+        return loops.Grams(
+            self.unit == "words", least, most, self.min_length, WEIGHTS[self.weights]
+        )
+
+
+def settings_like(given: Any, known: dict[str, Any] | None) -> TextSettings:
+    """Settings for text that is to match rows known before, made with `known` settings.
+
+    `given` are settings, or a dict of some of them; what it leaves out is as known, or else as
+    by default. Others than the known ones are refused.
+    """
+    if isinstance(given, TextSettings):
+        settings = given
+    else:
+        settings = TextSettings.of(**((known or {}) | dict(given or {})))
+    if known is not None:
+        differences = settings.differences(TextSettings.of(**known))
+        if differences:
+            raise ParameterError(
+                f"text: {'; '.join(differences)}, with which the rows known before were made; "
+                "leave such settings out."
+            )
+    return settings
+
+
+def require_ngrams(ngrams: Any) -> tuple[int, int]:
+    """The least and largest n of n-grams, from one number or two.
+
+    >>> require_ngrams(3), require_ngrams((1, 3))
+    ((3, 3), (1, 3))
+    """
+    pair = (ngrams, ngrams) if not isinstance(ngrams, tuple | list) else tuple(ngrams)
+    try:
+        least, most = (operator.index(n) for n in pair)
+    except (TypeError, ValueError):
+        least = most = 0
+    if not 1 <= least <= most <= MOST_NGRAM:
+        raise ParameterError(
+            f"ngrams: got {ngrams!r}; give a number from 1 to {MOST_NGRAM}, or the least and the "
+            "largest one, as (1, 3)."
+        )
+    return least, most
+
+
+def _require_flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name}: got {value!r}; give True or False.")
+    return value

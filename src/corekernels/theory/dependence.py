@@ -1,0 +1,83 @@
+"""How slots depend on each other, and what that does to the variance of an estimate.
+
+Let z be any function of the column that comes first among those of two rows, such as whether it
+is one of both. If all slots of a bank have one correlation c, the mean of z over k slots, in
+banks of m, has the variance of k independent slots times 1 + (m - 1) c.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_STARTS = 1024  # where slices with offsets may begin
+
+
+class Dependence(NamedTuple):
+    """How far slots are from independent.
+
+    Attributes
+    ----------
+    change : relative change of the variance of a mean over the slots, of what depends on the
+        first column alone
+    shared_directions : probability that two columns have the same random directions in all
+        slots, which adds to CoRE 1 an error that does not fall with k
+    """
+
+    change: Any = 0.0
+    shared_directions: float = 0.0
+
+
+INDEPENDENT = Dependence()
+
+
+def circulant_change(union: Any, n_columns: int, slots_per_bank: float) -> Any:
+    """(m - 1) c of circulant hashing, for a union of U columns among D; never above 0.
+
+    Two slots of a bank look at U positions each, of which they share a number M. The first of
+    all these 2 U - M positions is a shared one with probability w = M / (2 U - M); then the two
+    slots have different columns, and otherwise they are independent. Sampling two columns
+    without repetition has the correlation -1 / (U - 1), so that c = -w / (U - 1) (another form
+    of the variance by Li & Li 2022). M is close to its mean U (U - 1) / (D - 1); the second
+    order term takes its variance into account.
+
+    >>> round(float(circulant_change(10, 10, 10)), 4)  # all columns, all shifts: no variance left
+    -1.0
+    >>> round(float(circulant_change(600, 784, 512)), 2)
+    -0.53
+    """
+    U, D = np.maximum(union, 2.0), float(max(n_columns, 3))
+    mean = U * (U - 1) / (D - 1)
+    variance = mean + mean * (U - 1) * (U - 2) / (D - 2) - mean**2
+    unshared = 2 * U - mean
+    w = mean / unshared + 2 * U * np.maximum(variance, 0) / unshared**3
+    return np.maximum(-(slots_per_bank - 1) * w / (U - 1), -1.0)
+
+
+def offset_change(union: Any, slots_per_bank: float) -> Any:
+    """(m - 1) c of circulant hashing with offsets, for a union of U columns; above 0.
+
+    Two columns have the same start with probability 1 / 1024. Then they keep their distance in
+    all slots of the bank, and their order except where one of them wraps around: their orders
+    in two slots have a correlation of 1/3 on average. Each column has 2 / U of all pairs.
+
+    >>> round(float(offset_change(3, 512)), 2)
+    0.11
+    """
+    return (slots_per_bank - 1) / (3 * _STARTS) * 2 / np.maximum(union, 2.0)
+
+
+def one_permutation_change(union: Any, k: int) -> Any:
+    """Change of the variance by one-permutation hashing into k bins, for a union of U columns.
+
+    N = k (1 - (1 - 1/k)^U) bins are filled, by different columns. The other slots copy a filled
+    bin each, drawn at random, so that bins count c times: E[sum c^2] = k^2 / N + (k - N) (1 - 1/N).
+    With s = E[sum c^2] / k^2 the variance is (s U - 1) / (U - 1) of that of one slot: copies add to
+    it, drawing without repetition takes from it.
+
+    >>> [round(float(one_permutation_change(U, 256)), 2) for U in (45, 256, 4096)]
+    [0.35, -0.05, -0.06]
+    """
+    U = np.maximum(union, 2.0)
+    filled = -k * np.expm1(U * np.log1p(-1 / k)) if k > 1 else np.ones_like(U)
+    squares = 1 / filled + (k - filled) * (1 - 1 / filled) / k**2
+    return k * (squares * U - 1) / (U - 1) - 1

@@ -1,0 +1,131 @@
+"""Text on the command line: the same options everywhere, remembered by what was made with them."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import corekernels as ck
+from support.command_line import as_json, ok, run, shell
+from support.documents import make_documents, write_json_lines
+
+HOW = "--text text --ngrams 1-2 --weights binary --min-length 3"
+SHINGLES = ck.text.Shingles(ngrams=(1, 2), weights="binary", min_length=3)
+
+
+def _texts(documents):
+    return [document["text"] for document in documents]
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train, test = make_documents(150), make_documents(40, seed=5)
+    write_json_lines(tmp_path / "train.jsonl", train)
+    write_json_lines(tmp_path / "test.jsonl", test)
+    return train, test
+
+
+def test_train_predict_and_evaluate_are_those_of_python(corpus):
+    train, test = corpus
+    labels = [document["subject"] for document in train]
+    model = ck.CoREClassifier(n_hashes=64, random_state=0)
+    model.fit(SHINGLES.transform(_texts(train)), labels)
+    ok(f"train train.jsonl m.ck {HOW} --label subject --n-hashes 64 --seed 0")
+    ok("predict m.ck test.jsonl labels.txt --text text --id key")
+    expected = model.predict(SHINGLES.transform(_texts(test)))
+    lines = [f"{d['key']}\t{label}" for d, label in zip(test, expected, strict=True)]
+    assert Path("labels.txt").read_text().splitlines() == lines
+    found = as_json("evaluate m.ck test.jsonl --text text --label subject")
+    assert found["accuracy"] == np.mean([d["subject"] for d in test] == expected)
+
+
+@pytest.mark.parametrize("made", ["model", "index", "signatures"])
+def test_other_settings_are_refused(made, corpus):
+    if made == "model":
+        ok(f"train train.jsonl x {HOW} --label subject --n-hashes 16")
+        use = "predict x test.jsonl -"
+    elif made == "index":
+        ok(f"index train.jsonl x {HOW}")
+        use = "search x test.jsonl -"
+    else:
+        ok(f"hash train.jsonl x {HOW} --n-hashes 16")
+        use = "hash test.jsonl x --append --n-hashes 16"
+    ok(f"{use} {HOW}")
+    ok(f"{use} --text text")
+    result = run(f"{use} --text text --ngrams 3 --unit words")
+    assert result.exit_code == 2
+    assert "ngrams [3, 3], not [1, 2]" in result.stderr
+    result = run(use)  # as rows
+    assert result.exit_code == 2
+    if made != "signatures":
+        ck.io.write_rows("rows.npy", np.eye(3))
+        result = run(use.replace("test.jsonl", "rows.npy"))
+        assert "were made from text; name the column" in result.stderr
+
+
+def test_search_by_file_and_by_words(corpus):
+    train, test = corpus
+    X, Q = SHINGLES.transform(_texts(train)), SHINGLES.transform(_texts(test))
+    distances, ids = ck.CoRENeighbors(kernel="core2", n_neighbors=3).fit(X).kneighbors(Q)
+    ok(f"index train.jsonl i {HOW} --id key --kernel core2")
+    ok("search i test.jsonl found.tsv --text text --id key -k 3")
+    lines = [line.split("\t") for line in Path("found.tsv").read_text().splitlines()[1:]]
+    assert [line[0] for line in lines] == [d["key"] for d in test for _ in range(3)]
+    assert [line[1] for line in lines] == [f"d{i}" for i in ids.ravel()]
+    np.testing.assert_allclose([float(line[2]) for line in lines], 1 - distances.ravel(), atol=1e-6)
+    words = test[0]["text"]
+    found = as_json(f"search i -k 3 --query '{words}'")["found"][0]
+    assert [entry["id"] for entry in found] == [f"d{i}" for i in ids[0]]
+    assert f"d{ids[0][0]}" in ok(f"search i --query '{words}' --query rose").stdout
+    assert "give one of them" in run("search i").stderr
+    ck.CoRENeighbors().fit(np.eye(3)).save("rows.index")
+    assert "not made from text" in run("search rows.index --query rose").stderr
+
+
+def test_every_command_takes_text(corpus):
+    assert as_json(f"info train.jsonl {HOW}")["rows"] == 150
+    ok(f"hash train.jsonl s {HOW} --label subject --n-hashes 16")
+    assert as_json("train s m.ck")["classes"] == 3
+    assert as_json(f"path train.jsonl {HOW} --label subject --n-hashes 16 --Cs 1 --cv 2")["best_C"]
+    advice = as_json(f"advise train.jsonl {HOW} --label subject --rows 100 --size 16 --cv 2")
+    assert {candidate["kind"] for candidate in advice["candidates"]} >= {"linear", "hashed"}
+    assert as_json(f"kernel train.jsonl K.npy {HOW}")["rows"] == 150
+    assert as_json(f"dedup train.jsonl pairs.tsv {HOW} --threshold 0.5")["rows"] == 150
+
+
+def test_from_a_pipe_and_from_several_files(corpus):
+    ok(f"hash train.jsonl whole {HOW} --n-hashes 16")
+    piped = shell(f"cat train.jsonl | corekernels hash - piped {HOW} --n-hashes 16")
+    assert piped.returncode == 0, piped.stderr
+    lines = Path("train.jsonl").read_text().splitlines(keepends=True)
+    for part in range(3):
+        with open(f"part-{part}.jsonl", "w") as file:
+            file.writelines(lines[50 * part : 50 * part + 50])
+    ok(f"hash part-*.jsonl parts {HOW} --n-hashes 16")
+    whole = ck.files.load_signatures("whole")[0]
+    for other in ("piped", "parts"):
+        S = ck.files.load_signatures(other)[0]
+        assert all(np.array_equal(a, S.arrays()[name]) for name, a in whole.arrays().items())
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("hash train.jsonl x --text body", "has no column 'body'; choose from: key, subject"),
+        ("train train.jsonl x --text text", "has no labels"),
+        ("hash train.jsonl x --text text --ngrams few", "--ngrams: got 'few'"),
+        ("hash train.jsonl x --text text --ngrams 3-1", "ngrams: got (3, 1)"),
+        ("hash train.jsonl x --text text --unit syllables", "unit: got 'syllables'"),
+        ("hash train.jsonl x --text text --n-columns 5", "are not for text"),
+        ("hash rows.svm x --label subject", "name the column of text"),
+    ],
+)
+def test_errors(line, message, corpus):
+    with open("rows.svm", "w") as file:
+        file.write("1 1:1\n")
+    result = run(line)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not [name for name in os.listdir() if name == "x" or name.startswith(".")]

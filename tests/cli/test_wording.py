@@ -1,0 +1,48 @@
+"""Messages in the words of the command line, and the note while loops are compiled."""
+
+import time
+
+import pytest
+from numba.core import event
+
+from corekernels.cli.compiling import NOTE, announce_compiling
+from corekernels.cli.wording import name_options
+
+OPTIONS = {
+    "n_hashes": "--n-hashes", "C": "--C", "tol": "--tol", "max_iter": "--max-iter",
+    "random_state": "--seed", "regression": "--regression", "error": "--error",
+    "kernel": "--kernel",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("n_hashes: got 0; give 1.", "--n-hashes: got 0; give 1."),
+        ("random_state: got -1; give 0.", "--seed: got -1; give 0."),
+        ("learn a regressor (regression=True).", "learn a regressor (--regression)."),
+        ("give either error or n_hashes.", "give either --error or --n-hashes."),
+        ("too much for tol=1e-5: raise max_iter or tol, or lower C.",
+         "too much for --tol 1e-5: raise --max-iter or --tol, or lower --C."),
+        ("C: does not exist.", "C: does not exist."),
+        ("rows/n_hashes.svm: has no labels.", "rows/n_hashes.svm: has no labels."),
+        ("the kernel of two rows: an error.", "the kernel of two rows: an error."),
+    ],
+)  # fmt: skip
+def test_arguments_are_named_as_options(message, expected):
+    assert name_options(message, OPTIONS) == expected
+    assert name_options(message, {}) == message
+
+
+def test_long_compiling_is_announced_once(capsys):
+    with announce_compiling(patience=0.05):
+        for _ in range(3):
+            with event.trigger_event("numba:compile"):
+                time.sleep(0.03)
+    assert capsys.readouterr().err == f"{NOTE}\n"
+
+
+def test_short_compiling_is_not(capsys):
+    with announce_compiling(patience=5.0), event.trigger_event("numba:compile"):
+        time.sleep(0.01)
+    assert capsys.readouterr().err == ""

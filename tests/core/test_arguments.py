@@ -1,0 +1,41 @@
+"""Seeds among the arguments."""
+
+import numpy as np
+import pytest
+
+import corekernels as ck
+from corekernels._core.arguments import seed_of
+from corekernels.errors import ParameterError
+
+X, y = np.eye(4), [0, 1, 0, 1]
+S = ck.CoREHasher(n_hashes=4, n_bits=2, random_state=0).fit(X).sketch(X)
+ESTIMATORS = [
+    ck.CoREHasher(n_hashes=4),
+    ck.CoREClassifier(n_hashes=4),
+    ck.CoRERegressor(n_hashes=4),
+    ck.CoRENeighbors(),
+    ck.CoRENeighborsTransformer(n_neighbors=1),
+    ck.linear.HashedLinearClassifier(),
+    ck.linear.HashedLinearRegressor(),
+]
+
+
+def test_what_may_be_a_seed():
+    assert seed_of(0) == 0
+    assert seed_of(np.int32(7)) == 7
+    assert seed_of(2**64 - 1) == 2**64 - 1
+    assert seed_of(np.random.RandomState(0)) == seed_of(np.random.RandomState(0))
+    for wrong in (-1, 2**64, np.int64(-5)):
+        with pytest.raises(ParameterError, match=rf"random_state: got {wrong}; give an integer"):
+            seed_of(wrong)
+    for wrong in ("abc", 1.5, [1]):
+        with pytest.raises(ParameterError, match="random_state: got"):
+            seed_of(wrong)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+def test_every_estimator_refuses_a_negative_seed(model):
+    rows = S if type(model).__name__.startswith("Hashed") else X
+    with pytest.raises(ParameterError, match="random_state: got -1; give an integer from 0"):
+        model.set_params(random_state=-1).fit(rows, y)
+    model.set_params(random_state=2**64 - 1).fit(rows, y)

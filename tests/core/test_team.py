@@ -1,0 +1,61 @@
+"""Threads that take blocks from a shared counter: every block once, errors, interrupts."""
+
+import numpy as np
+import pytest
+
+from corekernels._core.team import Team
+from corekernels._loops.blocks import next_block
+
+
+def count(blocks, n_blocks, out):
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        out[start:stop] += 1
+    return True
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 7])
+@pytest.mark.parametrize(("n_rows", "block_rows"), [(0, 4), (1, 4), (4, 4), (1001, 3)])
+def test_every_row_is_done_once(n_jobs, n_rows, block_rows):
+    out = np.zeros(n_rows, np.int64)
+    team = Team(n_jobs)
+    for _ in range(3):
+        team.run(count, (out,), n_rows, block_rows)
+    assert (out == 3).all()
+
+
+def test_each_thread_gets_arguments_of_its_own():
+    given = []
+
+    def arguments():
+        given.append(np.zeros(100, np.int64))
+        return (given[-1],)
+
+    team = Team(4)
+    team.run(count, arguments, 100, 1)
+    assert len(given) == 4
+    assert (sum(given) == 1).all()
+    team.run(count, arguments, 2, 1)
+    assert len(given) == 4 + 2
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_no_block_is_begun_after_an_error(error):
+    begun = []
+
+    def fail(blocks, n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        begun.append(start)
+        raise error("here")
+
+    team = Team(2)
+    with pytest.raises(error, match="here"):
+        team.run(fail, (), 1000, 1)
+    assert len(begun) <= 2
+    out = np.zeros(5, np.int64)
+    team.run(count, (out,), 5, 2)  # the team is still of use
+    assert out.tolist() == [1] * 5

@@ -1,0 +1,63 @@
+"""Rows kept on the disk: the same as those of the reader, which is read once."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corekernels.errors import FileError
+from corekernels.io.kept import KeptRows
+from support.readers import Rows
+
+
+class Counted(Rows):
+    """A reader that counts how often it is read to the end."""
+
+    n_readings = 0
+
+    def _batches(self):
+        yield from super()._batches()
+        self.n_readings += 1
+
+
+@pytest.fixture(params=["values", "ones", "no rows", "empty rows"])
+def X(request):
+    X = sparse.random_array((100, 2**40), density=1e-11, format="csr", rng=0)
+    if request.param == "ones":
+        X.data[:] = 1
+    if request.param == "no rows":
+        return X[:0]
+    return X if request.param != "empty rows" else sparse.csr_array((7, 5))
+
+
+def test_rows_come_again_without_the_reader(X, tmp_path):
+    reader = Counted(X, size=13)
+    kept = KeptRows(reader, tmp_path)
+    first = list(kept)
+    for _ in range(2):
+        again = list(kept)
+        assert len(again) == len(first)
+        for one, other in zip(first, again, strict=True):
+            assert (one.first_row, one.bytes_done) == (other.first_row, other.bytes_done)
+            for name in ("indptr", "indices", "data"):
+                a, b = getattr(one.X, name), getattr(other.X, name)
+                np.testing.assert_array_equal(a, b)
+            assert one.X.data.dtype == other.X.data.dtype
+    assert reader.n_readings == 1
+    kept.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_reading_that_was_broken_off_is_begun_again(tmp_path):
+    X = sparse.csr_array(np.arange(1, 41.0).reshape(20, 2))
+    reader = Counted(X, size=3)
+    kept = KeptRows(reader, tmp_path)
+    next(iter(kept))
+    for _ in range(2):
+        assert abs(sparse.vstack([batch.X for batch in kept]) - X).nnz == 0
+    assert reader.n_readings == 1
+    kept.close()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    with pytest.raises(FileError, match="rows cannot be kept there"):
+        KeptRows(Rows(sparse.csr_array((1, 2))), tmp_path / "nowhere")

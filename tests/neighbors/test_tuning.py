@@ -1,0 +1,76 @@
+"""How settings are chosen: on which queries, and how sparingly."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import corekernels as ck
+from corekernels._core.validation import check_rows
+from corekernels.kernel_table import CORE1
+from corekernels.neighbors.candidates.exact import Exact
+from corekernels.neighbors.candidates.graph import WIDTHS
+from corekernels.neighbors.store import make_store
+from corekernels.neighbors.tuning import Task, hold_out
+from support.clusters import clustered
+
+
+def half_empty(n_rows):
+    X = clustered(n_rows, 300, 30).toarray()
+    X[::2] = 0
+    return X
+
+
+def test_empty_rows_are_no_held_out_queries():
+    """Whatever is found for them is right, so that they would make any method look good."""
+    store = make_store(check_rows(half_empty(1000)), CORE1)
+    held_out = hold_out(store, 5, 0, 1)
+    assert (store.lengths[held_out.sample] > 0).all()
+    assert len(held_out.sample) == 125  # a quarter of the others
+    rows = np.concatenate([held_out.rest, held_out.sample])
+    np.testing.assert_array_equal(np.sort(rows), np.arange(1000))
+    assert held_out.alive.sum() == 875
+    empty = make_store(check_rows(np.zeros((100, 3))), CORE1)
+    assert len(hold_out(empty, 5, 0, 1).sample) == 25
+
+
+@pytest.mark.parametrize("method", ["lsh", "graph"])
+def test_recall_is_kept_where_half_of_the_rows_are_empty(method):
+    X = half_empty(4000)
+    index = ck.CoRENeighbors(method=method, recall=0.8, random_state=0).fit(X)
+    assert index.method_ == method
+    queries = X[1::2][:400]
+    found = index.check_recall(queries).recall
+    assert found >= 0.8
+    # both are means over hundreds of queries whose shares differ by less than 1
+    assert abs(found - index.estimated_recall_) < 5 * 0.5 / np.sqrt(400)
+
+
+@dataclass(frozen=True)
+class FakeHeldOut:
+    """Held-out queries on which a method's recall is a number of its own."""
+
+    def recall(self, method):
+        return method.share, method.share
+
+
+@dataclass(frozen=True)
+class FakeMethod:
+    share: float
+    cost: float
+
+
+def test_the_cheapest_method_that_reaches_the_recall_is_taken():
+    methods = [FakeMethod(share, 1000 * share) for share in np.linspace(0.5, 1, 101)]
+    exact = Exact(make_store(check_rows(np.eye(3)), "core1"))
+    task = Task(exact, FakeHeldOut(), 0.8, 1, 0)
+    method, share = task.cheapest(methods)
+    assert share == pytest.approx(0.85)  # a quarter of the misses allowed is kept back
+    cheap = Task(exact, FakeHeldOut(), 0.8, 1, 0, budget=method.cost - 1)
+    assert cheap.cheapest(methods) is None
+
+
+def test_widths_are_so_close_that_little_is_given_away():
+    assert all(after / before <= 1.1 for before, after in itertools.pairwise(WIDTHS))
+    assert (WIDTHS[0], WIDTHS[-1]) == (10, 998)

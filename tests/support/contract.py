@@ -1,0 +1,223 @@
+"""The hash contract in plain NumPy, written from `docs/contract.md` alone.
+
+Nothing of the package is imported: where the two differ, the text or the code is wrong. It hashes
+one row at a time, without any thought of speed.
+"""
+
+import numpy as np
+from scipy.special import ndtri
+
+POSITION, LOCATION, DIRECTION, NUMBER, PERMUTATION, ENTRY, KEYS = range(7)
+POSITION_KEY, DIRECTION_KEY, SIGN_KEY, BIN_KEY, PROBE_KEY, SLOT_KEY, ENTRY_KEY = range(7)
+G = np.uint64(0x9E3779B97F4A7C15)
+NARROW = 65_536
+
+
+def u64(value):
+    return np.asarray(value).astype(np.uint64)
+
+
+def stream(seed, purpose, index, n):
+    philox = np.random.Philox(
+        key=np.array([seed, purpose], np.uint64), counter=np.array([0, 0, index, 0], np.uint64)
+    )
+    return philox.random_raw(n)
+
+
+def permutation(seed, purpose, index, n):
+    return np.argsort(stream(seed, purpose, index, n), kind="stable")
+
+
+def inverse(order):
+    out = np.empty(len(order), np.int64)
+    out[order] = np.arange(len(order))
+    return out
+
+
+def mix(z):
+    with np.errstate(over="ignore"):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def step(z, j):
+    with np.errstate(over="ignore"):
+        return mix(u64(z) + (u64(j) + np.uint64(1)) * G)
+
+
+def key(seed, use, bank=0):
+    return stream(seed, KEYS, bank, 7)[use]
+
+
+def mixed(seed, use, columns, bank=0):
+    return mix(u64(columns) ^ key(seed, use, bank))
+
+
+def banks(k, most):
+    """First slot and number of slots of each bank."""
+    width = -(-k // -(-k // most))
+    width = min(most, -(-width // 64) * 64)
+    return [(first, min(width, k - first)) for first in range(0, k, width)]
+
+
+def lowest(values):
+    """The minimum of each column of an array, and the last row that has it."""
+    n = len(values)
+    return values.min(axis=0), n - 1 - np.argmin(values[::-1], axis=0)
+
+
+def circulant_narrow(recipe, columns):
+    seed, D, k = recipe["seed"], recipe["n_columns"], recipe["n_hashes"]
+    locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
+    for bank, (first, n) in enumerate(banks(k, D)):
+        sigma = permutation(seed, POSITION, bank, D)
+        pi = inverse(permutation(seed, LOCATION, bank, D))
+        values = pi[(sigma[columns][:, None] + np.arange(n)) % D]
+        locations[first : first + n], behind[first : first + n] = lowest(values)
+    return locations, behind
+
+
+def circulant_wide_3(recipe, columns):
+    seed, k, M = recipe["seed"], recipe["n_hashes"], 1 << 22
+    locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
+    for bank, (first, n) in enumerate(banks(k, M)):
+        words = stream(seed, LOCATION, bank, M // 2)
+        pi = np.stack([words & np.uint64(2**32 - 1), words >> np.uint64(32)], axis=1).reshape(-1)
+        sigma = (mixed(seed, POSITION_KEY, columns, bank) >> np.uint64(64 - 22)).astype(np.int64)
+        values = pi[(sigma[:, None] + np.arange(n)) % M].astype(np.int64)
+        locations[first : first + n], behind[first : first + n] = lowest(values)
+    return locations, behind
+
+
+def circulant_wide_4(recipe, columns):
+    seed, k, M = recipe["seed"], recipe["n_hashes"], 1 << 14
+    kappa = inverse(permutation(seed, LOCATION, 0, M))
+    w = (stream(seed, LOCATION, 1, M) >> np.uint64(62)).astype(np.int64)
+    pi = 4 * kappa + w
+    locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
+    for bank, (first, n) in enumerate(banks(k, 512)):
+        z = mixed(seed, POSITION_KEY, columns, bank)
+        s = (z >> np.uint64(54)).astype(np.int64)
+        o = ((z >> np.uint64(40)) & np.uint64(2**14 - 1)).astype(np.int64)
+        rank = (z & np.uint64(2**32 - 1)).astype(np.int64)
+        values = (pi[(16 * s[:, None] + np.arange(n)) % M] + 4 * o[:, None]) % 2**16
+        found, last = lowest(values)
+        for j in range(n):
+            low = np.flatnonzero(values[:, j] < 4)
+            if len(low):
+                last[j] = low[np.argmin(rank[low])]
+                found[j] = rank[last[j]] % 2**16
+        locations[first : first + n], behind[first : first + n] = found, last
+    return locations, behind
+
+
+def independent(recipe, columns):
+    seed, D, k = recipe["seed"], recipe["n_columns"], recipe["n_hashes"]
+    if has_tables(recipe):
+        tables = np.array([permutation(seed, PERMUTATION, j, D) for j in range(k)])
+        return lowest(tables[:, columns].T)
+    values = step(mixed(seed, SLOT_KEY, columns)[:, None], np.arange(k))
+    found, behind = lowest(values)
+    return (found >> np.uint64(32)).astype(np.int64), behind
+
+
+def has_tables(recipe):
+    D = recipe["n_columns"]
+    return D <= NARROW and D * recipe["n_hashes"] <= 2**22
+
+
+def one_permutation(recipe, columns):
+    seed, k = recipe["seed"], recipe["n_hashes"]
+    z = mixed(seed, BIN_KEY, columns)
+    high, low = [int(v) >> 32 for v in z], [int(v) % 2**32 for v in z]
+    bins = {}  # number of a bin: its lowest value, and the first column that has it
+    for p in range(len(columns)):
+        b = high[p] * k >> 32
+        if b not in bins or low[p] < bins[b][0]:
+            bins[b] = low[p], p
+    locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
+    for j in range(k):
+        value, behind[j] = bins[j] if j in bins else bins[copied_bin(seed, j, k, bins)]
+        locations[j] = int(step(value, j)) >> 32
+    return locations, behind
+
+
+def copied_bin(seed, j, k, bins):
+    z = step(key(seed, PROBE_KEY), j)
+    for t in range(32):
+        b = (int(step(z, t)) >> 32) * k >> 32
+        if b in bins:
+            return b
+    return min(bins, key=lambda c: int(step(z, 32 + c)))
+
+
+def find_locations(recipe, columns):
+    scheme, wide = recipe["scheme"], recipe["n_columns"] > NARROW
+    if scheme == "independent":
+        return independent(recipe, columns)
+    if scheme == "one-permutation":
+        return one_permutation(recipe, columns)
+    if not wide:
+        return circulant_narrow(recipe, columns)
+    return (circulant_wide_4 if recipe["version"] == 4 else circulant_wide_3)(recipe, columns)
+
+
+def numbers(projection):
+    n = 1 << 16
+    if projection == "rademacher":
+        return np.repeat([-1.0, 1.0], n // 2)
+    quantiles = ndtri((np.arange(n) + 0.5) / n)
+    scaled = (quantiles / np.sqrt(np.mean(quantiles**2))).astype(np.float32)
+    bits = scaled.view(np.uint32).astype(np.int64)
+    upper, rest = bits >> 16, bits & 0xFFFF
+    upper += (rest > 0x8000) | ((rest == 0x8000) & (upper & 1 == 1))
+    return (upper << 16).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def directions(recipe, columns):
+    """Random numbers of each column (row) and slot (column)."""
+    seed, D, k = recipe["seed"], recipe["n_columns"], recipe["n_hashes"]
+    drawn = numbers(recipe["projection"])
+    if recipe["scheme"] == "independent":
+        if has_tables(recipe):
+            entries = np.array([stream(seed, ENTRY, j, D)[columns] for j in range(k)]).T
+        else:
+            entries = step(mixed(seed, ENTRY_KEY, columns)[:, None], np.arange(k))
+        return drawn[(entries >> np.uint64(48)).astype(np.int64)]
+    out = np.empty((len(columns), k))
+    for bank, (first, n) in enumerate(banks(k, 1 << 16)):
+        g = [drawn[permutation(seed, NUMBER, 2 * bank + h, 1 << 16)] for h in (0, 1)]
+        if D <= NARROW:
+            s = max(s for s in (1, 2, 4, 8, 16) if s * D <= 1 << 16)
+            tau = s * permutation(seed, DIRECTION, bank, (1 << 16) // s)[:D][columns]
+        else:
+            tau = (mixed(seed, DIRECTION_KEY, columns, bank) >> np.uint64(48)).astype(np.int64)
+        for j in range(n):
+            place = (tau + 16 * (j // 32) + j % 16) % (1 << 16)
+            out[:, first + j] = g[j // 16 % 2][place]
+    minus = mixed(seed, SIGN_KEY, columns) >> np.uint64(63) == 1  # bank 0, for all banks
+    return np.where(minus[:, None], -out, out)
+
+
+def hash_row(recipe, columns, values):
+    """Codes and weights of one row: its columns, ascending, and their values.
+
+    Weights are halves; those of core1 are exact sums, which any implementation may miss by the
+    rounding of its own.
+    """
+    k = recipe["n_hashes"]
+    if len(columns) == 0:
+        return np.zeros(k, np.int64), np.zeros(k)
+    locations, behind = find_locations(recipe, columns)
+    codes = locations if recipe["n_bits"] is None else locations % 2 ** recipe["n_bits"]
+    values = np.asarray(values, np.float64)
+    unit = (values / np.sqrt(np.sum(values**2))).astype(np.float32)
+    if recipe["kernel"] == "resemblance":
+        return codes, np.ones(k)
+    if recipe["kernel"] == "core1":
+        return codes, unit.astype(np.float64) @ directions(recipe, columns)
+    scaled = unit * np.sqrt(np.float32(len(columns)))  # single precision
+    halves = scaled.astype(np.float16)
+    least = np.copysign(np.float16(2**-24), scaled)
+    return codes, np.where(halves == 0, least, halves)[behind]

@@ -1,6 +1,6 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, documents, files, io, linear, text, theory
+from . import datasets, distributed, documents, files, io, linear, text, theory
 from .advice.verdict import advise
 from .classifier import CoREClassifier
 from .errors import CoREError
@@ -40,6 +40,7 @@ __all__ = [
     "core_rbf",
     "correlation",
     "datasets",
+    "distributed",
     "documents",
     "files",
     "gram_chunks",

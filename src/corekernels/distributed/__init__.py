@@ -1,0 +1,17 @@
+"""Jobs on many machines: parts of the data, tasks on one part each, and engines that run them.
+
+`plan_parts` cuts files into parts; `open_engine` is Dask, Spark or this process; the jobs run a
+task on each part and put the results together. Results are those of one machine.
+"""
+
+from .choice import ENGINES, open_engine
+from .dask import DaskEngine
+from .engines import Engine, LocalEngine
+from .hashing import hash_parts, rows_per_part
+from .plan import ROWS_PER_PART, Part, Plan, plan_parts
+from .spark import SparkEngine
+
+__all__ = [
+    "ENGINES", "ROWS_PER_PART", "DaskEngine", "Engine", "LocalEngine", "Part", "Plan",
+    "SparkEngine", "hash_parts", "open_engine", "plan_parts", "rows_per_part",
+]  # fmt: skip

@@ -1,0 +1,87 @@
+"""Tasks on a Dask cluster."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .._core.extras import require_extra
+from .._core.threads import thread_count
+from ..errors import FileError
+from .engines import FAN_IN, Engine, Task, add_up, attempt, checked_total
+
+_RETRIES = 3  # of a task whose worker died or that failed other than by bad input
+
+
+class DaskEngine(Engine):
+    """Runs tasks on a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        A client that is open already; it stays open.
+    address : str, optional
+        Of the scheduler, as "tcp://host:8786". A cluster of processes on this machine is started
+        if there is neither.
+    workers : int, optional
+        Processes of such a cluster; None means one per core.
+    """
+
+    name = "dask"
+
+    def __init__(
+        self, client: Any = None, *, address: str | None = None, workers: int | None = None
+    ) -> None:
+        self._distributed = require_extra("distributed", "dask", "Dask clusters")
+        self._own: list[Any] = []
+        self.client = client if client is not None else self._connected(address, workers)
+        self.n_workers = max(1, sum(self.client.nthreads().values()))
+
+    def _connected(self, address: str | None, workers: int | None) -> Any:
+        cluster: Any = address
+        if address is None:
+            cluster = self._distributed.LocalCluster(
+                n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=None
+            )
+            self._own.append(cluster)
+        try:
+            client = self._distributed.Client(cluster, set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise FileError(
+                f"{address}: no Dask scheduler answers ({reason}); give the address that it "
+                "printed when it started."
+            ) from error
+        self._own.append(client)
+        return client
+
+    def results(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
+        """As of `Engine`, as they are finished."""
+        futures = self._submit(task, shared, arguments)
+        numbers = {future.key: number for number, future in enumerate(futures)}
+        finished = self._distributed.as_completed(futures, loop=self.client.loop, with_results=True)
+        try:
+            for future, result in finished:
+                yield numbers[future.key], result
+        finally:
+            self.client.cancel(futures, force=True)
+
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
+        """As of `Engine`."""
+        sums = self._submit(task, shared, arguments)
+        while len(sums) > 1:
+            sums = [
+                self.client.submit(add_up, sums[at : at + FAN_IN], pure=False)
+                for at in range(0, len(sums), FAN_IN)
+            ]
+        return checked_total(sums[0].result())
+
+    def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
+        (sent,) = self.client.scatter([shared], broadcast=True, hash=False)
+        return [
+            self.client.submit(attempt, task, sent, argument, pure=False, retries=_RETRIES)
+            for argument in arguments
+        ]
+
+    def close(self) -> None:
+        """Close the connection and end the cluster, if they were made here."""
+        while self._own:
+            self._own.pop().close()

@@ -76,10 +76,15 @@ class DaskEngine(Engine):
 
     def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
         (sent,) = self.client.scatter([shared], broadcast=True, hash=False)
-        return [
-            self.client.submit(attempt, task, sent, argument, pure=False, retries=_RETRIES)
-            for argument in arguments
-        ]
+        return [self._submit_one(task, sent, argument) for argument in arguments]
+
+    def _submit_one(self, task: Task, sent: Any, argument: Any) -> Any:
+        """A future; an argument may be a Dask object, which is computed first."""
+        dask = require_extra("dask", "dask", "Dask clusters")
+        if dask.is_dask_collection(argument):
+            lazy = dask.delayed(attempt, pure=False)(task, sent, argument)
+            return self.client.compute(lazy, retries=_RETRIES)
+        return self.client.submit(attempt, task, sent, argument, pure=False, retries=_RETRIES)
 
     def close(self) -> None:
         """Close the connection and end the cluster, if they were made here."""

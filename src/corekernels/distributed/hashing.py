@@ -1,5 +1,6 @@
 """Hashing by parts: one shard per part, byte for byte those of one machine."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from ..files.readers import SignatureReader
 from ..files.shards import ShardWriter, is_finished, part_name, write_part
 from ..io.readers import require_rows
 from ..recipe import Recipe
-from .engines import Engine
+from .engines import Engine, Task
 from .plan import Part, Plan
 
 
@@ -96,24 +97,30 @@ def hash_parts(
     """
     if plan.recipe is not None:
         raise DataError(f"{plan.name}: is hashed already; give files of rows.")
+    return fill_folder(
+        engine, hash_part, plan, plan.parts, target, recipe, resume=resume, progress=progress
+    )
+
+
+def fill_folder(
+    engine: Engine, task: Task, plan: Plan, arguments: Sequence[Any], target: PathLike,
+    recipe: Recipe, *, resume: bool, progress: bool | None,
+) -> HashReport:  # fmt: skip
+    """Have a task write the shard of each part, given its argument."""
     if resume and is_finished(target):
         return _finished_before(plan, Path(target), recipe)
-    folder = _PartFolder(target, recipe, plan, resume)
+    folder = PartFolder(target, recipe, plan, resume)
     with folder.writing():
         left = [part for part in plan.parts if part.number not in folder.finished]
+        asked = [arguments[part.number] for part in left]
         job = HashJob(recipe, str(folder.folder.absolute()))
         kinds: dict[str, str] = {}
 
         def done(number: int, result: HashedPart) -> None:
             kinds.setdefault(result.labels, left[number].path)
-            if len(kinds) > 1:
-                (one, first), (other, second) = kinds.items()
-                raise DataError(
-                    f"{second}: its labels are {other}, those of {first} are {one}; make them "
-                    "alike."
-                )
+            require_one_kind(kinds)
 
-        engine.run(hash_part, job, left, what="hashing", progress=progress, done=done)
+        engine.run(task, job, asked, what="hashing", progress=progress, done=done)
         folder.parts = [folder.folder / part_name(part.number) for part in plan.parts]
         sizes = [path.stat().st_size for path in folder.parts]
     found = SignatureReader(target)
@@ -121,7 +128,16 @@ def hash_parts(
     return HashReport(str(target), found.n_rows, before, len(sizes), sum(sizes))
 
 
-class _PartFolder(ShardWriter):
+def require_one_kind(kinds: Mapping[str, str]) -> None:
+    """Refuse labels of several kinds, given one part that has each."""
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise DataError(
+            f"{second}: its labels are {other}, those of {first} are {one}; make them alike."
+        )
+
+
+class PartFolder(ShardWriter):
     """A shard folder whose parts are written by tasks, in any order."""
 
     def __init__(self, folder: PathLike, recipe: Recipe, plan: Plan, resume: bool) -> None:

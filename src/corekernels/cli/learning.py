@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files, plotting
+from .. import distributed, files, plotting
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
@@ -14,6 +14,7 @@ from ..linear.classifier import LOSS_NAMES
 from ..models import Model, load_model
 from .app import command
 from .options import (
+    Cluster,
     Figure,
     Format,
     Hashing,
@@ -24,6 +25,7 @@ from .options import (
     RowsOrSignatures,
     Text,
     one_of,
+    require_file_target,
 )
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
@@ -92,6 +94,8 @@ def predict(
     proba: Annotated[
         bool, Option("--proba", help="Write the probability of each class too (log_loss only).")
     ] = False,
+    *,
+    cluster: Cluster,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
@@ -101,11 +105,18 @@ def predict(
     if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
-    reader = matching.open(
-        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, labels=False,
-        n_jobs=n_jobs,
-    )  # fmt: skip
+    known = loaded.recipe_.n_columns, loaded.provenance_
     wanted = "scores" if scores else "probabilities" if proba else "labels"
+    if cluster:
+        require_file_target(target)
+        with cluster.start() as engine:
+            plan = matching.plan(engine, source, *known, output, format=format, labels=False)
+            n_rows = distributed.predict_parts(
+                engine, loaded, plan, target, output=wanted, progress=output.progress
+            )
+        show({"target": target, "rows": n_rows}, output.as_json, output.quiet)
+        return
+    reader = matching.open(source, *known, format=format, labels=False, n_jobs=n_jobs)
     n_rows = files.predict(
         loaded, reader, to_write(target), output=wanted, progress=output.progress
     )
@@ -118,16 +129,21 @@ def evaluate(
     source: RowsOrSignatures,
     matching: Matching,
     output: Output,
+    cluster: Cluster,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
-    reader = matching.open(
-        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, n_jobs=n_jobs
-    )
-    found = files.evaluate(loaded, reader, progress=output.progress)
-    output.show_notes(reader)
+    known = loaded.recipe_.n_columns, loaded.provenance_
+    if cluster:
+        with cluster.start() as engine:
+            plan = matching.plan(engine, source, *known, output, format=format)
+            found = distributed.evaluate_parts(engine, loaded, plan, progress=output.progress)
+    else:
+        reader = matching.open(source, *known, format=format, n_jobs=n_jobs)
+        found = files.evaluate(loaded, reader, progress=output.progress)
+        output.show_notes(reader)
     if isinstance(found, files.RegressionEvaluation):
         show(asdict(found), output.as_json)
         return

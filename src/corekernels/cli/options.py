@@ -198,6 +198,12 @@ class Matching(Text):
         )  # fmt: skip
 
 
+def require_file_target(target: str) -> None:
+    """Refuse standard output, where a cluster is to write."""
+    if target == STANDARD_OUTPUT:
+        raise ParameterError("-: a cluster writes to files; name one.")
+
+
 @dataclass(frozen=True)
 class Cluster:
     """Where a job runs, if not in this process alone."""

@@ -11,12 +11,13 @@ from .dask_frames import hash_dask_blocks, hash_dask_frame
 from .engines import Engine, LocalEngine
 from .hashing import hash_parts, rows_per_part
 from .plan import ROWS_PER_PART, Part, Plan, plan_parts
+from .prediction import evaluate_parts, predict_parts, search_parts
 from .spark import SparkEngine
 from .spark_frames import hash_spark_frame, hash_spark_rows
 
 __all__ = [
     "ENGINES", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns", "LocalEngine", "Part",
-    "Plan", "SparkEngine", "hash_dask_blocks", "hash_dask_frame", "hash_parts",
-    "hash_spark_frame", "hash_spark_rows", "open_engine", "plan_parts", "rows_per_part",
-    "signature_columns", "signatures_of_table",
+    "Plan", "SparkEngine", "evaluate_parts", "hash_dask_blocks", "hash_dask_frame", "hash_parts",
+    "hash_spark_frame", "hash_spark_rows", "open_engine", "plan_parts", "predict_parts",
+    "rows_per_part", "search_parts", "signature_columns", "signatures_of_table",
 ]  # fmt: skip

@@ -154,7 +154,8 @@ def plan_parts(
         Files of rows or of signatures; a shard folder; a folder, of which all files are meant
         whose names do not begin with a dot or an underscore; or a name with `*`, `?` or `[`.
     part_rows : int, optional
-        Most rows of a part; if not given, each file is a part. Files of signatures are not cut.
+        Most rows of a part; if not given, each file is a part. Files of signatures or of
+        documents are not cut.
     match_columns, ignore_new_columns
         `n_columns` and `ignore_new_columns` of `files.open_matching`, for rows that must have the
         columns of others known before.
@@ -171,13 +172,13 @@ def plan_parts(
     n_columns, common = _columns(name, found, reading, match_columns, ignore_new_columns)
     narrow = match_columns if match_columns is not None and match_columns < n_columns else None
     integers = [facts.integer_labels for facts in found if facts.integer_labels is not None]
-    options = {**reading, **common}
+    options, is_text = {**reading, **common}, reading.get("text") is not None
     parts = [
         replace(part, number=number, reading=options, narrow=narrow,
                 integer_labels=all(integers) if integers else None)
         for number, part in enumerate(
             part for path, facts in zip(paths, found, strict=True)
-            for part in _cut(path, facts, part_rows)
+            for part in _cut(path, facts, part_rows, is_text)
         )
     ]  # fmt: skip
     counts = [facts.n_rows for facts in found]
@@ -186,9 +187,9 @@ def plan_parts(
     return Plan(name, tuple(parts), narrow or n_columns, n_rows, n_bytes, found[0].recipe)
 
 
-def _cut(path: str, facts: FileFacts, part_rows: int | None) -> Iterator[Part]:
-    """The parts of a file."""
-    n_rows = facts.n_rows
+def _cut(path: str, facts: FileFacts, part_rows: int | None, is_text: bool) -> Iterator[Part]:
+    """The parts of a file; one of documents or of signatures is not cut."""
+    n_rows = None if is_text else facts.n_rows
     if n_rows is None or part_rows is None or facts.recipe is not None:
         yield Part(0, path, 0, n_rows)
         return

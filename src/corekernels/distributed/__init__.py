@@ -8,6 +8,7 @@ from .choice import ENGINES, open_engine
 from .columns import FrameColumns, signature_columns, signatures_of_table
 from .dask import DaskEngine
 from .dask_frames import hash_dask_blocks, hash_dask_frame
+from .duplicates import duplicates_by_parts
 from .engines import Engine, LocalEngine
 from .hashing import hash_parts, rows_per_part
 from .plan import ROWS_PER_PART, Part, Plan, plan_parts
@@ -17,7 +18,8 @@ from .spark_frames import hash_spark_frame, hash_spark_rows
 
 __all__ = [
     "ENGINES", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns", "LocalEngine", "Part",
-    "Plan", "SparkEngine", "evaluate_parts", "hash_dask_blocks", "hash_dask_frame", "hash_parts",
+    "Plan", "SparkEngine", "duplicates_by_parts", "evaluate_parts", "hash_dask_blocks",
+    "hash_dask_frame", "hash_parts",
     "hash_spark_frame", "hash_spark_rows", "open_engine", "plan_parts", "predict_parts",
     "rows_per_part", "search_parts", "signature_columns", "signatures_of_table",
 ]  # fmt: skip

@@ -3,11 +3,24 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from .._core.extras import require_extra
 from .._core.threads import thread_count
 from ..errors import FileError
-from .engines import FAN_IN, Engine, Task, add_up, attempt, checked_total
+from .engines import (
+    FAN_IN,
+    Engine,
+    Failure,
+    Task,
+    add_up,
+    attempt,
+    checked_results,
+    checked_total,
+    gather_group,
+)
 
+_GROUP = "group"  # the column of numbers of groups, in tables of records
 _RETRIES = 3  # of a task whose worker died or that failed other than by bad input
 
 
@@ -74,6 +87,26 @@ class DaskEngine(Engine):
             ]
         return checked_total(sums[0].result())
 
+    def shuffle(
+        self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
+    ) -> list[Any]:
+        """As of `Engine`, by the shuffle of Dask's data frames."""
+        dask = require_extra("dask", "dask", "Dask clusters")
+        frames = require_extra("dask.dataframe", "dask", "Dask clusters")
+        (sent,) = self.client.scatter([shared], broadcast=True, hash=False)
+        table = dask.delayed(_as_table, pure=False)
+        first = self.client.submit(_as_table, attempt, task, sent, arguments[0], pure=False)
+        tables = [first, *(table(attempt, task, sent, argument) for argument in arguments[1:])]
+        meta = self.client.submit(_without_rows, first, pure=False).result()
+        shuffled = frames.from_delayed(tables, meta=meta).shuffle(_GROUP, npartitions=n_groups)
+        lists = [
+            dask.delayed(_gather_table, pure=False)(part, gather, sent)
+            for part in shuffled.to_delayed()
+        ]
+        futures = self.client.compute(lists, retries=_RETRIES)
+        pairs = [pair for some in self.client.gather(futures) for pair in some]
+        return checked_results([result for _, result in sorted(pairs, key=lambda pair: pair[0])])
+
     def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
         (sent,) = self.client.scatter([shared], broadcast=True, hash=False)
         return [self._submit_one(task, sent, argument) for argument in arguments]
@@ -90,3 +123,26 @@ class DaskEngine(Engine):
         """Close the connection and end the cluster, if they were made here."""
         while self._own:
             self._own.pop().close()
+
+
+def _as_table(attempt_task: Any, task: Task, shared: Any, argument: Any) -> Any:
+    """The records of a task as a table, with the numbers of their groups."""
+    pandas = require_extra("pandas", "dask", "Dask clusters")
+    result = attempt_task(task, shared, argument)
+    if isinstance(result, Failure):
+        raise result.error()
+    groups = np.repeat(list(result), [len(some) for some in result.values()])
+    records = np.concatenate(list(result.values()))
+    return pandas.DataFrame.from_records(records).assign(**{_GROUP: groups.astype(np.int64)})
+
+
+def _without_rows(table: Any) -> Any:
+    return table.iloc[:0]
+
+
+def _gather_table(table: Any, gather: Task, shared: Any) -> list[tuple[int, Any]]:
+    """Numbers and results of the groups in a table."""
+    return [
+        (int(group), gather_group(gather, shared, [some.drop(columns=_GROUP).to_records(False)]))
+        for group, some in table.groupby(_GROUP)
+    ]

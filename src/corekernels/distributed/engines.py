@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import errors
 from .._core.progress import progress_bar
 from .._core.threads import thread_count
@@ -63,6 +65,17 @@ class Engine(ABC):
         `FAN_IN` consecutive ones are added, then as many of these sums, and so on.
         """
 
+    @abstractmethod
+    def shuffle(
+        self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
+    ) -> list[Any]:
+        """Results of `gather` for each group of the records that tasks give.
+
+        The result of a task is a dict of structured arrays, by the number of the group that they
+        belong to. `gather` gets the records of a group in any order; groups without any are
+        left out.
+        """
+
     def run(
         self, task: Task, shared: Any, arguments: Sequence[Any], *, what: str = "running",
         progress: bool | None = False, done: Callable[[int, Any], None] | None = None,
@@ -103,6 +116,19 @@ def add_up(results: Sequence[Any]) -> Any:
     return total
 
 
+def gather_group(gather: Task, shared: Any, pieces: Sequence[Any]) -> Any:
+    """The result for the records of a group, or the first failure among them."""
+    for piece in pieces:
+        if isinstance(piece, Failure):
+            return piece
+    return attempt(gather, shared, np.concatenate(pieces))
+
+
+def checked_results(results: Sequence[Any]) -> list[Any]:
+    """The results, none of which may be a failure."""
+    return [checked_total(result) for result in results]
+
+
 def checked_total(total: Any) -> Any:
     """A sum, unless one of its terms failed."""
     if isinstance(total, Failure):
@@ -133,6 +159,17 @@ class LocalEngine(Engine):
                     yield number, future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
+
+    def shuffle(
+        self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
+    ) -> list[Any]:
+        """As of `Engine`."""
+        groups: dict[int, list[Any]] = {}
+        for pieces in self.run(task, shared, arguments):
+            for group, records in pieces.items():
+                groups.setdefault(group, []).append(records)
+        found = [gather_group(gather, shared, groups[group]) for group in sorted(groups)]
+        return checked_results(found)
 
     def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`."""

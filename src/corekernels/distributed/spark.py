@@ -9,7 +9,17 @@ from typing import Any
 from .._core.extras import require_extra
 from .._core.threads import thread_count
 from ..errors import FileError
-from .engines import FAN_IN, Engine, Task, add_up, attempt, checked_total
+from .engines import (
+    FAN_IN,
+    Engine,
+    Failure,
+    Task,
+    add_up,
+    attempt,
+    checked_results,
+    checked_total,
+    gather_group,
+)
 from .java import require_java
 
 _TRIES = 4  # of a task whose worker died or that failed other than by bad input
@@ -93,6 +103,18 @@ class SparkEngine(Engine):
             sent.destroy()
         return checked_total(total)
 
+    def shuffle(
+        self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
+    ) -> list[Any]:
+        """As of `Engine`, by Spark's own shuffle of one record per task and group."""
+        sent, results = self._submit(task, shared, arguments)
+        groups = results.flatMap(_pieces).groupByKey(n_groups, lambda group: group)
+        gathered = groups.mapValues(lambda some: gather_group(gather, sent.value, list(some)))
+        try:
+            return checked_results([result for _, result in sorted(gathered.collect(), key=_first)])
+        finally:
+            sent.destroy()
+
     def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> tuple[Any, Any]:
         sent = self.context.broadcast(shared)
         n_tasks = max(self.n_workers * _TASKS_PER_WORKER, len(arguments) // _PARTS_PER_TASK)
@@ -106,7 +128,17 @@ class SparkEngine(Engine):
             self._own.pop().stop()
 
 
+def _pieces(pair: tuple[int, Any]) -> list[tuple[int, Any]]:
+    """The records of a task by their groups; a failure is in the first group."""
+    _, result = pair
+    return [(0, result)] if isinstance(result, Failure) else list(result.items())
+
+
+def _first(pair: tuple[int, Any]) -> int:
+    return pair[0]
+
+
 def _sum_of_group(group: tuple[int, Any]) -> tuple[int, Any]:
     """The sum of some numbered results, in the order of their numbers."""
     number, pairs = group
-    return number, add_up([result for _, result in sorted(pairs, key=lambda pair: pair[0])])
+    return number, add_up([result for _, result in sorted(pairs, key=_first)])

@@ -189,9 +189,7 @@ def outcomes(model: Model, reader: AnyReader, progress: bool | None = None) -> O
     return _values(labelled, reader.name)
 
 
-def evaluation(
-    model: Model, parts: Iterable[Any], name: str
-) -> Evaluation | RegressionEvaluation:
+def evaluation(model: Model, parts: Iterable[Any], name: str) -> Evaluation | RegressionEvaluation:
     """How well a model does on rows, from the outcomes of all their parts."""
     if isinstance(model, CoREClassifier):
         return _evaluate_classes(model, sum(parts, Counter()), name)

@@ -165,10 +165,12 @@ def find_in_file(
             for portion in candidates:
                 found.append(comparison.compare(reader, _across(portion, n_rows, boundary)))
                 if sum(len(left) for left, _, _ in found) > most_pairs:
-                    raise _too_many(reader, most_pairs)
+                    raise _too_many(reader.name, most_pairs)
         left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
         pairs = left, right, values
-    return _result(reader, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows)
+    return duplicates_of_pairs(
+        reader.name, pairs, copies, all_pairs, most_pairs, missed, n_rows, boundary
+    )
 
 
 def find_contained(
@@ -190,7 +192,9 @@ def find_contained(
     )  # fmt: skip
     pairs = comparison.compare(reader, collected.pairs())
     missed = missed_share(threshold)
-    return _result(reader, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows)
+    return duplicates_of_pairs(
+        reader.name, pairs, copies, all_pairs, most_pairs, missed, n_rows, boundary
+    )
 
 
 def _across(pairs: Array, n_rows: int, boundary: int | None) -> Array:
@@ -201,16 +205,16 @@ def _across(pairs: Array, n_rows: int, boundary: int | None) -> Array:
     return pairs[(earlier < boundary) & (later >= boundary)]
 
 
-def _result(
-    reader: RowReader, pairs: tuple[Array, Array, Array], copies: Copies, all_pairs: bool,
-    most_pairs: int, boundary: int | None, missed: float, n_rows: int,
+def duplicates_of_pairs(
+    name: str, pairs: tuple[Array, Array, Array], copies: Copies, all_pairs: bool,
+    most_pairs: int, missed: float, n_rows: int, boundary: int | None = None,
 ) -> FileDuplicates:  # fmt: skip
-    """What was found, with all pairs of copies if these are wanted."""
+    """What was found in the file of this name, with all pairs of copies if these are wanted."""
     every: tuple[Array, Array, Array] | None = pairs
     if all_pairs:
         every = pairs_with_copies(*pairs, copies, most_pairs, within_sets=boundary is None)
     if every is None or len(every[0]) > most_pairs:
-        raise _too_many(reader, most_pairs)
+        raise _too_many(name, most_pairs)
     left, right, values = every
     order = np.lexsort((right, left))
     in_order = np.stack([left[order], right[order]], axis=1)
@@ -222,9 +226,9 @@ def _boundary(reader: RowReader) -> int | None:
     return reader.boundary if isinstance(reader, Chained) else None
 
 
-def _too_many(reader: RowReader, most_pairs: int) -> DataError:
+def _too_many(name: str, most_pairs: int) -> DataError:
     return DataError(
-        f"{reader.name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
+        f"{name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
         "list copies only once, or allow more pairs (most_pairs)."
     )
 

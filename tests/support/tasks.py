@@ -1,5 +1,8 @@
 """Tasks for engines: functions that other processes can import."""
 
+import os
+import time
+
 import numpy as np
 
 from corekernels import Recipe
@@ -23,3 +26,9 @@ def bad_part(bad, number):
 
 def mismatch(_, number):
     raise RecipeMismatch(Recipe(n_columns=3, n_hashes=8), Recipe(n_columns=3, n_hashes=16))
+
+
+def own_pid(_, number):
+    """The process that the task runs in; slow enough for all workers to get one."""
+    time.sleep(0.05)
+    return os.getpid()

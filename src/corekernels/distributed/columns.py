@@ -36,6 +36,12 @@ class FrameColumns:
     features: str | Sequence[str] = ("indices", "values")
     label: str | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """All columns that are needed."""
+        rows = [self.features] if isinstance(self.features, str) else list(self.features)
+        return [*rows, *([] if self.label is None else [self.label])]
+
 
 LISTS = FrameColumns()
 

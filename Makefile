@@ -4,7 +4,7 @@ COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
 ENGINE_TESTS := tests/distributed
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all test-oldest lint bench dist clean
 
 demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
@@ -18,6 +18,12 @@ test: lint
 test-all: .venv/test .venv/loops
 	$(BIN)/pytest -q -n auto -m "not engines"
 	$(BIN)/pytest -q -m engines $(ENGINE_TESTS)
+
+# with the oldest versions of everything that are supported
+test-oldest: .venv-oldest/test
+	find src -name "*.nb[ic]" -delete
+	.venv-oldest/bin/pytest -q -n auto
+	find src -name "*.nb[ic]" -delete
 
 lint: .venv/test .venv/loops
 	$(BIN)/ruff format --check .
@@ -33,11 +39,23 @@ bench: .venv/bench .venv/loops
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/intervals.py
 
+# What a release consists of, and that it works in an empty environment.
+dist: .venv/release
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python benchmarks/first_contact.py dist/*.whl
+
 # Each stamp is an installation: made again only when pyproject.toml has changed.
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/report .venv/test .venv/bench: .venv/%: pyproject.toml | .venv/bin/python
+.venv-oldest/test: pyproject.toml oldest.txt
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --constraint oldest.txt --editable ".[test]"
+	touch $@
+
+.venv/report .venv/test .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
@@ -47,4 +65,4 @@ bench: .venv/bench .venv/loops
 	touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-oldest dist

@@ -1,7 +1,9 @@
 """CoRE kernels: nonlinear accuracy at linear cost for sparse, non-binary data."""
 
-from . import datasets, distributed, documents, files, io, linear, text, theory
-from .advice.verdict import advise
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import documents, files, io, linear, text, theory
 from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
@@ -21,7 +23,11 @@ from .recipe import Recipe
 from .regressor import CoRERegressor
 from .signatures import Signatures, concatenate
 
-__version__ = "0.1.0.dev0"
+if TYPE_CHECKING:
+    from . import datasets, distributed
+    from .advice import advise
+
+__version__ = "0.1.0"
 
 __all__ = [
     "CoREClassifier",
@@ -53,3 +59,17 @@ __all__ = [
     "text",
     "theory",
 ]
+
+# imported on use: what they need of scikit-learn takes as long as half of this package
+_ON_USE = {"advise": "advice", "datasets": "datasets", "distributed": "distributed"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = importlib.import_module(f".{_ON_USE[name]}", __name__)
+    return room if name == _ON_USE[name] else getattr(room, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

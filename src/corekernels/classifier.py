@@ -51,10 +51,12 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         Factors of C by class.
     tol, max_iter : float, int
         When to stop: `HashedLinearClassifier` says what they mean.
+    solver : {"auto", "descent", "newton"}
+        How to learn: `HashedLinearClassifier` says when which is fast.
     random_state : int, RandomState instance or None
-        Seed of the hash and of the order in which rows are visited.
+        Seed of the hash and of the order in which a descent visits rows.
     n_jobs : int, optional
-        Threads; None means all cores. Never changes the result.
+        Threads; None means all cores.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     linear_ : HashedLinearClassifier
         What was learned from the signatures.
     n_iter_ : int
-        Sweeps over the rows; not there after `partial_fit` or `load`.
+        Passes over the rows; not there after `partial_fit` or `load`.
     dual_gap_ : ndarray of shape (1,) or (n_classes,)
         Duality gap over objective, by class; not there after `partial_fit` or `load`.
     provenance_ : list of io.Origin
@@ -101,6 +103,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         class_weight: Any = None,
         tol: float = 1e-5,
         max_iter: int = 1000,
+        solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -115,6 +118,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
+        self.solver = solver
         self.random_state = random_state
         self.n_jobs = n_jobs
 

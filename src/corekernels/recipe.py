@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._core.arguments import require_choice
+from ._core.display import html_table
 from .errors import ParameterError
 from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, SlotWeight, hashed_kernel
 from .theory.aliasing import Aliasing, aliasing
@@ -256,6 +257,23 @@ class Recipe:
         """The other recipe if only the version of the contract differs, else this one."""
         mine, theirs = self.asdict(), other.asdict()
         return other if mine == {**theirs, "version": self.version} else self
+
+    def facts(self) -> dict[str, Any]:
+        """The recipe in the words of a reader, for displays."""
+        return {
+            "kernel": self.kernel,
+            "gamma": self.gamma,
+            "hashes per row": self.n_hashes,
+            "bits per hash": "all" if self.n_bits is None else self.n_bits,
+            "bytes per row": self.bytes_per_row,
+            "columns": self.n_columns,
+            "scheme": self.scheme,
+            "projection": self.projection,
+            "seed": str(self.seed),
+        }
+
+    def _repr_html_(self) -> str:
+        return html_table("Recipe", self.facts())
 
     def asdict(self) -> dict[str, Any]:
         """The fields, for a file; `gamma` only if the kernel has one."""

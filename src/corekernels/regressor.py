@@ -30,7 +30,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
         As in `CoREHasher`; n_bits from 1 to 16.
     C : float
         Weight of the errors against the smoothness of the solution: 1 / (2 alpha) of a ridge.
-    tol, max_iter, random_state, n_jobs
+    tol, max_iter, solver, random_state, n_jobs
         As in `CoREClassifier`.
 
     Attributes
@@ -42,7 +42,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
     linear_ : HashedLinearRegressor
         What was learned from the signatures.
     n_iter_ : int
-        Sweeps over the rows; not there after `load`.
+        Passes over the rows; not there after `load`.
     dual_gap_ : float
         Duality gap over objective; not there after `load`.
     provenance_ : list of io.Origin
@@ -75,6 +75,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
         gamma: float | None = None,
         tol: float = 1e-5,
         max_iter: int = 1000,
+        solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -87,5 +88,6 @@ class CoRERegressor(RegressorMixin, CoREModel):
         self.gamma = gamma
         self.tol = tol
         self.max_iter = max_iter
+        self.solver = solver
         self.random_state = random_state
         self.n_jobs = n_jobs

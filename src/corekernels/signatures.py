@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ._core.display import html_table
 from ._core.team import Team
 from ._core.types import Array, PathLike
 from ._core.validation import Rows
@@ -95,6 +96,10 @@ class Signatures:
 
     def __repr__(self) -> str:
         return f"Signatures({len(self)} rows, {self.nbytes:,} bytes, {self.recipe})"
+
+    def _repr_html_(self) -> str:
+        facts = {"rows": len(self), "megabytes": self.nbytes / 1e6, **self.recipe.facts()}
+        return html_table("Signatures", facts)
 
     @property
     def nbytes(self) -> int:

@@ -7,7 +7,8 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 import corekernels as ck
 from corekernels._core.progress import progress_bar
-from corekernels.advice.learners import Learner, Sample, Settings, unit_rows
+from corekernels.advice.learners import Learner, Result, Sample, Settings, unit_rows
+from corekernels.advice.result import Confusion
 from corekernels.advice.trials import Trials
 from corekernels.advice.verdict import _advice, _call
 from corekernels.errors import DataError, ParameterError
@@ -56,7 +57,7 @@ def test_it_says_what_to_use_where_planes_do_not_help():
 def scripted(scores):
     """A learner that reaches these accuracies, fold by fold."""
     left = iter(scores)
-    return lambda settings: lambda train, test: next(left)
+    return lambda settings: lambda train, test: Result(next(left), np.zeros(len(test), int))
 
 
 def learner(name, kind, scores, n_hashes=None):
@@ -102,6 +103,12 @@ def test_verdicts():
         learner("hashes", "hashed", noisy(0.81, 1, 0.03), 64),
     )
     assert (close.verdict, close.best.name, close.helps) == ("close", "linear", False)
+
+
+def test_confused_classes():
+    """Rows 0 and 1, of classes 0 and 1, are tested in each of five folds; 0 is predicted always."""
+    advice = advice_on(learner("linear", "linear", noisy(0.8, 0)))
+    assert advice.confused == (Confusion(1, 0, 5, 5),)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -173,7 +180,7 @@ def test_boosting_says_how_many_columns_it_sees():
     sample = Sample(unit_rows(X), np.arange(60) % 2, 0, None)
     boosting = sample.boosting()
     assert boosting.name == f"gradient boosting, 256 of {sample.unit.shape[1]} columns"
-    assert 0 <= boosting.prepare(Settings())(np.arange(40), np.arange(40, 60)) <= 1
+    assert 0 <= boosting.prepare(Settings())(np.arange(40), np.arange(40, 60)).accuracy <= 1
 
 
 def test_progress_names_the_candidates(capsys):

@@ -42,6 +42,7 @@ def test_every_example_runs(in_digits):
     names = set(os.listdir(in_digits))
     assert {"train.sig", "train.npz", "K.npy", "K.npy.json", "model.ck", "labels.txt"} <= names
     assert {"train.index", "neighbours.tsv", "pairs.tsv", "unique.svm"} <= names
+    assert {"advice.html", "path.html", "rows.html"} <= names
     assert not [name for name in names if name.startswith(".")]
 
 
@@ -255,6 +256,8 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
         ("advise train.svm --rows 0", "--rows: got 0"),
         ("advise train.svm --seed -1", "--seed: got -1"),
         ("advise train.sig", "train.sig: holds signatures"),
+        ("info train.sig --page p.html", "--page: is for files of rows"),
+        ("advise train.svm --page train.svm", "train.svm: is read or written already"),
         ("path train.svm --cv 1 --n-hashes 8", "cv: "),
         ("path train.svm --cv 500 --n-hashes 8", "cv: "),
         ("plan --error 0.1 --threads 0", "--threads: got 0"),

@@ -1,11 +1,7 @@
-"""Messages in the words of the command line, and the note while loops are compiled."""
-
-import time
+"""Messages in the words of the command line."""
 
 import pytest
-from numba.core import event
 
-from corekernels.cli.compiling import NOTE, announce_compiling
 from corekernels.cli.wording import name_options
 
 OPTIONS = {
@@ -32,17 +28,3 @@ OPTIONS = {
 def test_arguments_are_named_as_options(message, expected):
     assert name_options(message, OPTIONS) == expected
     assert name_options(message, {}) == message
-
-
-def test_long_compiling_is_announced_once(capsys):
-    with announce_compiling(patience=0.05):
-        for _ in range(3):
-            with event.trigger_event("numba:compile"):
-                time.sleep(0.03)
-    assert capsys.readouterr().err == f"{NOTE}\n"
-
-
-def test_short_compiling_is_not(capsys):
-    with announce_compiling(patience=5.0), event.trigger_event("numba:compile"):
-        time.sleep(0.01)
-    assert capsys.readouterr().err == ""

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from corekernels.linear import HashedLinearClassifier
+from corekernels.errors import DataError, ParameterError
+from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
 from corekernels.linear.classifier import LOSS_NAMES
 from corekernels.linear.descent import as_planes, solve
 from support import objectives
@@ -50,3 +51,49 @@ def test_planes_are_as_near_as_their_tolerance_says(digits, S, loss):
     distances = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(found, axis=1)
     # A gap of 1e-6 of the objective, itself at most 100 times |w|^2 / 2, is a distance of 0.01.
     assert distances.max() <= 0.1 + 0.01
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_gap_of_the_hinge_loss_is_true_at_large_costs(digits, S, C):
+    """Single precision margins once gave a gap of 0 here, far from the optimum."""
+    y = digits[1] % 2
+    model = HashedLinearClassifier("hinge", tol=1e-5, max_iter=300, random_state=0)
+    _, problem, training = model._read(S, y, None)
+    with np.errstate(all="raise"):
+        states, outcomes = solve(
+            training.packed, problem.blocks(training, C), model._options(), None
+        )
+    X = np.column_stack([S.to_csr().toarray(), np.ones(len(S))]).astype(np.float64)
+    planes = as_planes(S.recipe, states, problem.intercept)
+    w = np.append(planes.coefficients()[0], planes.intercepts[0]).astype(np.float64)
+    signs = np.where(y == 1, 1.0, -1.0)
+    rows, a = training.rows, states[0].duals[training.rows, 0]
+    c = C * training.row_weights[rows]
+    primal = objectives.primal("hinge", w, X[rows] @ w, signs[rows], c)
+    dual = objectives.dual("hinge", X[rows].T @ (signs[rows] * a), signs[rows], c, a)
+    assert outcomes[0].objectives[0] == pytest.approx(primal, rel=1e-6)
+    assert outcomes[0].relative_gaps[0] == pytest.approx((primal - dual) / primal, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:After")
+@pytest.mark.parametrize("C", [1e60, 1e300])
+def test_huge_costs_of_the_log_loss(digits, S, C):
+    model = HashedLinearClassifier("log_loss", C=C, max_iter=50, random_state=0)
+    model.fit(S[:300], digits[1][:300] % 2)
+    assert np.isfinite(model.coef_).all()
+    assert model.score(S[:300], digits[1][:300] % 2) == 1
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+def test_costs_that_underflow_are_refused(digits, S, loss):
+    tiny = np.full(len(S), 1e-200)
+    with pytest.raises(ParameterError, match="C: times the weights"):
+        HashedLinearClassifier(loss, C=1e-200).fit(S, digits[1], tiny)
+    with pytest.raises(ParameterError, match="C: times the weights"):
+        HashedLinearClassifier(loss, C=1e200).fit(S, digits[1], 1 / tiny)
+
+
+@pytest.mark.parametrize("factor", [1e38, 1e200, 1e-40])
+def test_values_beyond_single_precision_are_refused(digits, S, factor):
+    with pytest.raises(DataError, match="multiply y by a constant"):
+        HashedLinearRegressor().fit(S, digits[1] * factor)

@@ -32,5 +32,5 @@ def test_equal_rows_have_equal_digests(digits, kernel):
     assert found[0] == found[2]
     assert found[1] == found[4]
     assert len(np.unique(found)) == 3
-    pairs = [(i, j) for i in range(5) for j in range(i)]
-    assert [(i, j) for i, j in pairs if packed.equal(i, j)] == [(2, 0), (4, 1)]
+    pairs = np.array([(i, j) for i in range(5) for j in range(i)])
+    assert pairs[packed.equal(pairs[:, 0], pairs[:, 1])].tolist() == [[2, 0], [4, 1]]

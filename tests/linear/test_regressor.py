@@ -87,7 +87,7 @@ def test_data_are_checked(digits, S):
 
 
 def test_warning_says_what_to_change(digits, S):
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=1 sweeps.*raise max_iter or tol"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=1.*raise max_iter or tol"):
         HashedLinearRegressor(C=100, max_iter=1).fit(S, digits[1])
 
 

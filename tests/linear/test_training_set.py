@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corekernels.linear.packed import pack
+from corekernels.linear.packed import Packed, pack
 from corekernels.linear.training_set import TrainingSet
 
 ROWS = [3, 1, 3, 0, 3, 5, 1]  # of the signatures
@@ -48,6 +48,23 @@ def test_rows_of_equal_digest_are_compared(packed):
     """Digests are hashes: different rows may share one."""
     targets, weights = np.zeros(7, int), np.ones(7)
     same = np.zeros(7, np.uint64)
-    training = TrainingSet(packed, np.arange(7), weights, targets, weights, same)
-    rows = training.subset(np.array([0, 2, 1, 3])).rows
-    assert rows.tolist() == [0, 1, 3]
+    training = TrainingSet(packed, np.arange(7), np.arange(8), weights, targets, weights, same)
+    found = training.subset(np.array([0, 2, 1, 3]))
+    assert sorted(found.rows.tolist()) == [0, 1, 3]
+    again = training.subset(np.array([3, 1, 2, 0]))
+    which = np.array(ROWS)
+    np.testing.assert_array_equal(which[again.rows], which[found.rows])
+
+
+def test_equal_rows_of_different_targets_follow_one_another(packed):
+    training = TrainingSet.of(packed, np.array([0, 1, 1, 0, 2, 1, 0]), np.ones(7), None)
+    groups = np.split(np.array(ROWS)[training.rows], training.starts[1:-1])
+    assert sorted(map(list, groups)) == [[0], [1, 1], [3, 3, 3], [5]]
+
+
+def test_an_empty_row_is_not_the_row_of_the_least_codes():
+    codes = np.zeros((2, 4), np.uint8)
+    codes[1, 0] = 1
+    scales = np.array([0, 0.5], np.float32)
+    packed = Packed(codes, None, scales, np.array([0, 1]), 2)
+    assert len(np.unique(packed.digests(None))) == 2

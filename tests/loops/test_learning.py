@@ -7,9 +7,12 @@ from corekernels._loops.learning import descent, losses, packed, scoring
 from corekernels._loops.learning import planes as blocks
 from corekernels._loops.simd import vectors
 from corekernels.linear import descent as training
+from corekernels.linear import passes
 from corekernels.linear.extrapolation import extrapolate
 from corekernels.linear.packed import Packed
 from corekernels.linear.planes import new_planes
+from corekernels.linear.problem import Block
+from corekernels.linear.vectors import Vector
 from support import objectives
 
 OPTIONS = training.Options(tol=1e-5, max_iter=300, seed=(0,))
@@ -98,6 +101,10 @@ def test_digests_tell_rows_apart(rows):
     np.testing.assert_array_equal(again, out[3:5])
 
 
+def gap(loss, m, c, a):
+    return losses.row_gap(loss, m, c, a, losses.loss_value(loss, m, c))
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_gap_is_zero_exactly_at_the_dual_of_the_margin(loss):
     for m in (-2.0, 0.3, 0.999, 1.7):
@@ -105,8 +112,8 @@ def test_gap_is_zero_exactly_at_the_dual_of_the_margin(loss):
         slope = (losses.loss_value(loss, m + step, c) - losses.loss_value(loss, m - step, c)) / (
             2 * step
         )
-        assert losses.row_gap(loss, m, c, -slope) == pytest.approx(0, abs=1e-8)
-        assert losses.row_gap(loss, m, c, 0.5 * c + 0.1 * slope) > 1e-4
+        assert gap(loss, m, c, -slope) == pytest.approx(0, abs=1e-8)
+        assert gap(loss, m, c, 0.5 * c + 0.1 * slope) > 1e-4
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -118,7 +125,7 @@ def test_step_finds_the_best_dual(loss, square):
         low = -40.0 if loss == losses.SQUARED else 0.0
         grid = np.linspace(low, high, 20001)
         grid = grid[1:-1] if loss == losses.LOG else grid
-        conjugate = [losses.row_gap(loss, 5.0, c, b) - 5.0 * b for b in grid]  # up to a constant
+        conjugate = [gap(loss, 5.0, c, b) - 5.0 * b for b in grid]  # up to a constant
         values = 0.5 * square * (grid - a) ** 2 + m * grid + conjugate
         best = losses.best_dual(loss, m, c, a, square)
         assert best == pytest.approx(grid[values.argmin()], abs=2 * (high - low) / 20000)
@@ -151,6 +158,74 @@ def test_descent_closes_the_gap(rows, loss, n_lanes):
         primal = objectives.primal(loss, w, features @ w, y, c)
         assert primal - objectives.dual(loss, w, y, c, a) <= 1.1e-5 * primal
         assert outcome.objectives[lane] == pytest.approx(primal, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", [losses.SQUARED_HINGE, losses.LOG, losses.SQUARED])
+def test_slopes_and_curvatures(loss):
+    """Against differences of the losses."""
+    c, step = 0.7, 1e-4
+    for m in (-2.0, 0.3, 1.7):
+        low, here, high = (losses.loss_value(loss, m + d, c) for d in (-step, 0, step))
+        assert losses.loss_slope(loss, m, c) == pytest.approx((high - low) / (2 * step), abs=1e-6)
+        second = (high - 2 * here + low) / step**2
+        assert losses.loss_curvature(loss, m, c) == pytest.approx(second, abs=1e-4)
+
+
+@pytest.mark.parametrize("n_lanes", [1, 3])
+def test_passes_over_rows(rows, n_lanes):
+    """Gradient, Hessian product and losses along a line, against a dense matrix."""
+    data, rng, y = pack(*rows), np.random.default_rng(3), np.array([1, -1] * 4 + [1.0])
+    X = np.column_stack([expand(*rows).reshape(9, -1), np.full(9, 0.8)])
+    targets = np.repeat(y[:, None], n_lanes, axis=1).astype(np.int8)
+    chosen = np.array([0, 1, 2, 4, 5, 8])
+    costs = np.full((2, n_lanes), 0.5)
+    block = Block("squared_hinge", chosen, targets, np.ones(9), costs, 0.8)
+    w, direction, gradient, product = (Vector.zero(data, n_lanes) for _ in range(4))
+    for vector in (w, direction):
+        vector.planes[..., :n_lanes] = rng.normal(size=vector.planes[..., :n_lanes].shape)
+        vector.biases[:] = rng.normal(size=n_lanes)
+    sums = passes.Passes(data, block, 2)
+    sums.move_to(w)
+    total = sums.gradient(gradient)
+    sums.choose_lanes(np.ones(n_lanes, np.bool_))
+    sums.product(direction, product)
+    along = sums.losses_along(direction, np.array([0.0, 0.3]))
+
+    def dense(vector, lane):
+        planes = vector.planes.reshape(*vector.planes.shape[:2], -1)[..., lane]
+        return np.append(planes.reshape(-1), vector.biases[lane]).astype(float)
+
+    Z, signs = X[chosen], y[chosen]
+    for lane in range(n_lanes):
+        v, d = dense(w, lane), dense(direction, lane)
+        short = np.maximum(0, 1 - signs * (Z @ v))
+        assert total[lane] == pytest.approx(0.5 * (short**2).sum(), rel=1e-5)
+        slope = Z.T @ (-signs * short)
+        np.testing.assert_allclose(dense(gradient, lane), slope, atol=1e-5)
+        curved = Z.T @ ((short > 0) * (Z @ d))
+        np.testing.assert_allclose(dense(product, lane), curved, atol=1e-5)
+        later = np.maximum(0, 1 - signs * (Z @ (v + 0.3 * d)))
+        assert along[1, lane] == pytest.approx(0.5 * (later**2).sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("n_lanes", [1, 3])
+def test_sums_of_vectors(rows, n_lanes):
+    data, rng = pack(*rows), np.random.default_rng(4)
+    x, y, z = (Vector.zero(data, n_lanes) for _ in range(3))
+    for vector in (x, y, z):
+        vector.planes[..., :n_lanes] = rng.normal(size=vector.planes[..., :n_lanes].shape)
+        vector.biases[:] = rng.normal(size=n_lanes)
+    factors = np.array([0.5, -1.0, 0.25])[:n_lanes]
+    expected = x.planes + y.planes * (factors[0] if n_lanes == 1 else [*factors, 0, 0, 0, 0, 0])
+    squares, products = z.add(factors, y, y, 2, base=x)
+    np.testing.assert_allclose(z.planes, expected, rtol=1e-6)
+    np.testing.assert_allclose(z.biases, x.biases + factors * y.biases)
+    flat = z.planes.reshape(-1, 1 if n_lanes == 1 else 8)[:, :n_lanes]
+    other = y.planes.reshape(flat.shape[0], -1)[:, :n_lanes]
+    np.testing.assert_allclose(squares, (flat**2).sum(axis=0) + z.biases**2, rtol=1e-5)
+    np.testing.assert_allclose(
+        products, (flat * other).sum(axis=0) + z.biases * y.biases, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_shrunk_rows_are_skipped():

@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import DataError
+from .display import DocumentationLink
 from .validation import as_matrix
 
 
@@ -18,16 +19,20 @@ def require_some_rows(n_rows: int) -> None:
 def parameters_for_file(model: BaseEstimator, seed: int, gamma: float | None) -> dict[str, Any]:
     """The parameters of an estimator with the seed and the gamma that were used.
 
-    `gamma` is left out where the kernel has none: files that are older than it have none either.
+    `gamma` is left out where the kernel has none, `solver` where it is the usual one: older files
+    have neither.
     """
-    parameters: dict[str, Any] = model.get_params(deep=False) | {"random_state": seed}
-    parameters |= {"gamma": gamma}
-    if gamma is None:
-        del parameters["gamma"]
-    return parameters
+    parameters: dict[str, Any] = model.get_params(deep=False)
+    parameters |= {"random_state": seed, "gamma": gamma}
+    unsaid = {"gamma": None, "solver": "auto"}
+    return {
+        name: value
+        for name, value in parameters.items()
+        if name not in unsaid or value != unsaid[name]
+    }
 
 
-class RowsEstimator(BaseEstimator):
+class RowsEstimator(DocumentationLink, BaseEstimator):
     """An estimator of rows, dense or sparse: how they come in, and how it is tagged."""
 
     def _fitting_matrix(self, X: Any) -> Any:

@@ -1,5 +1,6 @@
 """The loops of a recipe, with their tables and working memory."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from .streams import Key, mix_key, mixed, with_random_signs
 from .tables import HashTables
 
 Arrays = dict[str, Array]  # the arrays of signatures, as `Recipe.arrays` names them
+Pass = Callable[[Task, Arrays, "Largest"], Step]
 
 _MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
 
@@ -36,7 +38,7 @@ class RowHasher:
 
     @property
     def has_tables(self) -> bool:
-        """Whether all that is random stands in tables, so that `step` can be used."""
+        """Whether all that is random stands in tables, so that `passes` can be used."""
         return self.tables.minima is not None and (
             not self._projects or self.tables.directions is not None
         )
@@ -44,8 +46,10 @@ class RowHasher:
     def hash(self, rows: Rows, out: Arrays) -> None:
         """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
         if self.has_tables:
-            cuts, counter, flaws = np.array([0, len(rows)]), *np.zeros((2, 1), np.int64)
-            self.step(new_task(rows, cuts, counter, flaws), out, Largest.of(rows, cuts))(1)
+            cuts, flaws = np.array([0, len(rows)]), np.zeros(1, np.int64)
+            for make_step in self.passes:
+                task = new_task(rows, cuts, np.zeros(1, np.int64), flaws)
+                make_step(task, out, Largest.of(rows, cuts))(1)
             return
         out["lengths"][:] = rows.lengths
         halves, values, weights = None, np.empty(rows.nnz, np.float32), None
@@ -61,11 +65,17 @@ class RowHasher:
             blocks.write_nonzero_halves(values, halves)
         self._mixed_minima(rows, halves, out["codes"], weights)
 
-    def step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
-        """A function that hashes some blocks of the task; False once none is left.
+    @property
+    def passes(self) -> tuple["Pass", ...]:
+        """What is to be done with all blocks of a task, one after the other.
 
-        Each thread needs one of its own, because it holds the working memory.
+        A pass takes the task, the arrays to write to and the sizes of working memory. It gives
+        a function that does some blocks, and False once none is left. Each thread needs one of
+        its own, because it holds the working memory. The first pass also inspects the blocks.
         """
+        return (self._minima_step, self._projection_step)[: 1 + self._projects]
+
+    def _minima_step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
         banks = self.tables.minima
         assert banks is not None
         with_values = self._weight is SlotWeight.VALUE
@@ -74,25 +84,28 @@ class RowHasher:
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
         k, codes = self.recipe.n_hashes, out["codes"].reshape(-1)
         offsets = new_offsets(len(scratch.starts), banks.width) if banks.positions.size else None
-        if self._weight is SlotWeight.NONE:
+        if not with_values:
             return lambda n_blocks: blocks.hash_supports(
                 task, n_blocks, banks, mask, offsets, scratch, k, codes, out["lengths"]
             )
         per_value = BlockScratch(
-            np.empty(largest.block, np.float32),
-            np.empty(largest.block if with_values else 0, np.uint16),
+            np.empty(largest.block, np.float32), np.empty(largest.block, np.uint16)
         )
-        targets = k, codes, out["weights"].view(np.uint16).reshape(-1), out["lengths"]
-        if with_values:
-            return lambda n_blocks: blocks.hash_values(
-                task, n_blocks, banks, mask, offsets, scratch, per_value, *targets, out["sums"]
-            )
+        weights = out["weights"].view(np.uint16).reshape(-1)
+        return lambda n_blocks: blocks.hash_values(
+            task, n_blocks, banks, mask, offsets, scratch, per_value, k, codes, weights,
+            out["lengths"], out["sums"],
+        )  # fmt: skip
+
+    def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
         has_signs = self.recipe.scheme != "independent"
         sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
+        starts, values = np.empty(largest.row, np.int32), np.empty(largest.block, np.float32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
+        weights = out["weights"].view(np.uint16)
         return lambda n_blocks: blocks.hash_projections(
-            task, n_blocks, banks, self.tables.directions, mask, sign_key, self.tables.waves,
-            offsets, scratch, per_value, tiles, *targets,
+            task, n_blocks, self.tables.directions, sign_key, self.tables.waves, starts, values,
+            tiles, weights,
         )  # fmt: skip
 
     def _mixed_minima(
@@ -148,7 +161,7 @@ class Largest(NamedTuple):
 
 
 def new_task(rows: Rows, cuts: Array, counter: Array, flaws: Array) -> Task:
-    """The rows as blocks for `RowHasher.step`."""
+    """The rows as blocks for `RowHasher.passes`."""
     indptr = read_only(rows.indptr)
     return Task(
         counter, read_only(cuts, np.int64), indptr, rows.indices, rows.data, rows.n_columns, flaws

@@ -1,6 +1,6 @@
 """Advice: whether CoRE kernels help on the rows at hand."""
 
-from .result import Advice, Candidate
-from .verdict import advise
+from .result import Advice, Candidate, Confusion
+from .verdict import DEFAULT_SIZES, advise
 
-__all__ = ["Advice", "Candidate", "advise"]
+__all__ = ["DEFAULT_SIZES", "Advice", "Candidate", "Confusion", "advise"]

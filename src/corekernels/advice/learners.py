@@ -21,7 +21,15 @@ from ..linear import HashedLinearClassifier
 from ..recipe import DEFAULT_KERNEL, Recipe
 from ..signatures import Signatures, sketch
 
-Score = Callable[[Array, Array], float]  # accuracy on test rows, learned from training rows
+
+class Result(NamedTuple):
+    """What a learner predicted for test rows, and the share that was right."""
+
+    accuracy: float
+    predicted: Array
+
+
+Score = Callable[[Array, Array], Result]  # on test rows, learned from training rows
 
 BOOSTED_COLUMNS = 256  # that gradient boosting sees at most
 _BOOSTED_TREES = 1000  # over all classes
@@ -180,10 +188,10 @@ class Sample:
         def prepare(settings: Settings) -> Score:
             K = Gram(self.unit, None, formula(settings), self.n_jobs).whole()
 
-            def score(train: Array, test: Array) -> float:
+            def score(train: Array, test: Array) -> Result:
                 model = SVC(kernel="precomputed", C=settings.C, tol=1e-2)
                 model.fit(K[np.ix_(train, train)], self.labels[train])
-                return float(model.score(K[np.ix_(test, train)], self.labels[test]))
+                return self._result(model.predict(K[np.ix_(test, train)]), test)
 
             return score
 
@@ -193,11 +201,14 @@ class Sample:
         return Learner(name, kind, settings, prepare, n_bytes, kernel.name)
 
     def _score(self, make: Callable[[], Any], X: Any) -> Score:
-        def score(train: Array, test: Array) -> float:
+        def score(train: Array, test: Array) -> Result:
             model = make().fit(X[train], self.labels[train])
-            return float(model.score(X[test], self.labels[test]))
+            return self._result(model.predict(X[test]), test)
 
         return score
+
+    def _result(self, predicted: Array, test: Array) -> Result:
+        return Result(float(np.mean(predicted == self.labels[test])), predicted)
 
     def _linear_svm(self, settings: Settings) -> LinearSVC:
         return LinearSVC(C=settings.C, tol=1e-3, random_state=self.seed)

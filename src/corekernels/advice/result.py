@@ -1,6 +1,7 @@
 """What `advise` found, and how it reads."""
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,23 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Confusion:
+    """Rows of one class that are taken for another, by cross-validation.
+
+    Attributes
+    ----------
+    actual, predicted : label
+    count, n_rows : int
+        Rows so confused, of how many of the class in the sample.
+    """
+
+    actual: Any
+    predicted: Any
+    count: int
+    n_rows: int
+
+
+@dataclass(frozen=True)
 class Advice:
     """What `advise` found. Printed, it is a table and the sentence.
 
@@ -79,6 +97,8 @@ class Advice:
         What it rests on; folds of all rounds.
     notes : tuple of str
         What was left out.
+    confused : tuple of Confusion
+        The classes that `best` confuses most, in one round of folds.
     """
 
     candidates: tuple[Candidate, ...]
@@ -89,6 +109,7 @@ class Advice:
     n_classes: int
     n_folds: int
     notes: tuple[str, ...]
+    confused: tuple[Confusion, ...] = ()
 
     @property
     def helps(self) -> bool:

@@ -35,12 +35,15 @@ class Trial:
         Accuracies on all folds so far, round by round.
     seconds : float
         Of one fit with its test, kernel values or hashing included.
+    predicted : ndarray
+        Labels predicted on the test rows of the first round, fold by fold.
     """
 
     learner: Learner
     settings: Settings
     scores: Array
     seconds: float
+    predicted: Array
 
 
 class Trials:
@@ -63,16 +66,18 @@ class Trials:
         for settings in learner.settings:
             start = time.perf_counter()
             score = learner.prepare(settings)
-            scores = [score(*self.rounds[0][0])]
+            results = [score(*self.rounds[0][0])]
             needed = (time.perf_counter() - start) * n_fits
             if self.trials and best is None and start + needed > self._end:
                 self.notes.append(f"no time for {learner.name}")
                 self.bar.update()
                 return None
-            scores += [score(*fold) for fold in self.rounds[0][1:]]
-            seconds = (time.perf_counter() - start) / len(scores)
-            if best is None or np.mean(scores) > best.scores.mean():
-                best = Trial(learner, settings, np.array(scores), seconds)
+            results += [score(*fold) for fold in self.rounds[0][1:]]
+            seconds = (time.perf_counter() - start) / len(results)
+            scores = np.array([result.accuracy for result in results])
+            if best is None or scores.mean() > best.scores.mean():
+                predicted = np.concatenate([result.predicted for result in results])
+                best = Trial(learner, settings, scores, seconds, predicted)
         assert best is not None
         self.trials.append(best)
         self.bar.update()
@@ -88,7 +93,7 @@ class Trials:
             self.bar.set_description(f"round {number + 1}")
             for trial in self.trials:
                 score = trial.learner.prepare(trial.settings)
-                more = np.array([score(*fold) for fold in folds])
+                more = np.array([score(*fold).accuracy for fold in folds])
                 trial.scores = np.concatenate([trial.scores, more])
             self.bar.update()
 

@@ -1,6 +1,7 @@
 """Advice: whether CoRE kernels help on the rows at hand, before anything large is run."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +17,11 @@ from ..errors import DataError, ParameterError
 from ..kernel_table import HASHED_KERNELS, exact_kernel
 from ..linear.labels import check_labels
 from .learners import Sample, unit_rows
-from .result import Advice, Candidate
+from .result import Advice, Candidate, Confusion
 from .trials import Folds, Trial, Trials
 
+DEFAULT_SIZES = (256, 1024, 4096)  # numbers of hashes
+_MOST_CONFUSED = 10
 _LEAST_GAIN = 0.005  # in accuracy: less is no reason to take what is more expensive
 _LOST_SHARE = 0.2  # of the gain over the linear model, which a cheaper candidate may lose
 # from cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
@@ -31,7 +34,7 @@ def advise(
     y: Any,
     *,
     n_rows: int = 2000,
-    sizes: Sequence[int] = (256, 1024, 4096),
+    sizes: Sequence[int] = DEFAULT_SIZES,
     cv: int = 5,
     repeats: int = 3,
     time_limit: float = 120.0,
@@ -172,10 +175,20 @@ def _advice(trials: Trials, labels: Array, notes: list[str]) -> Advice:
     rival = without if best is core else core
     sentence = _sentence(verdict, best, rival, f"{100 * abs(difference):.1f} ± {100 * margin:.1f}")
     first = trials.trials[0].scores
+    tested = np.concatenate([test for _, test in trials.rounds[0]])
+    confused = _confused(labels[tested], trials.trials[found.index(best)].predicted)
     return Advice(
         tuple(found), best, verdict, sentence, len(labels), len(np.unique(labels)), len(first),
-        (*notes, *trials.notes),
+        (*notes, *trials.notes), confused,
     )  # fmt: skip
+
+
+def _confused(actual: Array, predicted: Array) -> tuple[Confusion, ...]:
+    """The pairs of classes that are confused most often."""
+    pairs = Counter(zip(actual.tolist(), predicted.tolist(), strict=True))
+    sizes = Counter(actual.tolist())
+    wrong = [(pair, count) for pair, count in pairs.most_common() if pair[0] != pair[1]]
+    return tuple(Confusion(*pair, count, sizes[pair[0]]) for pair, count in wrong[:_MOST_CONFUSED])
 
 
 def _candidate(trial: Trial, trials: Trials) -> Candidate:

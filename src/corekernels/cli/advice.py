@@ -9,26 +9,31 @@ from typer import Option
 
 import corekernels
 
-from .. import files, plotting
+from .. import files, plotting, report
+from ..advice import DEFAULT_SIZES
 from ..advice import advise as advise_on
 from ..recipe import CONTRACT_VERSION
 from .app import command
 from .options import Figure, Jobs, Output, Reading, Rows
+from .pages import Page, require_page
 from .printing import show, show_table
 
+_SIZES = ", ".join(map(str, DEFAULT_SIZES))
 _SHOWN = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-@command("corekernels advise train.svm --rows 300 --size 64 --size 256 --cv 3 --repeats 1")
+@command(
+    "corekernels advise train.svm --rows 300 --size 64 --size 256 --cv 3 --repeats 1 "
+    "--page advice.html"
+)
 def advise(
     source: Rows,
     reading: Reading,
     output: Output,
     rows: Annotated[int, Option(help="Rows of the sample.")] = 2000,
     size: Annotated[
-        list[int] | None,
-        Option(help="Number of hashes to try; may be repeated.  [default: 256, 1024, 4096]"),
-    ] = None,
+        list[int], Option(help="Number of hashes to try; may be repeated.", show_default=_SIZES)
+    ] = list(DEFAULT_SIZES),  # noqa: B006
     cv: Annotated[int, Option(help="Folds of a round of cross-validation.")] = 5,
     repeats: Annotated[int, Option(help="Rounds of cross-validation.")] = 3,
     time_limit: Annotated[
@@ -38,23 +43,27 @@ def advise(
         int, Option(help="Rows of IN to read at most, to draw the sample from.")
     ] = 200_000,
     plot: Figure = None,
+    page: Page = None,
     seed: Annotated[int, Option(help="Seed of the sample, the folds and the hash.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
     """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
     if plot is not None:
         plotting.require_figure(plot, source)
+    require_page(page, source, plot)
     reader = reading.open_rows(source, n_jobs=n_jobs)
     X, y = files.sample(
         reader, 10 * rows, most_read=most_read, seed=seed, labelled=True, progress=output.progress
     )
     output.show_notes(reader)
     found = advise_on(
-        X, y, n_rows=rows, sizes=size or (256, 1024, 4096), cv=cv, repeats=repeats,
+        X, y, n_rows=rows, sizes=size, cv=cv, repeats=repeats,
         time_limit=time_limit, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     if plot is not None:
         plotting.save_figure(plotting.draw_advice(found), plot)
+    if page is not None:
+        report.write_page(report.advice_report(found, X, source), page)
     if output.as_json:
         show({"helps": found.helps, **asdict(found)}, True)
         return

@@ -14,8 +14,8 @@ from typer.core import TyperGroup
 
 import corekernels
 
+from .._loops.compile_events import unannounced
 from ..errors import CoREError
-from .compiling import announce_compiling
 from .wording import name_options, option_names
 
 HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
@@ -41,12 +41,11 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        # as progress: only where a person waits
-        silent = not sys.stderr.isatty() or bool({"-q", "--quiet", "warmup"} & self._given)
+        silent = bool({"-q", "--quiet", "warmup"} & self._given)
         own = [command for name, command in self.commands.items() if name in self._given]
         options = option_names([*own, *self.commands.values()])
         try:
-            with warnings.catch_warnings(), _unless(silent, announce_compiling()):
+            with warnings.catch_warnings(), unannounced() if silent else contextlib.nullcontext():
                 warnings.showwarning = _warning_printer(options)
                 result = super().invoke(ctx)
             sys.stdout.flush()
@@ -117,12 +116,6 @@ def _warning_printer(options: dict[str, str]) -> Callable[..., None]:
         print(f"warning: {text}", file=sys.stderr)
 
     return show
-
-
-def _unless(
-    condition: bool, context: contextlib.AbstractContextManager[None]
-) -> contextlib.AbstractContextManager[None]:
-    return contextlib.nullcontext() if condition else context
 
 
 def _print_version(asked: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from .. import distributed, documents, files, io
+from .. import distributed, documents, files, io, report
 from ..documents.preference import FIRST
 from ..errors import ParameterError
 from ..io.readers import RowReader
@@ -17,6 +17,7 @@ from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import Cluster, Gamma, Jobs, Output, Reading, one_of, require_file_target
+from .pages import require_page
 from .printing import STANDARD_OUTPUT, show, to_write
 
 
@@ -61,8 +62,11 @@ def dedup(
         str | None,
         Option(metavar="IN2", help="Find rows of IN near a row of IN2; --keep leaves them out."),
     ] = None,
-    report: Annotated[
-        Path | None, Option(metavar="PAGE.html", help="Write a page about what was found.")
+    page: Annotated[
+        Path | None,
+        Option(
+            "--page", "--report", metavar="PAGE.html", help="Write a page about what was found."
+        ),
     ] = None,
     copies_once: Annotated[
         bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
@@ -76,7 +80,7 @@ def dedup(
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
     if cluster:
-        if keep is not None or against is not None or report is not None or prefer != FIRST:
+        if keep is not None or against is not None or page is not None or prefer != FIRST:
             raise ParameterError(
                 "--keep, --against, --report, --prefer: are not done on a cluster; leave them out."
             )
@@ -85,7 +89,7 @@ def dedup(
             "most_pairs": most_pairs, "all_pairs": not copies_once,
         })  # fmt: skip
         return
-    targets = _targets(source, target, groups, keep, report, reading)
+    targets = _targets(source, target, groups, keep, page, reading)
     require_file(display_name(source), is_stream(source))
     reader = reading.open_rows(source, n_jobs=n_jobs)
     options: dict[str, Any] = {
@@ -110,8 +114,11 @@ def dedup(
     files.write_pairs(found, to_write(target), _names(found, reader, others, output))
     if keep is not None:
         files.write_kept(reader, dropped, keep, progress=output.progress)
-    if report is not None:
-        _write_report(report, reader, others, found, threshold, kernel, output)
+    if page is not None:
+        about_pairs = report.duplicates_report(
+            found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
+        )
+        report.write_page(about_pairs, page)
     output.show({"target": target, **about}, reader, target, groups, keep)
 
 
@@ -170,25 +177,14 @@ def _names(
     return left, right
 
 
-def _write_report(
-    target: Path, reader: RowReader, others: RowReader | None,
-    found: files.FileDuplicates | files.FileMatches, threshold: float, kernel: str, output: Output,
-) -> None:  # fmt: skip
-    from .. import report  # matplotlib: a second that others do without
-
-    page = report.duplicates_report(
-        found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
-    )
-    report.write_page(page, target)
-
-
 def _targets(
-    source: str, target: str, groups: str | None, keep: str | None, report: Path | None,
+    source: str, target: str, groups: str | None, keep: str | None, page: Path | None,
     reading: Reading,
 ) -> list[Path]:  # fmt: skip
     """The files to write, all of which can be."""
-    page = None if report is None else str(report)
-    names = [name for name in (target, groups, keep, page) if name is not None]
+    require_page(page)
+    as_text = None if page is None else str(page)
+    names = [name for name in (target, groups, keep, as_text) if name is not None]
     if names.count(STANDARD_OUTPUT) > 1:
         raise ParameterError("-: is named for two outputs; give each its own.")
     if keep is not None and not reading.text:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, files
+from .. import distributed, files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.formats import FORMATS
@@ -15,17 +15,29 @@ from ..models import load_model
 from ..neighbors import CoRENeighbors
 from .app import command
 from .options import Cluster, Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
+from .pages import Page, require_page
 from .printing import show
 
 
-@command("corekernels info train.svm")
-def info(source: RowsOrSignatures, reading: Reading, output: Output, n_jobs: Jobs = None) -> None:
+@command("corekernels info train.svm --page rows.html")
+def info(
+    source: RowsOrSignatures,
+    reading: Reading,
+    output: Output,
+    page: Page = None,
+    n_jobs: Jobs = None,
+) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
+    require_page(page, source)
     kind = "rows" if reading.text else files.file_kind(source, reading.format)
+    if page is not None and kind != "rows":
+        raise ParameterError(f"--page: is for files of rows; {source} holds a file of {kind}.")
     if kind == "rows":
         reader = reading.open_rows(source, n_jobs=n_jobs)
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
+        if page is not None:
+            report.write_page(report.survey_report(found, source), page)
         about = asdict(found) if output.as_json else _about_rows(found)
         show({"format": reader.format, **about}, output.as_json)
     else:
@@ -59,11 +71,11 @@ def hash_(
     if append and target.is_file():  # columns count from where they did
         like = files.open_reader(target, format="signatures").provenance
     reader = reading.open_rows(source, like=like, n_jobs=n_jobs)
-    report = files.hash_to_file(
+    done = files.hash_to_file(
         reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
         append=append, progress=output.progress, n_jobs=n_jobs,
     )  # fmt: skip
-    output.show(asdict(report), reader)
+    output.show(asdict(done), reader)
 
 
 def _hash_on_cluster(
@@ -75,10 +87,10 @@ def _hash_on_cluster(
     part_rows = shard_rows or distributed.rows_per_part(**asdict(hashing))
     with cluster.start() as engine:
         plan = reading.plan(engine, source, output, part_rows)
-        report = distributed.hash_parts(
+        done = distributed.hash_parts(
             engine, plan, target, hashing.recipe(plan), resume=resume, progress=output.progress
         )
-    show(asdict(report), output.as_json, output.quiet)
+    show(asdict(done), output.as_json, output.quiet)
 
 
 @command("corekernels convert train.svm train.npz")

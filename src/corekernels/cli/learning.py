@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, files, plotting
+from .. import distributed, files, plotting, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
 from ..linear.classifier import LOSS_NAMES
+from ..linear.solver import SOLVERS
 from ..models import Model, load_model
 from .app import command
 from .options import (
@@ -27,6 +28,7 @@ from .options import (
     one_of,
     require_file_target,
 )
+from .pages import Page, require_page
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
@@ -63,7 +65,10 @@ def train(
     ] = False,
     C: Annotated[float, Option("--C", help="Weight of the losses.")] = 1.0,
     tol: Annotated[float, Option(help="Duality gap to reach, as a share.")] = 1e-5,
-    max_iter: Annotated[int, Option(help="Most sweeps over the rows.")] = 1000,
+    max_iter: Annotated[int, Option(help="Most passes over the rows.")] = 1000,
+    solver: Annotated[
+        str, Option(metavar="NAME", help=f"How to solve: {', '.join(SOLVERS)}.")
+    ] = SOLVERS[0],
     n_jobs: Jobs = None,
 ) -> None:
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
@@ -73,12 +78,12 @@ def train(
     options = {} if regression else learning.parameters()
     model = files.train(
         reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
-        n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, **options,
+        n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, solver=solver, **options,
     )  # fmt: skip
     about: dict[str, Any] = {"target": str(target), "rows": model.linear_.n_rows_}
     if isinstance(model, CoREClassifier):
         about["classes"] = len(model.classes_)
-    output.show(about | {"C": C, "sweeps": model.n_iter_}, reader)
+    output.show(about | {"C": C, "passes": model.n_iter_}, reader)
 
 
 @command("corekernels predict model.ck test.svm labels.txt")
@@ -160,7 +165,7 @@ def evaluate(
     show_table(["class", "rows", "recall", "precision"], table)
 
 
-@command("corekernels path train.svm --n-hashes 256 --Cs 0.01,0.1,1,10 --cv 3")
+@command("corekernels path train.svm --n-hashes 256 --Cs 0.01,0.1,1,10 --cv 3 --page path.html")
 def path(
     source: RowsOrSignatures,
     hashing: Hashing,
@@ -178,15 +183,17 @@ def path(
         bool, Option("--ignore-new-columns", help="Leave out columns of IN2 that IN lacks.")
     ] = False,
     plot: Figure = None,
+    page: Page = None,
     target: Annotated[
         Path | None, Option("--model", metavar="MODEL", help="Write the best model there.")
     ] = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
+    others = [name for name in (source, validation, target) if name is not None]
     if plot is not None:
-        others = [name for name in (source, validation, target) if name is not None]
         plotting.require_figure(plot, *others)
+    require_page(page, *others, plot)
     reader = reading.open(source, n_jobs=n_jobs)
     recipe = hashing.recipe(reader)
     scored = None
@@ -203,6 +210,8 @@ def path(
     output.show_notes(reader)
     if plot is not None:
         plotting.save_figure(plotting.draw_c_path(found), plot)
+    if page is not None:
+        report.write_page(report.c_path_report(found, recipe, source), page)
     if output.as_json:
         result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
         show(result | {"scores": found.scores, "best_C": found.best_C}, True)

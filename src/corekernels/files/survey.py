@@ -14,6 +14,7 @@ from .._core.arguments import require_count, seed_of
 from .._core.threads import thread_count
 from .._core.types import Array
 from .._core.validation import clean_rows
+from .._loops.compile_events import compile_seconds
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched
 from ..kernel_table import CORE1, CORE2, RESEMBLANCE
@@ -21,6 +22,7 @@ from ..kernels import correlation, resemblance
 from ..planner import Plan, plan
 from ..recipe import Recipe
 from ..signatures import sketch
+from .histogram import Histogram
 from .readers import require_labels
 
 _KNOWN_CLASSES = 1000
@@ -64,6 +66,10 @@ class Survey:
         time that a sample took in this process, on one thread, extrapolated.
     reason : str
         Why that kernel.
+    length_histogram : Histogram
+        Of the nonzeros per row.
+    value_histogram : Histogram
+        Of the nonzero values in a sample of rows.
     """
 
     rows: int
@@ -83,6 +89,8 @@ class Survey:
     reading_seconds: float
     plan: Plan
     reason: str
+    length_histogram: Histogram
+    value_histogram: Histogram
 
 
 def survey(
@@ -130,6 +138,8 @@ def survey(
         classes=None if classes is None else dict(sorted(classes.items())),
         typical_R=R, typical_rho=rho, reading_seconds=watch.seconds,
         plan=replace(suggested, seconds=seconds), reason=reason,
+        length_histogram=Histogram.of(list(lengths), list(lengths.values())),
+        value_histogram=Histogram.of(some.data[some.data != 0]),
     )  # fmt: skip
 
 
@@ -183,19 +193,20 @@ def sample(
 
 
 class _Watch:
-    """Adds up the time that an iterator takes to give its items."""
+    """Adds up the time that an iterator takes to give its items, less that of compiling."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     def timed(self, items: Iterable[Item]) -> Iterator[Item]:
         """The same items."""
-        start = time.perf_counter()
+        start, compiling = time.perf_counter(), compile_seconds()
         for item in items:
             self.seconds += time.perf_counter() - start
             yield item
             start = time.perf_counter()
         self.seconds += time.perf_counter() - start
+        self.seconds = max(0.0, self.seconds - (compile_seconds() - compiling))
 
 
 def _hashing_seconds(X: Any, plan: Plan) -> float:

@@ -1,5 +1,6 @@
 """HashedLinearClassifier: signatures and labels in, labels out."""
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -38,10 +39,10 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     where x_i is row i of `Signatures.to_csr()`, c_i its weight and s the
     `intercept_scaling`; for more classes, one such plane for each class against all
-    others. This is LIBLINEAR's problem and, up to `tol`, its solution; the method too is
-    LIBLINEAR's, dual coordinate descent, but on the packed codes: eight classes at a
-    time, three bytes per slot. What is learned depends on the rows, the parameters and
-    the seed, not on the order of the rows nor on the number of threads.
+    others. This is LIBLINEAR's problem and, up to `tol`, its solution; the methods too are
+    LIBLINEAR's, dual coordinate descent and truncated Newton, but on the packed codes:
+    eight classes at a time, three bytes per slot. Within `tol`, what is learned depends
+    neither on the order of the rows nor on the solver nor on the number of threads.
 
     Parameters
     ----------
@@ -52,10 +53,10 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         Weight of the losses against the length of w: small means smooth.
     tol : float
         Largest duality gap, as a share of the objective. The objective is then within
-        that share of the optimum. Planes are in single precision: below about 1e-6
-        rounding takes over.
+        that share of the optimum. The gap is summed in double precision; planes are in
+        single precision, so that below about 1e-6, and at large C, it stops falling.
     max_iter : int
-        Largest number of sweeps over the rows.
+        Largest number of passes over the rows.
     fit_intercept : bool
     intercept_scaling : float
         Value of the constant column that carries the intercept; the larger, the less
@@ -63,11 +64,18 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     class_weight : dict, "balanced" or None
         Factors of C by class. With more than two classes the factor of a class counts
         in its own problem, as in LIBLINEAR.
+    solver : {"auto", "descent", "newton"}
+        "descent" visits one row after another, eight classes at a time, so that up to
+        eight classes are one thread's work; to the last bit, its result depends neither
+        on the number of threads nor on the order of the rows. "newton" shares every
+        pass over the rows among all threads, and does not mind equal rows with different
+        labels; it is not for the hinge loss, and its result does not depend on the
+        number of threads. "auto" takes what is fastest with the threads there are: with
+        many threads, "newton" for two classes, or a descent of fewer classes at a time.
     random_state : int, RandomState instance or None
-        Order in which rows are visited.
+        Order in which a descent visits rows.
     n_jobs : int, optional
-        Threads; None means all cores. Classes are shared out in blocks of eight, so
-        that up to eight classes are one thread's work. Never changes the result.
+        Threads; None means all cores.
 
     Attributes
     ----------
@@ -76,7 +84,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     coef_ : ndarray, float32
         Expanded on request, in the order of the columns of `Signatures.to_csr`.
     n_iter_ : int
-        Sweeps the slowest class took.
+        Passes over the rows that the slowest class took.
     dual_gap_ : ndarray of shape (1,) or (n_classes,)
         Duality gap over objective, by class. Not there after `partial_fit`.
     n_rows_ : int
@@ -113,6 +121,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Any = None,
+        solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -123,6 +132,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.solver = solver
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -130,7 +140,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         """Learn from signatures S with labels y, and weights of the rows if given."""
         C, options = require_positive("C", self.C), self._options()
         classes, problem, training = self._read(S, y, sample_weight)
-        self.dual_gap_ = self._learn(training, problem.blocks(training, C), S.recipe, options)
+        make_blocks = functools.partial(problem.blocks, training, C)
+        self.dual_gap_ = self._learn(training, make_blocks, S.recipe, options)
         self.classes_, self._stream = classes, None
         return self
 

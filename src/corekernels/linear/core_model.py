@@ -62,7 +62,7 @@ class CoREModel(HashingEstimator):
 
     @property
     def n_iter_(self) -> int:
-        """Sweeps over the rows; not there after `partial_fit` or `load`."""
+        """Passes over the rows; not there after `partial_fit` or `load`."""
         found: int = self._fitted("n_iter_")
         return found
 

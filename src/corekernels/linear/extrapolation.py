@@ -5,7 +5,7 @@ import numpy as np
 from .._core.types import Array
 from .._loops.learning.planes import mix_planes, plane_products
 from .._loops.simd.vectors import LANES
-from .descent import Block, State
+from .problem import Block, State
 
 _PARALLEL = 1e-4  # squared sine of the angle below which two solutions count as one
 

@@ -1,4 +1,4 @@
-"""What the linear models on signatures share: options, the descent, the fitted state."""
+"""What the linear models on signatures share: options, the solver, the fitted state."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,21 +11,26 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_count, require_positive, seed_of
+from .._core.display import DocumentationLink
 from .._core.threads import thread_count
+from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
-from .descent import Block, Options, Outcome, State, as_planes, solve
+from .descent import as_planes, solve
 from .planes import Planes
+from .problem import Options, Outcome, State
+from .solver import MakeBlocks, find_planes, make_plan
 from .training_set import TrainingSet
 
 
-class HashedLinearModel(BaseEstimator):
-    """A linear model that learns from signatures by dual coordinate descent."""
+class HashedLinearModel(DocumentationLink, BaseEstimator):
+    """A linear model that learns from signatures."""
 
     C: float
     tol: float
     max_iter: int
     fit_intercept: bool
     intercept_scaling: float
+    solver: str
     random_state: Any
     n_jobs: int | None
     n_iter_: int
@@ -53,16 +58,25 @@ class HashedLinearModel(BaseEstimator):
         return scaling if self.fit_intercept else 0.0
 
     def _learn(
-        self, training: TrainingSet, blocks: Sequence[Block], recipe: Recipe, options: Options,
+        self, training: TrainingSet, make_blocks: MakeBlocks, recipe: Recipe, options: Options,
         states: Sequence[State] | None = None,
     ) -> npt.NDArray[np.float64]:  # fmt: skip
-        """Solve the problems, from `states` if there are some, and keep the solution.
+        """Solve the problems, or go on from the states of a descent, and keep the solution.
 
         Gives the duality gaps over the objectives, one per problem.
         """
-        states, outcomes = solve(training.packed, blocks, options, self.n_jobs, states)
-        warn_unless_converged(outcomes, options, stacklevel=4)  # the caller of `fit`
-        planes = as_planes(recipe, states, blocks[0].intercept)
+        blocks = make_blocks(LANES)
+        n_planes = sum(block.n_lanes for block in blocks)
+        if states is None:
+            plan = make_plan(self.solver, blocks[0], n_planes, training, self.n_jobs)
+            planes, outcomes = find_planes(
+                training, make_blocks, recipe, plan, options, self.n_jobs
+            )
+        else:
+            states, outcomes = solve(training.packed, blocks, options, self.n_jobs, states)
+            planes = as_planes(recipe, states, blocks[0].intercept)
+        # at the caller of `fit`
+        warn_unless_converged(outcomes, options, training.contested_weight, stacklevel=4)
         self._keep(planes, len(training.packed))
         self.n_iter_ = max(outcome.n_iter for outcome in outcomes)
         return np.concatenate([outcome.relative_gaps for outcome in outcomes])
@@ -82,9 +96,12 @@ class HashedLinearModel(BaseEstimator):
 
 
 def warn_unless_converged(
-    outcomes: Sequence[Outcome], options: Options, stacklevel: int = 3
+    outcomes: Sequence[Outcome], options: Options, contested_weight: float, stacklevel: int = 3
 ) -> None:
-    """Say what to change where a gap is still too large."""
+    """Say what to change where a gap is still too large.
+
+    `contested_weight` is that of equal rows with different targets, which slow a descent down.
+    """
     if all(outcome.converged for outcome in outcomes):
         return
     worst = max(outcome.relative_gaps.max() for outcome in outcomes)
@@ -92,9 +109,17 @@ def warn_unless_converged(
     if options.plane_tol > 0:
         name = "path_tol"
         asked += f" and for path_tol={options.plane_tol:.1e} of |w|^2 / 2"
+    cause = ""
+    if contested_weight > 0:
+        cause = (
+            f" Equal rows with different targets, of weight {contested_weight:.6g} together, slow "
+            'it down; solver="newton" does not mind them.'
+        )
+    n_passes = max(outcome.n_iter for outcome in outcomes)
     warnings.warn(
-        f"After max_iter={options.max_iter} sweeps the duality gap is {worst:.1e} of the "
-        f"objective, too much for {asked}: raise max_iter or {name}, or lower C.",
+        f"After {n_passes} passes over the rows (max_iter={options.max_iter}) the duality gap is "
+        f"{worst:.1e} of the objective, too much for {asked}: raise max_iter or {name}, or lower "
+        f"C.{cause}",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.validation import read_only
-from .descent import Block
+from .._loops.simd.vectors import LANES
 from .planes import lane_blocks
+from .problem import Block
 from .training_set import TrainingSet
 
 
@@ -32,15 +33,17 @@ class OneVsRest:
         """Two classes need one plane, more need one each."""
         return 1 if len(self.class_weights) == 2 else len(self.class_weights)
 
-    def blocks(self, training: TrainingSet, C: float) -> list[Block]:
+    def blocks(self, training: TrainingSet, C: float, width: int = LANES) -> list[Block]:
         """The two-class problems at one C, for a training set whose targets are class numbers.
+
+        There are at most `width` of them in a block.
 
         The weight of a class counts where it is the positive one. (As in LIBLINEAR: with two
         classes both weights count, with more each problem weighs its own class against all
         others at weight one.)
         """
         found = []
-        for lanes in lane_blocks(self.n_planes):
+        for lanes in lane_blocks(self.n_planes, width):
             if len(self.class_weights) == 2:
                 positive, costs = np.array([1]), C * self.class_weights[:, None]
             else:

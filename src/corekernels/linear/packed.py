@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
 from .._core.validation import read_only
-from .._loops.learning.packed import PackedRows, row_digests, row_scales
+from .._loops.learning.packed import PackedRows, equal_rows, row_digests, row_scales
 from ..errors import DataError, ParameterError
 from ..recipe import MAX_BITS
 from ..signatures import Signatures
@@ -60,12 +60,18 @@ class Packed:
         run_blocks(work, row_blocks(0, len(self), ROWS_PER_TASK), n_jobs)
         return out
 
-    def equal(self, i: int, j: int) -> bool:
-        """Whether two rows have the same contents."""
-        same = np.array_equal(self.codes[i], self.codes[j])
-        if self.weights is not None:
-            same = same and np.array_equal(self.weights[i], self.weights[j])
-        return same and bool((self.lengths[i] > 0) == (self.lengths[j] > 0))
+    def equal(
+        self, rows: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Whether each of some rows has the same contents as the one at its place in `others`."""
+        out = np.empty(len(rows), np.bool_)
+        equal_rows(self.codes, self.weights, self.lengths, rows, others, out)
+        return out
+
+    def contents(self, row: int) -> tuple[bytes, bytes, bool]:
+        """All that a row holds, as something that can be sorted."""
+        weights = b"" if self.weights is None else self.weights[row].tobytes()
+        return self.codes[row].tobytes(), weights, bool(self.lengths[row] > 0)
 
 
 def require_signatures(S: Any) -> None:

@@ -1,5 +1,6 @@
 """The path over C: one descent after another, each started from the solutions before it."""
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +16,14 @@ from ..errors import ParameterError
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .classifier import HashedLinearClassifier
-from .descent import Options, Outcome, State, as_planes, solve
+from .descent import as_planes, solve
 from .extrapolation import extrapolate
 from .folds import Fold, cross_validation, held_out
 from .labels import check_labels
 from .model import warn_unless_converged
 from .one_vs_rest import OneVsRest
 from .planes import lane_blocks
+from .problem import Options, Outcome, State
 
 _ROUNDING = 1e-12  # of a mean over folds, whose last digits depend on their order
 
@@ -139,12 +141,13 @@ def c_path(
     place = np.searchsorted(ascending, values)
     scores = np.stack([found.scores for found in paths], axis=1)[place]
     n_iter = np.stack([found.n_iter for found in paths], axis=1)[place]
-    warn_unless_converged([outcome for found in paths for outcome in found.outcomes], loose)
+    outcomes = [outcome for found in paths for outcome in found.outcomes]
+    warn_unless_converged(outcomes, loose, training.contested_weight)
     means = scores.mean(axis=1)
     best_C = float(values[means >= means.max() - _ROUNDING].min())
-    blocks = problem.blocks(training, best_C)
+    make_blocks = functools.partial(problem.blocks, training, best_C)
     model.set_params(C=best_C, random_state=options.seed[0])
-    model.dual_gap_ = model._learn(training, blocks, S.recipe, options, paths[0].best)
+    model.dual_gap_ = model._learn(training, make_blocks, S.recipe, options, paths[0].best)
     model.classes_ = classes
     errors = _standard_errors(scores, None if validation is None else len(validation[0]))
     return CPath(values, scores, errors, n_iter, best_C, model)

@@ -28,9 +28,9 @@ from .packed import ROWS_PER_TASK, Packed, pack
 Pairs = list[tuple[Array, Array | None]]
 
 
-def lane_blocks(n_planes: int) -> list[range]:
-    """Planes cut into blocks of at most eight, of about the same size."""
-    bounds = np.linspace(0, n_planes, -(-n_planes // LANES) + 1).astype(int)
+def lane_blocks(n_planes: int, width: int = LANES) -> list[range]:
+    """Planes cut into blocks of at most eight, or fewer, of about the same size."""
+    bounds = np.linspace(0, n_planes, -(-n_planes // width) + 1).astype(int)
     return [range(start, stop) for start, stop in pairwise(bounds)]
 
 
@@ -121,15 +121,28 @@ class Planes:
         return out
 
     @classmethod
-    def unstacked(cls, recipe: Recipe, stacked: Array, intercepts: Array) -> "Planes":
+    def unstacked(cls, recipe: Recipe, stacked: Array | list[Array], intercepts: Array) -> "Planes":
         """The planes that `stacked` gave, in blocks again."""
         blocks = []
         for lanes in lane_blocks(len(stacked)):
-            block = new_planes(stacked.shape[1], stacked.shape[2], len(lanes))
+            block = new_planes(stacked[0].shape[0], stacked[0].shape[1], len(lanes))
             for lane, plane in enumerate(lanes):
                 _lane_of(block, lane)[...] = stacked[plane]
             blocks.append(block)
         return cls(recipe, blocks, intercepts)
+
+    def in_usual_blocks(self) -> "Planes":
+        """The same planes, if their blocks are of other sizes than `lane_blocks` makes."""
+        n_planes = len(self.intercepts)
+        if n_planes == 1:
+            return self
+        width = -(-n_planes // len(self.blocks))
+        views = [
+            _lane_of(block, lane)
+            for lanes, block in zip(lane_blocks(n_planes, width), self.blocks, strict=True)
+            for lane in range(len(lanes))
+        ]
+        return Planes.unstacked(self.recipe, views, self.intercepts)
 
 
 def _lane_of(block: Array, lane: int) -> Array:

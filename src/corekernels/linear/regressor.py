@@ -9,12 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_positive
 from .._core.validation import read_only
+from ..errors import DataError
 from ..signatures import Signatures
-from .descent import Block
 from .labels import check_values, check_weights
 from .model import HashedLinearModel
 from .packed import pack
+from .problem import Block
 from .training_set import TrainingSet
+
+_MOST_VALUE = 1e30
 
 
 class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
@@ -25,14 +28,14 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         1/2 (|w|^2 + b^2) + C sum_i c_i (w . x_i + s b + m - y_i)^2,
 
     where x_i is row i of `Signatures.to_csr()`, c_i its weight, s the `intercept_scaling` and
-    m the median of y (0 without an intercept), by the method of `HashedLinearClassifier`.
+    m the median of y (0 without an intercept), by the methods of `HashedLinearClassifier`.
 
     Parameters
     ----------
     C : float
         Weight of the errors against the length of w: 1 / (2 alpha) of a ridge.
-    tol, max_iter, fit_intercept, intercept_scaling, random_state, n_jobs
-        As in `HashedLinearClassifier`. The descent is one thread's work.
+    tol, max_iter, fit_intercept, intercept_scaling, solver, random_state, n_jobs
+        As in `HashedLinearClassifier`.
 
     Attributes
     ----------
@@ -40,7 +43,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     coef_ : ndarray of shape (n_features,), float32
         Expanded on request, in the order of the columns of `Signatures.to_csr`.
     n_iter_ : int
-        Sweeps over the rows.
+        Passes over the rows.
     dual_gap_ : float
         Duality gap over objective.
     n_rows_ : int
@@ -65,6 +68,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         max_iter: int = 1000,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
+        solver: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -73,6 +77,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         self.max_iter = max_iter
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.solver = solver
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -84,6 +89,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         values = check_values(y, len(S))
         training = TrainingSet.of(packed, values, weights, self.n_jobs)
         middle = _median(values, weights) if self.fit_intercept else 0.0
+        _require_range(values - middle)
         block = Block(
             "squared_error",
             read_only(training.rows),
@@ -92,7 +98,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
             np.full((2, 1), C),
             intercept,
         )
-        self.dual_gap_ = float(self._learn(training, [block], S.recipe, options)[0])
+        self.dual_gap_ = float(self._learn(training, lambda _: [block], S.recipe, options)[0])
         self._planes.intercepts[:] += middle
         return self
 
@@ -112,6 +118,16 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         """What is added to the scores."""
         check_is_fitted(self)
         return float(self._planes.intercepts[0])
+
+
+def _require_range(values: npt.NDArray[np.float64]) -> None:
+    """Refuse values whose planes would not fit single precision."""
+    most = np.abs(values).max(initial=0.0)
+    if most > 0 and not 1 / _MOST_VALUE <= most <= _MOST_VALUE:
+        raise DataError(
+            f"y: the largest difference from the median (without intercept: from 0) is {most:.1e}, "
+            f"not between {1 / _MOST_VALUE:.0e} and {_MOST_VALUE:.0e}; multiply y by a constant."
+        )
 
 
 def _median(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:

@@ -7,9 +7,10 @@ import numpy as np
 
 from .._loops.learning.planes import move_towards
 from ..recipe import Recipe
-from .descent import Block, Options, State, as_planes, solve
+from .descent import as_planes, solve
 from .packed import Packed
 from .planes import Planes, lane_blocks, new_planes
+from .problem import Block, Options, State
 
 _MAX_SWEEPS = 10
 _TOL = 1e-3
@@ -55,7 +56,9 @@ class Stream:
     ) -> None:
         """Solve the problems of one batch against the planes now, and add to the average."""
         states = [
-            State(np.zeros((len(packed), len(state.biases))), state.planes, state.biases)
+            State(
+                np.zeros((len(packed), len(state.biases))), state.planes, state.biases, is_sum=False
+            )
             for state in self.states
         ]
         options = replace(

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_count, seed_of
+from .._core.display import html_table
 from .._core.types import Array, PathLike
 from .._core.validation import clean_rows
 from ..errors import ParameterError
@@ -128,6 +129,26 @@ class CoRENeighbors(Searches):
     def n_samples_fit_(self) -> int:
         """Number of rows in the index."""
         return len(self.ids_)
+
+    def _repr_html_inner(self) -> str:
+        """scikit-learn's display and, once fitted, what is in the index."""
+        return str(super()._repr_html_inner()) + self._contents()
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._contents()
+        return bundle
+
+    def _contents(self) -> str:
+        if not hasattr(self, "_snapshot"):
+            return ""
+        facts = {
+            "rows": self.n_samples_fit_, "columns": int(self.n_features_in_),
+            "method": self.method_, "because": self.reason_,
+            "recall on held-out rows": float(self.estimated_recall_),
+        }  # fmt: skip
+        return html_table("Index", facts)
 
     def near_duplicates(self, threshold: float) -> NearDuplicates:
         """All pairs of rows with K >= threshold; see `NearDuplicates`.

@@ -1,9 +1,11 @@
 """Reports: a page of text, tables and figures from plain data.
 
 A report is a `Report` of `Section`s with `Table`s and `Figure`s; a figure has `Panel`s with
-`Line`s and `Mark`s. `write_page` makes of it one HTML file without script that fetches nothing,
-fits phones and paper, and follows the reader's choice of light or dark; `write_markdown` a
-Markdown twin with figures in files; `write_report` both. They need the extra `report`.
+`Line`s and `Mark`s, or with `Interval`s. `advice_report`, `c_path_report`, `duplicates_report`
+and `survey_report` make one of what was found. `write_page` makes of it one HTML file without
+script that fetches nothing, fits phones and paper, and follows the reader's choice of light or
+dark; `write_markdown` a Markdown twin with figures in files; `write_report` both. They need the
+extra `report`.
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -20,13 +22,16 @@ Markdown twin with figures in files; `write_report` both. They need the extra `r
 True
 """
 
+from .advice import advice_report
+from .c_path import c_path_report
 from .duplicates import duplicates_report
-from .layout import Figure, Line, Mark, Panel, Report, Section, Table
+from .layout import Figure, Interval, Line, Mark, Panel, Report, Section, Table
 from .markdown import markdown_page
 from .page import html_page, require_page, write_markdown, write_page, write_report
+from .survey import survey_report
 
 __all__ = [
-    "Figure", "Line", "Mark", "Panel", "Report", "Section", "Table", "duplicates_report",
-    "html_page", "markdown_page", "require_page", "write_markdown", "write_page",
-    "write_report",
+    "Figure", "Interval", "Line", "Mark", "Panel", "Report", "Section", "Table", "advice_report",
+    "c_path_report", "duplicates_report", "html_page", "markdown_page", "require_page",
+    "survey_report", "write_markdown", "write_page", "write_report",
 ]  # fmt: skip

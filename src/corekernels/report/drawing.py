@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .._core.extras import require_extra
 from ..errors import ParameterError
+from .intervals import draw_intervals, panel_height
 from .layout import Figure, Line, Panel
 from .palette import SURFACES, Look
 from .svg import short_svg
@@ -50,7 +51,8 @@ def draw(
     ink = Ink(page, lines | {None: page["quiet"]}, looks)
     width, columns = (NARROW, 1) if narrow else (WIDE, figure.n_columns)
     rows = -(-len(figure.panels) // columns)
-    height = rows * (_NARROW_HEIGHT if narrow else _PANEL_HEIGHTS[columns])
+    heights = [panel_height(panel) for panel in figure.panels if panel.intervals]
+    height = rows * max(_NARROW_HEIGHT if narrow else _PANEL_HEIGHTS[columns], *heights, 0)
     with matplotlib.style.context(["default", _style(ink)]), warnings.catch_warnings():
         # browsers draw the text, with fonts of the reader that may have more letters
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
@@ -99,6 +101,9 @@ def _style(ink: Ink) -> dict[str, Any]:
 
 def _draw_panel(axes: Any, panel: Panel, figure: Figure, ink: Ink, width: float) -> list[Any]:
     """Draw one pair of axes. Returns the values of its marks, written at the right edge."""
+    if panel.intervals:
+        draw_intervals(axes, panel, ink.page, width)
+        return []
     names = [line.name for line in panel.lines]
     for line in panel.lines:
         # where a name has a curve and points, only the points carry the marker
@@ -127,6 +132,9 @@ def _draw_line(axes: Any, line: Line, ink: Ink, marked: bool) -> None:
     look, colour, paper = ink.looks[line.name], ink.lines[line.name], ink.page["paper"]
     if line.low is not None and line.high is not None:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.16, linewidth=0)
+    if line.style == "bars":
+        axes.stairs(line.y, line.x, fill=True, color=colour, alpha=0.75)
+        return
     points = line.style == "points"
     axes.plot(
         line.x, line.y, label=line.name, color=colour, marker=look.marker if marked else "none",

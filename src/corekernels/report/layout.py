@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from .._core.arguments import require_choice
 from ..errors import ParameterError
 
-LINE_STYLES = ("solid", "dashed", "dotted", "points")
+LINE_STYLES = ("solid", "dashed", "dotted", "points", "bars")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Line:
     y: Sequence[float]
     low: Sequence[float] | None = None  # a band around the curve
     high: Sequence[float] | None = None
-    style: str = "solid"  # one of LINE_STYLES
+    style: str = "solid"  # one of LINE_STYLES; "bars" is a histogram, x the edges of its bins
 
     def __post_init__(self) -> None:
         require_choice(f"line {self.name!r}: style", self.style, LINE_STYLES)
@@ -38,16 +38,28 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Interval:
+    """A value with its interval, as a dot and a bar beside its name; drawn from top to bottom."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    stands_out: bool = False  # of those that the page is about
+
+
+@dataclass(frozen=True)
 class Panel:
-    """One pair of axes."""
+    """One pair of axes: lines and marks, or intervals."""
 
     title: str
     x_label: str
     y_label: str
-    lines: Sequence[Line]
+    lines: Sequence[Line] = ()
     marks: Sequence[Mark] = ()
     log_x: bool = False
     log_y: bool = False
+    intervals: Sequence[Interval] = ()
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,8 @@ class Section:
     figures: Sequence[Figure] = ()
     notes: Sequence[str] = ()  # where the data came from, what was left out and why
     seconds: float | None = None
-    command: str | None = None  # repeats this section
+    command: str | None = None
+    command_label: str = "Repeat with"  # what the command is for
 
     def __post_init__(self) -> None:
         _require_name("section", self.name)

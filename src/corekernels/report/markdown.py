@@ -39,7 +39,7 @@ def _section(section: Section, folder: str) -> list[str]:
     took = _took(section, "Took {}.")
     if section.command is None:
         return [*parts, took]
-    return [*parts, f"{took} Repeat with:".strip(), f"```sh\n{section.command}\n```"]
+    return [*parts, f"{took} {section.command_label}:".strip(), f"```sh\n{section.command}\n```"]
 
 
 def _grid(

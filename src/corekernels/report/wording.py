@@ -8,12 +8,14 @@ from .layout import Table
 _NUMBER = re.compile(r"[<>≤≥≈~±+\-−]?\s*\.?\d")
 
 
-def duration(seconds: float) -> str:
-    """Seconds as a person says them.
+def duration(seconds: float, *, fine: bool = False) -> str:
+    """Seconds as a person says them; if `fine`, less than a tenth of one in milliseconds.
 
-    >>> duration(0.42), duration(75), duration(7300)
-    ('0.4 s', '1 min 15 s', '2 h 2 min')
+    >>> duration(0.42), duration(75), duration(7300), duration(0.0123, fine=True)
+    ('0.4 s', '1 min 15 s', '2 h 2 min', '12 ms')
     """
+    if fine and seconds < 0.095:
+        return f"{1000 * seconds:.2g} ms"
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)

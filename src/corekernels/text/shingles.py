@@ -7,13 +7,16 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from .._core.display import DocumentationLink
 from ..errors import ParameterError
 from .documents import as_texts
 from .rows import text_rows
 from .settings import N_COLUMNS, TextSettings
 
 
-class Shingles(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class Shingles(  # type: ignore[call-arg]
+    TransformerMixin, DocumentationLink, BaseEstimator, auto_wrap_output_keys=None
+):
     """Sparse rows of the n-grams of documents, in columns that a hash decides.
 
     Like scikit-learn's `HashingVectorizer` it learns nothing, so that rows of different

@@ -76,44 +76,6 @@ def hash_supports(task, n_blocks, minima, mask, offsets, scratch, k, codes, leng
 
 
 @njit(nogil=True, cache=True)
-def hash_projections(
-    task, n_blocks, minima, directions, mask, sign_key, waves, offsets, scratch, block_scratch,
-    tiles, k, codes, weights, lengths,
-):  # fmt: skip
-    """Codes and projections of up to `n_blocks` blocks; False if there is no more.
-
-    `sign_key` is the key of the columns' random signs, or None if they have none. With `waves`,
-    unless they are None, weights are the cosines of the projections.
-    """
-    for _ in range(n_blocks):
-        block = _next_block(task)
-        if block < 0:
-            return False
-        start, stop = task.cuts[block], task.cuts[block + 1]
-        indptr = task.indptr[start : stop + 1]
-        columns = task.indices[indptr[0] : indptr[-1]]
-        values = block_scratch.values[: columns.shape[0]]
-        _write_lengths(indptr, lengths[start:stop])
-        unit_values(indptr, task.data, values)
-        if sign_key is not None:
-            give_signs(columns, values, sign_key, values)
-        table_projections(
-            indptr,
-            columns,
-            values,
-            directions,
-            waves,
-            scratch.starts,
-            tiles,
-            weights.reshape(-1, k)[start:stop],
-        )
-        table_minima(
-            indptr, columns, None, offsets, minima, mask, scratch, k, codes[start * k :], None
-        )
-    return True
-
-
-@njit(nogil=True, cache=True)
 def hash_values(
     task, n_blocks, minima, mask, offsets, scratch, block_scratch, k, codes, weights, lengths, sums
 ):
@@ -135,6 +97,34 @@ def hash_values(
             indptr, columns, halves, offsets, minima, mask, scratch, k, codes[start * k :],
             weights[start * k :],
         )  # fmt: skip
+    return True
+
+
+@njit(nogil=True, cache=True)
+def hash_projections(
+    task, n_blocks, directions, sign_key, waves, starts, all_values, tiles, weights
+):
+    """Projections of up to `n_blocks` blocks that were inspected before; False if there is no more.
+
+    `sign_key` is the key of the columns' random signs, or None if they have none. With `waves`,
+    unless they are None, weights are the cosines of the projections.
+    """
+    for _ in range(n_blocks):
+        block = fetch_add(task.counter, 0, 1)
+        if block >= task.flaws.shape[0]:
+            return False
+        if task.flaws[block] != 0:
+            continue
+        start, stop = task.cuts[block], task.cuts[block + 1]
+        indptr = task.indptr[start : stop + 1]
+        columns = task.indices[indptr[0] : indptr[-1]]
+        values = all_values[: columns.shape[0]]
+        unit_values(indptr, task.data, values)
+        if sign_key is not None:
+            give_signs(columns, values, sign_key, values)
+        table_projections(
+            indptr, columns, values, directions, waves, starts, tiles, weights[start:stop]
+        )
     return True
 
 

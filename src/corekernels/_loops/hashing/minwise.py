@@ -91,7 +91,7 @@ def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, 
             store(of_d, place + 3 * line, out_values)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashes, out, out_values):
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
@@ -100,11 +100,12 @@ def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashe
     slices are written straight to their slots, but for the last few. Long rows go through the
     sieve.
     """
+    first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-        mine = values
+        mine, spare = values, out_values
         if values is not None:
-            mine = values[begin:end]
+            mine, spare = values[begin:end], scratch.values
         if begin == end:
             out[row * n_hashes : (row + 1) * n_hashes] = 0
             if values is not None:
@@ -128,7 +129,9 @@ def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashe
                 else:
                     find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
                 done = (last - first) // GROUP * GROUP
-                slice_minima(starts, offsets, mine, table, 0, done, mask, at, out, out_values)
+                slice_minima(
+                    starts, offsets, mine, table, first_slot, done, mask, at, out, out_values
+                )
             for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
                 codes = out[at + slot : at + slot + n_slots]
@@ -140,9 +143,17 @@ def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashe
                         codes[j] = scratch.locations[j] & mask
                 else:
                     slice_minima(
-                        starts, offsets, mine, table, slot, n_slots, mask, 0, scratch.codes,
-                        scratch.values,
-                    )  # fmt: skip
+                        starts,
+                        offsets,
+                        mine,
+                        table,
+                        slot,
+                        n_slots,
+                        mask,
+                        first_slot,
+                        scratch.codes,
+                        spare,
+                    )
                     for j in range(n_slots):
                         codes[j] = scratch.codes[j]
                 if values is not None:

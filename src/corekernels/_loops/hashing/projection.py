@@ -28,7 +28,7 @@ SUMS = 2 * TILE  # the same where there are 32 registers
 _AHEAD = 4  # slices between the one that is read and the one that is prefetched
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, inline="always")
 def table_projections(indptr, indices, values, banks, waves, all_starts, tiles, out):
     """All slots of each row: the sum of its values times their slices, as halves.
 

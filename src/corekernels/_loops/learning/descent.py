@@ -1,4 +1,4 @@
-"""Dual coordinate descent on packed rows: one sweep over the rows, and the duality gap.
+"""Dual coordinate descent on packed rows: one sweep over the rows.
 
 Every lane (see `scoring`) is a two-class problem of its own, or a regression. Lanes share only
 the order in which rows are visited, so that a row's codes are read once for all of them.
@@ -17,6 +17,7 @@ from .losses import (
     best_dual,
     dual_gradient,
     loss_value,
+    margin,
     row_gap,
 )
 from .scoring import add_row, score_row
@@ -64,19 +65,6 @@ class Sums(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def margin(loss, target, score):
-    """The number the losses are functions of."""
-    return 1.0 + score - target if loss == SQUARED else target * score
-
-
-@njit(nogil=True, cache=True)
-def share_in_objective(loss, target, m, cost, a):
-    """What a row adds to the objective: its loss, and its part of 1/2 |w|^2 (w sums up rows)."""
-    signed_score = m - 1.0 + target if loss == SQUARED else m
-    return loss_value(loss, m, cost) + 0.5 * a * signed_score
-
-
-@njit(nogil=True, cache=True)
 def sweep(rows, order, problem, active, solution, out_limits, out_sums):
     """Visit the rows in `order` once; False if no plane has changed.
 
@@ -113,8 +101,10 @@ def sweep(rows, order, problem, active, solution, out_limits, out_sums):
             cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
             m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
             a = duals[i, lane]
-            objectives[lane] += share_in_objective(loss, target, m, cost, a)
-            gaps[lane] += row_gap(loss, m, cost, a)
+            value = loss_value(loss, m, cost)
+            signed_score = m - 1.0 + target if loss == SQUARED else m
+            objectives[lane] += value + 0.5 * a * signed_score  # |w|^2 / 2 is a sum over rows too
+            gaps[lane] += row_gap(loss, m, cost, a, value)
             if has_bounds:
                 gradient = dual_gradient(loss, m, cost, a)
                 if a == 0 and gradient >= 0:
@@ -142,31 +132,3 @@ def sweep(rows, order, problem, active, solution, out_limits, out_sums):
         elif shrinks:
             shrunk[i] = 1
     return moved
-
-
-@njit(nogil=True, cache=True)
-def measure_gaps(rows, chosen, problem, solution, out):
-    """Each lane's objective and its duality gap over the chosen rows, all planes standing still.
-
-    Rounding may have moved the planes away from the sum of the rows by some error e; the gap is
-    then too small by |e|^2 / 2, which is of second order.
-    """
-    codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
-    loss, targets, intercept = problem.loss, problem.targets, problem.intercept
-    row_costs, costs = problem.row_costs, problem.costs
-    duals, planes, biases = solution.duals, solution.planes, solution.biases
-    objectives, gaps = out.objectives, out.gaps
-    scores = np.empty(LANES, np.float32)
-    objectives[:] = 0
-    gaps[:] = 0
-    for t in range(chosen.shape[0]):
-        i = chosen[t]
-        score_row(codes, weights, i, buffer, planes, scores)
-        scale = np.float64(scales[i])
-        for lane in range(gaps.shape[0]):
-            target = np.float64(targets[i, lane])
-            cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
-            m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
-            a = duals[i, lane]
-            objectives[lane] += share_in_objective(loss, target, m, cost, a)
-            gaps[lane] += row_gap(loss, m, cost, a)

@@ -35,18 +35,42 @@ def loss_value(loss, m, c):
     return c * short if loss == HINGE else c * short * short
 
 
+@njit(nogil=True, cache=True)
+def margin(loss, target, score):
+    """The number the losses are functions of."""
+    return 1.0 + score - target if loss == SQUARED else target * score
+
+
+@njit(nogil=True, cache=True)
+def loss_slope(loss, m, c):
+    """Derivative of the loss in m; not for the hinge."""
+    if loss == LOG:
+        return -c / (1.0 + np.exp(m))
+    short = 1.0 - m
+    return -2.0 * c * (short if loss == SQUARED else max(0.0, short))
+
+
+@njit(nogil=True, cache=True)
+def loss_curvature(loss, m, c):
+    """Second derivative of the loss in m; not for the hinge."""
+    if loss == LOG:
+        share = 1.0 / (1.0 + np.exp(abs(m)))
+        return c * share * (1.0 - share)
+    return 2.0 * c if loss == SQUARED or m < 1.0 else 0.0
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
-def row_gap(loss, m, c, a):
-    """What a row adds to the duality gap; the cost c is positive."""
+def row_gap(loss, m, c, a, value):
+    """What a row adds to the duality gap; the cost c is positive, `value` its loss."""
     if loss == LOG:
         rest = c - a
         entropy = (a * np.log(a / c) if a > 0 else 0.0) + (
-            rest * np.log(rest / c) if rest > 0 else 0.0
+            rest * np.log1p(-a / c) if rest > 0 else 0.0
         )
-        return max(0.0, loss_value(loss, m, c) + entropy + a * m)
-    gap = loss_value(loss, m, c) + a * (m - 1.0)
+        return max(0.0, value + entropy + a * m)
+    gap = value + a * (m - 1.0)
     if loss != HINGE:
-        gap += a * a / (4.0 * c)
+        gap += a * (a / (4.0 * c))
     return max(0.0, gap)
 
 
@@ -76,12 +100,15 @@ def _best_logistic(m, c, a, square):
 
     In t the function rises with a slope between 1 and 1 + square c / 4; the
     bracket keeps steps on the flat parts of the sigmoid from jumping over the root.
+    It stays narrow where c is huge: square b is at most 1 below t = -log(square c).
     """
     low, high = -m - square * (c - a), -m + square * a
+    if square > 0:
+        low = max(low, min(high - 1.0, -np.log(square) - np.log(c)))
     t = np.log(a / (c - a)) if 0 < a < c else 0.5 * (low + high)
     b = a
-    for _ in range(_NEWTON_STEPS):
-        if not low <= t <= high:
+    for turn in range(_NEWTON_STEPS):
+        if turn % 4 == 3 or not low <= t <= high:
             t = 0.5 * (low + high)
         share = 1.0 / (1.0 + np.exp(-t))
         b = c * share

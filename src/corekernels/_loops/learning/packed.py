@@ -64,14 +64,25 @@ def row_scales(weights, lengths, n_hashes, out):
 def row_digests(codes, weights, lengths, out):
     """A hash of each row's contents: equal rows have equal ones."""
     for i in range(out.shape[0]):
-        digest = _U(lengths[i] > 0)
+        digest = _U(1)
         for j in range(codes.shape[1]):
             word = _U(codes[i, j])
             if weights is not None:
                 word |= _U(weights[i, j]) << _U(32)
             digest = (digest ^ word) * _MULTIPLIER
             digest ^= digest >> _U(29)
-        out[i] = digest
+        out[i] = digest if lengths[i] > 0 else ~digest
+
+
+@njit(nogil=True, cache=True)
+def equal_rows(codes, weights, lengths, rows, others, out):
+    """Whether each of some rows has the same contents as another one."""
+    for p in range(out.shape[0]):
+        i, j = rows[p], others[p]
+        same = (lengths[i] > 0) == (lengths[j] > 0) and (codes[i] == codes[j]).all()
+        if weights is not None:
+            same = same and (weights[i] == weights[j]).all()
+        out[p] = same
 
 
 @njit(nogil=True, cache=True)

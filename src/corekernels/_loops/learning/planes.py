@@ -7,6 +7,7 @@ was never touched takes no room.
 import numpy as np
 from numba import njit
 
+from ..blocks import next_block
 from ..simd.vectors import LANES, load, multiply_add, splat, store
 
 _RUN = 64  # slots summed in single precision, over which rounding errors do not build up
@@ -94,3 +95,36 @@ def copy_planes(planes, out):
     for code in range(planes.shape[0]):
         if planes[code].any() or out[code].any():
             out[code] = planes[code]
+
+
+@njit(nogil=True, cache=True)
+def combine_blocks(blocks, n_blocks, x, factors, y, others, z, products):
+    """z = x + factors * y, and the inner products of z with itself and with `others`.
+
+    All are flat, in blocks of a multiple of eight numbers; number p belongs to lane p % 8, a
+    single plane to all eight. z may be x or y. `products[block]`, (2, 8), is the block's share.
+    """
+    zero, f = splat(np.float32(0)), load(factors, 0)
+    partial = np.empty((2, LANES), np.float32)
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        total = products[start // blocks.size]
+        total[:] = 0
+        for first in range(start, stop, _RUN * LANES):
+            last = min(first + _RUN * LANES, stop)
+            a, b = zero, zero
+            for p in range(first, last // LANES * LANES, LANES):
+                found = multiply_add(f, load(y, p), load(x, p))
+                store(found, p, z)
+                a = multiply_add(found, found, a)
+                b = multiply_add(found, load(others, p), b)
+            store(a, 0, partial)
+            store(b, LANES, partial)
+            total += partial
+        for p in range(stop // LANES * LANES, stop):  # the end of a single plane
+            z[p] = x[p] + factors[0] * y[p]
+            total[0, 0] += z[p] * z[p]
+            total[1, 0] += z[p] * others[p]
+    return True

@@ -88,8 +88,8 @@ def fill(context, builder, vector, value):
 def call(builder, name, values):
     """What one of LLVM's functions on vectors of one type gives."""
     shape = values[0].type
-    is_float = shape.element == ir.FloatType()
-    suffix = f"v{shape.count}{'f32' if is_float else f'i{shape.element.width}'}"
+    number = {ir.FloatType(): "f32", ir.DoubleType(): "f64"}.get(shape.element)
+    suffix = f"v{shape.count}{number or f'i{shape.element.width}'}"
     kind = ir.FunctionType(shape, [shape] * len(values))
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
     return builder.call(function, values)

@@ -55,6 +55,16 @@ def store(vector, start, out):
     out.reshape(-1)[start : start + len(vector)] = vector
 
 
+def widen(x):
+    """Eight numbers in double precision."""
+    return x.astype(np.float64)
+
+
+def splat_double(value):
+    """The same number in each of eight lanes, in double precision."""
+    return np.full(LANES, value, np.float64)
+
+
 def add(x, y):
     """x + y, lane by lane; integers wrap around."""
     return x + y
@@ -115,6 +125,11 @@ def _splat(value):
     return VectorType(types.float32, LANES), _emit_splat
 
 
+@compiled(splat_double)
+def _splat_double(value):
+    return VectorType(types.float64, LANES), _emit_splat
+
+
 @compiled(splat_line)
 def _splat_line(value):
     return line_type(value), _emit_splat
@@ -159,6 +174,16 @@ def _store(vector, start, out):
         return context.get_dummy_value()
 
     return types.void, emit
+
+
+@compiled(widen)
+def _widen(x):
+    wide = VectorType(types.float64, x.count)
+
+    def emit(context, builder, signature, args):
+        return builder.fpext(args[0], context.get_value_type(wide))
+
+    return wide, emit
 
 
 @compiled(add)

@@ -1,0 +1,113 @@
+"""What a file of rows is like, and the hashing it suggests, as a report."""
+
+import shlex
+from pathlib import Path
+
+from ..files import Survey
+from .layout import Figure, Line, Panel, Report, Section, Table
+from .rows import rows_figure
+from .wording import duration
+
+_MOST_CLASSES = 20
+
+
+def survey_report(found: Survey, source: str) -> Report:
+    """A report on the rows of a file: what they are like, how to hash them, what that takes.
+
+    Parameters
+    ----------
+    found : Survey
+        From `files.survey`.
+    source : str
+        The file, as it is named in the command to run next.
+    """
+    sections = [_next(found, source), _rows(found)]
+    if found.classes:
+        sections.append(_classes(found.classes))
+    sections.append(_forecast(found))
+    return Report(f"Rows of {Path(source).name}", _lead(found), sections)
+
+
+def _lead(found: Survey) -> list[str]:
+    plan = found.plan
+    n_bits = "all" if plan.n_bits is None else plan.n_bits
+    return [
+        f"{found.rows:,} rows with {found.columns:,} columns, {found.density:.2%} of whose values "
+        f"are not 0. Hash them with the kernel {plan.kernel}, {plan.n_hashes:,} hashes and "
+        f"{n_bits} bits: {found.reason}.",
+        f"Estimated kernel values of close pairs are then within {plan.error:.2g} of the exact "
+        f"ones, {plan.confidence:.0%} of the time.",
+    ]
+
+
+def _rows(found: Survey) -> Section:
+    lengths = found.row_lengths
+    rows = [
+        ["rows", f"{found.rows:,}"],
+        ["rows without nonzeros", f"{found.empty_rows:,}"],
+        ["columns", f"{found.columns:,}"],
+        ["nonzeros", f"{found.nonzeros:,}"],
+        ["nonzeros per row, median", f"{lengths['median']:,.0f}"],
+        ["nonzeros per row, mean", f"{lengths['mean']:,.1f}"],
+        ["nonzeros per row, most", f"{lengths['max']:,.0f}"],
+        ["least value", f"{found.least:.4g}"],
+        ["greatest value", f"{found.greatest:.4g}"],
+        ["heaviness", f"{found.heaviness:.3g}"],
+    ]
+    table = Table("The rows in numbers.", ["", "value"], rows)
+    notes = [
+        "Heaviness says how unequal the values of a row are: 1 if all are equal, about 2 for "
+        "TF-IDF, hundreds for raw counts.",
+        "The values are those of a sample of rows.",
+    ]
+    figure = rows_figure(
+        found.length_histogram, found.value_histogram, "How many nonzeros rows have, and their "
+        "values.",
+    )  # fmt: skip
+    return Section("rows", "The rows", [], [table], [figure], notes)
+
+
+def _classes(classes: dict[object, int]) -> Section:
+    total, largest = sum(classes.values()), sorted(classes.items(), key=lambda item: -item[1])
+    rows = [
+        [str(label), f"{count:,}", f"{count / total:.1%}"]
+        for label, count in largest[:_MOST_CLASSES]
+    ]
+    title = "Rows per class."
+    if len(classes) > _MOST_CLASSES:
+        title = f"Rows of the {_MOST_CLASSES} largest of {len(classes):,} classes."
+    return Section("classes", "The labels", [], [Table(title, ["class", "rows", "share"], rows)])
+
+
+def _forecast(found: Survey) -> Section:
+    plan = found.plan
+    seconds = plan.seconds or 0.0
+    rows: list[list[str | None]] = [
+        ["reading", duration(found.reading_seconds, fine=True), None],
+        ["hashing", duration(seconds, fine=True), f"{(plan.n_bytes or 0) / 1e6:,.3g}"],
+    ]
+    table = Table(
+        "Forecast for all rows, from the time that a sample took on this machine.",
+        ["step", "time", "megabytes"], rows,
+    )  # fmt: skip
+    sizes = [64, 256, 1024, 4096, 16384]
+    errors = [plan.error * (plan.n_hashes / size) ** 0.5 for size in sizes]
+    line = Line("error", sizes, errors)
+    panel = Panel("Error of estimates", "hashes", "error", [line], log_x=True, log_y=True)
+    figure = Figure(
+        "error", "Four times as many hashes halve the error, and take four times the memory.",
+        "A falling curve of the error over the number of hashes.", [panel],
+    )  # fmt: skip
+    return Section("forecast", "Time, memory and error", [], [table], [figure])
+
+
+def _next(found: Survey, source: str) -> Section:
+    plan, text = found.plan, []
+    bits = "" if plan.n_bits is None else f" --n-bits {plan.n_bits}"
+    file = shlex.quote(source)
+    if found.classes:
+        text = [f"Whether that helps to learn the labels: `corekernels advise {file}`."]
+    command = (
+        f"corekernels hash {file} rows.sig --kernel {plan.kernel} --n-hashes {plan.n_hashes}{bits}"
+    )
+    return Section("next", "What to run next", text, command=command, command_label="Run")

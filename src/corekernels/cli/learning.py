@@ -69,13 +69,29 @@ def train(
     solver: Annotated[
         str, Option(metavar="NAME", help=f"How to solve: {', '.join(SOLVERS)}.")
     ] = SOLVERS[0],
+    merge: Annotated[
+        bool,
+        Option("--merge", help="On a cluster, hash there and learn here: faster below 10^7 rows."),
+    ] = False,
+    *,
+    cluster: Cluster,
     n_jobs: Jobs = None,
 ) -> None:
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
     if regression and learning != Learning():
         raise ParameterError("--regression: has no --loss and no --balanced; leave them out.")
-    reader = reading.open(source, n_jobs=n_jobs)
     options = {} if regression else learning.parameters()
+    if cluster:
+        options |= {"C": C, "tol": tol, "max_iter": max_iter}
+        if merge:
+            options |= {"regression": regression, "n_jobs": n_jobs}
+        elif regression:
+            raise ParameterError("--regression: is not learned by parts; give --merge too.")
+        _train_on_cluster(source, target, hashing, reading, output, cluster, merge, options)
+        return
+    if merge:
+        raise ParameterError("--merge: is for a cluster; name its --engine.")
+    reader = reading.open(source, n_jobs=n_jobs)
     model = files.train(
         reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
         n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, solver=solver, **options,
@@ -84,6 +100,25 @@ def train(
     if isinstance(model, CoREClassifier):
         about["classes"] = len(model.classes_)
     output.show(about | {"C": C, "passes": model.n_iter_}, reader)
+
+
+def _train_on_cluster(
+    source: str, target: Path, hashing: Hashing, reading: Reading, output: Output,
+    cluster: Cluster, merge: bool, options: dict[str, Any],
+) -> None:  # fmt: skip
+    part_rows = distributed.rows_per_part(**asdict(hashing))
+    with cluster.start() as engine:
+        plan = reading.plan(engine, source, output, part_rows)
+        job = engine, plan, target, hashing.recipe(plan)
+        if merge:
+            model = distributed.merge_and_train(*job, progress=output.progress, **options)
+            about: dict[str, Any] = {"target": str(target), "rows": model.linear_.n_rows_}
+        else:
+            report = distributed.train_parts(*job, progress=output.progress, **options)
+            about = asdict(report)
+            if not output.as_json:
+                about |= {"rounds": len(report.rounds)}
+    show(about, output.as_json, output.quiet)
 
 
 @command("corekernels predict model.ck test.svm labels.txt")

@@ -11,6 +11,7 @@ from .dask_frames import hash_dask_blocks, hash_dask_frame
 from .duplicates import duplicates_by_parts
 from .engines import Engine, LocalEngine
 from .hashing import hash_parts, rows_per_part
+from .learning import Round, TrainReport, merge_and_train, train_parts
 from .plan import ROWS_PER_PART, Part, Plan, plan_parts
 from .prediction import evaluate_parts, predict_parts, search_parts
 from .spark import SparkEngine
@@ -18,8 +19,8 @@ from .spark_frames import hash_spark_frame, hash_spark_rows
 
 __all__ = [
     "ENGINES", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns", "LocalEngine", "Part",
-    "Plan", "SparkEngine", "duplicates_by_parts", "evaluate_parts", "hash_dask_blocks",
-    "hash_dask_frame", "hash_parts",
-    "hash_spark_frame", "hash_spark_rows", "open_engine", "plan_parts", "predict_parts",
-    "rows_per_part", "search_parts", "signature_columns", "signatures_of_table",
+    "Plan", "Round", "SparkEngine", "TrainReport", "duplicates_by_parts", "evaluate_parts",
+    "hash_dask_blocks", "hash_dask_frame", "hash_parts", "hash_spark_frame", "hash_spark_rows",
+    "merge_and_train", "open_engine", "plan_parts", "predict_parts", "rows_per_part",
+    "search_parts", "signature_columns", "signatures_of_table", "train_parts",
 ]  # fmt: skip

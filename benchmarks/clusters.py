@@ -69,7 +69,8 @@ def timed(engine: distributed.Engine, source: Path, folder: Path, part_rows: int
             found.append((tree_seconds() - start_cpu, time.perf_counter() - start))
         shutil.rmtree(target)
     processor, seconds = (min(column) for column in zip(*found, strict=True))
-    return {"parts": len(plan.parts), "processor": processor, "seconds": round(seconds, 2)}
+    processor, seconds = round(processor, 2), round(seconds, 2)
+    return {"parts": len(plan.parts), "processor": processor, "seconds": seconds}
 
 
 def main() -> None:
@@ -88,14 +89,14 @@ def main() -> None:
         folder, source = Path(name), Path(name) / "rows"
         source.mkdir()
         write_parts(source, options.rows)
-        one = None
+        alone: dict[int | None, float] = {}  # processor seconds of one process, by rows per part
         for engine_name in ("local", *options.engines):
             start = time.perf_counter()
             with distributed.open_engine(engine_name, workers=1) as engine:
                 started = time.perf_counter() - start
                 for part_rows in (None, 2000):
                     found = timed(engine, source, folder, part_rows)
-                    one = one or found["processor"]
+                    one = alone.setdefault(part_rows, found["processor"])
                     found |= {"ratio": round(found["processor"] / one, 2)}
                     found |= {"start_seconds": round(started, 1)}
                     results["hashing"][f"{engine_name}, {found['parts']} parts"] = found

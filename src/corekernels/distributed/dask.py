@@ -52,7 +52,7 @@ class DaskEngine(Engine):
         cluster: Any = address
         if address is None:
             cluster = self._distributed.LocalCluster(
-                n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=None
+                n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=":0"
             )
             self._own.append(cluster)
         try:

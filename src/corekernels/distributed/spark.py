@@ -93,12 +93,12 @@ class SparkEngine(Engine):
         """As of `Engine`."""
         sent, sums = self._submit(task, shared, arguments)
         n_sums = len(arguments)
-        while n_sums > 1:
+        while n_sums > FAN_IN:
             n_sums = -(-n_sums // FAN_IN)
             groups = sums.map(lambda pair: (pair[0] // FAN_IN, pair))
             sums = groups.groupByKey(n_sums, lambda number: number).map(_sum_of_group)
         try:
-            ((_, total),) = sums.collect()
+            _, total = _sum_of_group((0, sums.collect()))
         finally:
             sent.destroy()
         return checked_total(total)

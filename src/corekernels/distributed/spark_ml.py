@@ -79,13 +79,15 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
     folder : str
         Where shards lie while it learns; every worker must reach it.
     featuresCol, labelCol, predictionCol : str
-    kernel, nHashes, nBits, seed, loss, C, tol
-        `kernel`, `n_hashes`, `n_bits`, `random_state`, `loss`, `C`, `tol` of `CoREClassifier`.
+    kernel, nHashes, nBits, seed, loss, C, tol, maxIter
+        `kernel`, `n_hashes`, `n_bits`, `random_state`, `loss`, `C`, `tol`, `max_iter` of
+        `train_parts` and `CoREClassifier`.
     """
 
     loss = _parameter("loss", "squared_hinge or log_loss", TypeConverters.toString)
     C = _parameter("C", "weight of the losses", TypeConverters.toFloat)
     tol = _parameter("tol", "largest duality gap, as a share", TypeConverters.toFloat)
+    maxIter = _parameter("maxIter", "most passes over the rows", TypeConverters.toInt)
     folder = _parameter("folder", "where shards lie meanwhile", TypeConverters.toString)
 
     @keyword_only  # type: ignore[untyped-decorator]
@@ -93,10 +95,10 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
         self, *, folder: str, featuresCol: str = "features", labelCol: str = "label",
         predictionCol: str = "prediction", kernel: str = DEFAULT_KERNEL,
         nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS, seed: int = 0,
-        loss: str = "squared_hinge", C: float = 1.0, tol: float = 1e-3,
+        loss: str = "squared_hinge", C: float = 1.0, tol: float = 1e-3, maxIter: int = 1000,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._setDefault(loss="squared_hinge", C=1.0, tol=1e-3)
+        self._setDefault(loss="squared_hinge", C=1.0, tol=1e-3, maxIter=1000)
         self._set(**self._input_kwargs)
 
     def _fit(self, dataset: Any) -> "CoRESparkModel":
@@ -111,6 +113,7 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
             hash_spark_rows(numbered, shards, recipe, columns, id="row")
             plan = plan_parts(engine, shards, progress=False)
             options = {name: self.getOrDefault(name) for name in ("loss", "C", "tol")}
+            options["max_iter"] = self.getOrDefault("maxIter")
             train_parts(engine, plan, target, recipe, progress=False, **options)
             model = CoRESparkModel(CoREClassifier.load(target))
         self._copyValues(model)

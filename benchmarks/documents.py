@@ -1,7 +1,10 @@
 """Near-duplicate documents, beside rensa, datasketch, text-dedup and datatrove.
 
     python benchmarks/pypi_corpus.py corpus.jsonl
-    python benchmarks/documents.py corpus.jsonl --peers PYTHON --rows 20000
+    python benchmarks/documents.py corpus.jsonl --peers PYTHON --rows 20000 118755
+    python benchmarks/short_corpus.py 10000000 short.jsonl
+    python benchmarks/documents.py short.jsonl --peers PYTHON --rows 1000000 10000000 \\
+        --only corekernels rensa
 
 PYTHON has the peers installed; those that are missing are left out, with the reason. Every
 contender is a process of its own that reads the JSON lines, makes 3-grams of the same words,
@@ -16,16 +19,18 @@ import itertools
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 THRESHOLD, N_MINIMA, N_BANDS, BAND_ROWS = 0.8, 128, 16, 8
 WORD = re.compile(r"\w\w+")
-SPEED_BYTES = 20_000_000
+SPEED_BYTES, SPEED_ROUNDS = 20_000_000, 10
 
 
 def main() -> None:
@@ -35,6 +40,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[20_000])
     parser.add_argument("--checked", type=int, default=6000, help="documents for the exact check")
     parser.add_argument("--only", nargs="*", default=list(CONTENDERS))
+    parser.add_argument("--slow-peers", type=int, default=20_000, help="most documents for them")
+    parser.add_argument("--gigabytes", type=float, default=8.0, help="memory a peer may take")
     parser.add_argument("--out", type=Path, help="JSON file of the results")
     parser.add_argument("--contender", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -45,38 +52,54 @@ def main() -> None:
     results: dict[str, object] = {"machine": about()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        compare(first_rows(options.corpus, 100, folder), "", ["corekernels"])  # compiles the loops
         part = first_rows(options.corpus, options.checked, folder)
-        results |= compare(part, "", ["features", "check"])
+        compare(part, "", ["corekernels"], None)  # compiles the loops
+        results |= compare(part, "", ["features", "check"], None)
         for n_rows in options.rows:
             part = first_rows(options.corpus, n_rows, folder)
-            results[f"{n_rows}"] = compare(part, options.peers, options.only)
+            names = [
+                name
+                for name in options.only
+                if name not in SLOW_PEERS or n_rows <= options.slow_peers
+            ]
+            results[f"{n_rows}"] = compare(part, options.peers, names, options.gigabytes)
             part.unlink()
     if options.out:
         options.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def compare(corpus: Path, peers: str, names: list[str]) -> dict[str, object]:
-    """Each contender on one corpus."""
+def compare(
+    corpus: Path, peers: str, names: list[str], gigabytes: float | None
+) -> dict[str, object]:
+    """Each contender on one corpus; memory of peers is limited."""
     found: dict[str, object] = {"bytes": corpus.stat().st_size}
     for name in names:
         python = peers if name in PEERS else sys.executable
-        found[name] = measured([python, __file__, str(corpus), "--contender", name], corpus.parent)
+        command = [python, __file__, str(corpus), "--contender", name]
+        found[name] = measured(command, corpus.parent, gigabytes if name in PEERS else None)
         print(f"{corpus.stat().st_size / 1e6:,.0f} MB, {name}: {found[name]}", flush=True)
     return found
 
 
-def measured(command: list[str], folder: Path) -> dict[str, object]:
+def measured(command: list[str], folder: Path, gigabytes: float | None) -> dict[str, object]:
     """What a command takes; resources of its own children are counted too."""
+
+    def limit() -> None:
+        if gigabytes is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 1e9),) * 2)
+
     with open(folder / "output", "w+b") as output, open(folder / "errors", "w+b") as errors:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=errors, cwd=folder)
+        process = subprocess.Popen(
+            command, stdout=output, stderr=errors, cwd=folder, preexec_fn=limit
+        )
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         if status:
             errors.seek(0)
             lines = errors.read().decode(errors="replace").strip().splitlines()
-            return {"failed": lines[-1] if lines else f"status {status}"}
+            reason = lines[-1] if lines else f"status {status}"
+            return {"failed": reason, "gigabytes_allowed": gigabytes}
         output.seek(0)
         result = json.loads(output.read().splitlines()[-1])
     result |= {
@@ -94,7 +117,7 @@ def corekernels(corpus: Path) -> dict[str, object]:
         corpus, shingles=ck.text.Shingles(ngrams=3, weights="binary")
     )
     found = ck.files.near_duplicates(
-        reader, THRESHOLD, "resemblance", all_pairs=False, working_memory=256, progress=False
+        reader, THRESHOLD, "resemblance", all_pairs=False, working_memory=128, progress=False
     )
     return {"documents": found.rows, "dropped": len(found.redundant()), "pairs": len(found.pairs)}
 
@@ -172,6 +195,7 @@ def datatrove(corpus: Path) -> dict[str, object]:
 PEERS = {
     "rensa": rensa, "datasketch": datasketch, "text-dedup": text_dedup, "datatrove": datatrove,
 }  # fmt: skip
+SLOW_PEERS = ("datasketch", "text-dedup", "datatrove")
 CONTENDERS = {"corekernels": corekernels, **PEERS}
 
 
@@ -225,6 +249,7 @@ def features(corpus: Path) -> dict[str, object]:
     from sklearn.feature_extraction.text import HashingVectorizer
 
     import corekernels as ck
+    from measure import interleaved
 
     texts, size = [], 0
     with open(corpus, encoding="utf-8") as file:
@@ -233,18 +258,14 @@ def features(corpus: Path) -> dict[str, object]:
             size += len(texts[-1].encode())
             if size > SPEED_BYTES:
                 break
-    seconds = {}
     makers = {
         "corekernels": ck.text.Shingles(weights="counts", n_jobs=1),
         "HashingVectorizer": HashingVectorizer(norm=None, alternate_sign=False),
     }
-    for name, maker in makers.items():
-        taken = []
-        for _ in range(4):
-            start = time.process_time()
-            maker.transform(texts)
-            taken.append(time.process_time() - start)
-        seconds[name] = min(taken)
+    times = interleaved(
+        {name: partial(maker.transform, texts) for name, maker in makers.items()}, SPEED_ROUNDS
+    )
+    seconds = {name: found["processor"] for name, found in times.items()}
     ratio = seconds["HashingVectorizer"] / seconds["corekernels"]
     speed = size / seconds["corekernels"] / 1e6
     return {"text_megabytes": size / 1e6, **seconds, "ratio": ratio, "megabytes_per_second": speed}
@@ -261,7 +282,11 @@ def first_rows(corpus: Path, n_rows: int, folder: Path) -> Path:
 def about() -> dict[str, object]:
     """What the numbers were measured on."""
     names = ("corekernels", "numpy", "numba", "pyarrow", "scikit-learn")
-    return {"cores": os.cpu_count(), "versions": {name: version(name) for name in names}}
+    return {
+        "cores": os.cpu_count(),
+        "load": os.getloadavg(),
+        "versions": {name: version(name) for name in names},
+    }
 
 
 if __name__ == "__main__":

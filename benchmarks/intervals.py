@@ -6,7 +6,7 @@
 Families of generated pairs, all kernels, schemes, bits and numbers of hashes. Nominal is 95 %;
 cells outside 92 to 98 % are listed. Beside the coverage stands the root mean square of the
 standard errors over that of the true errors: 1 is right, more is too wide. Writes, or adds to,
-benchmarks/results/intervals.json.
+intervals.json in the folder of `--out`, benchmarks/results.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import corekernels as ck
 import measure
 
 SEED = 0
-RESULTS = Path(__file__).parent / "results" / "intervals.json"
+RESULTS = Path(__file__).parent / "results"
 KERNELS = {
     "resemblance": {"kernel": "resemblance"},
     "core1, gaussian": {"kernel": "core1", "projection": "gaussian"},
@@ -138,11 +138,11 @@ def table(cells: Cells) -> str:
     return "\n".join(lines)
 
 
-def measured_before(settings: dict[str, int]) -> Cells:
+def measured_before(path: Path, settings: dict[str, int]) -> Cells:
     """The cells of the results that are there, if they were measured with the same settings."""
-    if not RESULTS.exists():
+    if not path.exists():
         return {}
-    found = json.loads(RESULTS.read_text())
+    found = json.loads(path.read_text())
     if found["settings"] != settings:
         return {}
     return {tuple(cell.pop(key) for key in KEYS): cell for cell in found["cells"]}
@@ -156,9 +156,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=list(KERNELS))
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR")
     args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    target = args.out / "intervals.json"
     settings = {"pairs": args.pairs, "seeds": args.seeds, "seed": SEED}
-    cells = measured_before(settings)
+    cells = measured_before(target, settings)
     for name in args.families:
         X = pairs_of(FAMILIES[name], args.pairs, np.random.default_rng(SEED))
         for kernel, scheme, k in product(args.kernels, SCHEMES, HASHES):
@@ -168,7 +171,7 @@ def main() -> None:
         print(table({key: cell for key, cell in cells.items() if key[0] == name}), flush=True)
     rows = [dict(zip(KEYS, key, strict=True)) | cell for key, cell in cells.items()]
     found = {"machine": measure.machine(), "settings": settings, "cells": rows}
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    target.write_text(json.dumps(found, indent=1) + "\n")
     outside = [row for row in rows if not LOW <= row["coverage"] <= HIGH]
     for row in outside:
         print(json.dumps(row))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
@@ -10,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import corekernels as ck
-from corekernels.errors import DataError, RecipeMismatch
+from corekernels.errors import DataError, ParameterError, RecipeMismatch
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +26,77 @@ def digits():
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.fixture(scope="module")
+def several():
+    """Rows with up to three labels each, two of which depend on each other; the last is never."""
+    rng = np.random.default_rng(0)
+    Y = rng.random((300, 4)) < (0.5, 0.4, 0.3, 0)
+    Y[:, 2] &= Y[:, 0]
+    X = rng.random((300, 30)) * (rng.random((300, 30)) < 0.2)
+    for label in range(4):
+        X[Y[:, label], 5 * label : 5 * label + 5] += 1
+    return X, Y.astype(int)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "log_loss"])
+def test_several_labels_per_row_are_those_of_a_classifier_each(several, loss, tmp_path):
+    X, Y = several
+    options = {"n_hashes": 64, "loss": loss, "tol": 1e-6, "random_state": 0}
+    model = ck.CoREClassifier(**options).fit(X[:200], Y[:200])
+    assert model.multilabel_
+    np.testing.assert_array_equal(model.classes_, np.arange(4))
+    scores, found = model.decision_function(X[200:]), model.predict(X[200:])
+    for label in range(3):
+        alone = ck.CoREClassifier(**options).fit(X[:200], Y[:200, label])
+        # both are solutions of the same problem, up to their gaps
+        np.testing.assert_allclose(scores[:, label], alone.decision_function(X[200:]), atol=0.01)
+    assert not found[:, 3].any()
+    assert (found == Y[200:]).mean() > 0.9
+    assert model.score(X[200:], Y[200:]) == (found == Y[200:]).all(axis=1).mean()
+    if loss == "log_loss":
+        np.testing.assert_allclose(model.predict_proba(X[200:]), expit(scores))
+        np.testing.assert_allclose(np.exp(model.predict_log_proba(X[200:])), expit(scores))
+    model.save(tmp_path / "model")
+    again = ck.load_model(tmp_path / "model")
+    assert again.multilabel_
+    np.testing.assert_array_equal(again.predict(X[200:]), found)
+    for same in (sparse.csr_array(Y[:200]), Y[:200].tolist(), Y[:200].astype(bool)):
+        other = ck.CoREClassifier(**options).fit(X[:200], same)
+        np.testing.assert_array_equal(other.decision_function(X[200:]), scores)
+
+
+def test_two_labels_per_row_are_not_two_classes(several, tmp_path):
+    X, Y = several
+    model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X, Y[:, :2])
+    assert model.predict(X).shape == model.decision_function(X).shape == (300, 2)
+    model.save(tmp_path / "model")
+    assert ck.load_model(tmp_path / "model").predict(X).shape == (300, 2)
+    model.fit(X, Y[:, 0])
+    assert not model.multilabel_
+    assert model.predict(X).shape == (300,)
+
+
+def test_what_is_refused_of_several_labels(several):
+    X, Y = several
+    model = ck.CoREClassifier(n_hashes=16, random_state=0)
+    with pytest.raises(DataError, match=r"y: has 4 columns that hold other values .* wrap the est"):
+        model.fit(X, 2 * Y)
+    with pytest.raises(DataError, match="y: has 299 rows of labels for 300 rows"):
+        model.fit(X, Y[1:])
+    with pytest.raises(DataError, match="several labels per row are learned by `fit` only"):
+        model.partial_fit(X, Y, classes=[0, 1])
+    with pytest.raises(ParameterError, match="class_weight: got 'balanced'; where rows have sev"):
+        ck.CoREClassifier(class_weight="balanced").fit(X, Y)
+    model.fit(X, Y)
+    with pytest.raises(DataError, match="several labels per row are learned by `fit` only"):
+        model.partial_fit(X, Y[:, 0])
+    S = model.sketch(X)
+    with pytest.raises(DataError, match="y: has 4 columns, but one label per row is wanted here"):
+        ck.linear.c_path(S, Y, [1.0])
+    with pytest.raises(DataError, match="model: was learned from several labels per row"):
+        ck.files.predict(model, None, "out")
 
 
 def test_comes_close_to_the_kernel_machine(digits):

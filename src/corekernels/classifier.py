@@ -30,6 +30,9 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     as they are (`linear.HashedLinearClassifier`). More hashes come closer to the kernel
     machine, at a cost that stays linear in the number of rows.
 
+    Rows may have several labels: y then has a column of 0 and 1 for each, as `predict` gives them.
+    The rows are hashed once for all labels.
+
     Parameters
     ----------
     kernel : str
@@ -61,6 +64,9 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     Attributes
     ----------
     classes_ : ndarray
+        The labels, sorted; if rows have several, the numbers of the columns of y.
+    multilabel_ : bool
+        Whether rows may have several labels.
     n_features_in_ : int
     feature_names_in_ : ndarray, if X had names
     recipe_ : Recipe
@@ -167,3 +173,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         """The labels, sorted."""
         labels: Array = self._fitted("classes_")
         return labels
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether rows may have several labels."""
+        return bool(self._fitted("multilabel_"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

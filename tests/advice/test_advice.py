@@ -183,6 +183,23 @@ def test_boosting_says_how_many_columns_it_sees():
     assert 0 <= boosting.prepare(Settings())(np.arange(40), np.arange(40, 60)).accuracy <= 1
 
 
+def test_fourier_features_are_fewer_where_they_cost_more():
+    """Wide rows take more random numbers per feature, many classes more steps: not so hashes."""
+
+    def features(n_columns, n_classes, n_hashes=1024):
+        X = sparse.random_array((400, n_columns), density=20 / n_columns, format="csr", rng=0)
+        sample = Sample(unit_rows(X), np.arange(400) % n_classes, 0, None)
+        name = sample.fourier(n_hashes).name
+        assert name.endswith(" Fourier features")
+        return int(name.split()[0])
+
+    assert 300 < features(100, 8) < 3000
+    assert features(5000, 8) < features(100, 8) / 2
+    assert features(100, 8) < features(100, 4)
+    assert abs(features(100, 8, 2048) - 2 * features(100, 8)) <= 1
+    assert features(5000, 2, 16) == 64
+
+
 def test_progress_names_the_candidates(capsys):
     X, y = crossed(120)
     advice = ck.advise(X, y, **FEW, progress=True)
@@ -217,6 +234,13 @@ def test_column_numbers_may_be_huge_and_labels_strings():
     advice = ck.advise(wide, np.array(["a", "b", "c"])[y], **FEW)
     plain = ck.advise(X, y, **FEW)
     assert advice.candidates[0].accuracy == plain.candidates[0].accuracy
+
+
+def test_seeds_of_64_bits():
+    X, y = blobs(60)
+    few = {"n_rows": 60, "sizes": [16], "cv": 2, "repeats": 1}
+    found = [ck.advise(X, y, **few, random_state=seed) for seed in (2**32, 2**64 - 1)]
+    assert all(len(advice.candidates) > 5 for advice in found)
 
 
 def test_errors():

@@ -15,7 +15,8 @@ from support.command_line import as_json, ok, run, shell
 
 COMMANDS = [
     "info", "hash", "convert", "kernel", "estimate", "plan", "train", "predict", "evaluate",
-    "path", "advise", "reproduce", "version", "index", "search", "dedup", "warmup",
+    "path", "advise", "reproduce", "version", "index", "search", "dedup", "frequencies",
+    "warmup",
 ]  # fmt: skip
 
 

@@ -53,6 +53,24 @@ def test_pairs_are_those_of_the_exact_kernel(corpus):
     assert report["copies"] == 1
 
 
+def test_a_killed_run_is_resumed_or_cleared(corpus):
+    reader = ck.documents.open_documents("corpus.jsonl", shingles=SHINGLES)
+    options = {"working_memory": 0.01, "progress": False}
+    parts = Path(".pairs.tsv.unfinished")
+    whole = ck.files.near_duplicates(reader, 0.7, "resemblance", parts=parts, **options)
+    line = f"dedup corpus.jsonl pairs.tsv {HOW} --working-memory 0.01"
+    result = run(f"{line} --resume --seed 1")
+    assert result.exit_code == 2
+    assert "the unfinished run had seed 0; resume it with the same" in result.stderr
+    assert as_json(f"{line} --resume")["pairs"] == len(whole.pairs)
+    assert not parts.exists()
+    parts.mkdir()
+    (parts / "job.json").write_text("{}")
+    assert as_json(line)["pairs"] == len(whole.pairs)
+    assert not parts.exists()
+    assert run(f"dedup corpus.jsonl - {HOW} --resume").exit_code == 2
+
+
 @pytest.mark.parametrize("prefer", ["first", "longest", "size"])
 def test_one_document_of_each_group_stays(prefer, corpus):
     report = as_json(

@@ -70,6 +70,19 @@ def test_correlation_is_offered(rows):
     )
 
 
+def test_an_index_with_strings_as_ids(rows):
+    X, Q = rows
+    names = [f"n{i}" for i in range(X.shape[0])]
+    ck.CoRENeighbors(n_neighbors=2).fit(X, ids=names).save("i")
+    ok("search i test.svm out.npz")
+    ok("search i test.svm out.tsv")
+    expected = ck.CoRENeighbors(n_neighbors=2).fit(X).kneighbors(Q, return_distance=False)
+    with np.load("out.npz") as arrays:
+        assert arrays["indices"].tolist() == [[f"n{i}" for i in row] for row in expected]
+    lines = Path("out.tsv").read_text().splitlines()[1:]
+    assert [line.split("\t")[1] for line in lines] == [f"n{i}" for i in expected.ravel()]
+
+
 def test_help_does_not_promise_pipes_to_dedup():
     assert '"-".' not in ok("dedup --help").stdout.split("OUT ")[0]
 

@@ -129,3 +129,44 @@ def test_errors(line, message, corpus):
     assert result.exit_code == 2
     assert message in result.stderr
     assert not [name for name in os.listdir() if name == "x" or name.startswith(".")]
+
+
+def test_values_are_weighed_by_rarity(corpus):
+    train, test = corpus
+    how = "--text text --frequencies counts.idf"
+    about = as_json("frequencies train.jsonl counts.idf --text text")
+    X, Q = (ck.text.Shingles().transform(_texts(part)) for part in (train, test))
+    counts = ck.text.InverseDocumentFrequency().fit(X)
+    assert about["documents"] == 150
+    assert about["digest"] == as_json("info counts.idf")["digest"] == counts.digest()
+    X, Q = counts.transform(X), counts.transform(Q)
+    index = ck.CoRENeighbors(kernel="correlation", n_neighbors=3).fit(X)
+    distances, ids = index.kneighbors(Q)
+    ok(f"index train.jsonl i {how} --kernel correlation")
+    ok(f"search i test.jsonl found.tsv {how} -k 3")
+    lines = [line.split("\t") for line in Path("found.tsv").read_text().splitlines()[1:]]
+    assert [int(line[1]) for line in lines] == ids.ravel().tolist()
+    np.testing.assert_allclose([float(line[2]) for line in lines], 1 - distances.ravel(), atol=1e-6)
+    words = f"search i -k 3 --query '{test[0]['text']}'"
+    found = as_json(f"{words} --frequencies counts.idf")["found"][0]
+    assert [entry["id"] for entry in found] == ids[0].tolist()
+    result = run(words)
+    assert result.exit_code == 2
+    assert "weighed by document frequencies; give the same file of them" in result.stderr
+
+
+def test_frequencies_must_fit(corpus):
+    ok("frequencies train.jsonl counts.idf --text text --weights counts")
+    ok("frequencies test.jsonl other.idf --text text")
+    use = "hash train.jsonl x --n-hashes 16 --text text"
+    result = run(f"{use} --frequencies counts.idf --ngrams 2")
+    assert "frequencies: documents were read with ngrams [2, 2], not [1, 1]" in result.stderr
+    ok(f"{use} --frequencies counts.idf")
+    more = use.replace("train", "test") + " --append"
+    ok(f"{more} --frequencies counts.idf")
+    assert "give the same file of them" in run(more).stderr
+    assert "frequencies" in run(f"{more} --frequencies other.idf").stderr
+    ok("hash train.jsonl y --n-hashes 16 --text text")
+    result = run("hash test.jsonl y --n-hashes 16 --text text --append --frequencies other.idf")
+    assert ", not None, with which the rows known before were made" in result.stderr
+    assert run("hash x y --frequencies other.idf").exit_code == 2  # no documents

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
-from corekernels._core.arguments import seed_of
+from corekernels._core.arguments import seed_of, short_seed
 from corekernels.errors import ParameterError
 
 X, y = np.eye(4), [0, 1, 0, 1]
@@ -31,6 +31,13 @@ def test_what_may_be_a_seed():
     for wrong in ("abc", 1.5, [1]):
         with pytest.raises(ParameterError, match="random_state: got"):
             seed_of(wrong)
+
+
+def test_seeds_for_scikit_learn():
+    assert [short_seed(seed) for seed in (0, 7, 2**32 - 1)] == [0, 7, 2**32 - 1]
+    wide = [short_seed(seed << 32) for seed in range(1, 5)]
+    assert len(set(wide)) == 4
+    assert 0 <= short_seed(2**64 - 1) < 2**32
 
 
 @pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)

@@ -1,14 +1,18 @@
 """Near-duplicates found by parts are those of one machine, pairs and groups."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from corekernels import distributed, files, io
+from corekernels._core.progress import Steps
 from corekernels.distributed import duplicates
 from corekernels.errors import DataError, FileError, ParameterError
+from corekernels.io.workspace import Workspace
 from corekernels.kernel_table import KERNELS
-from corekernels.neighbors.duplicates.in_files import find_in_file
+from corekernels.neighbors.duplicates.by_tables import find_in_file
 from corekernels.neighbors.duplicates.tables import plan_tables
 from support.command_line import as_json, run
 
@@ -37,9 +41,10 @@ def one_machine(corpus, kernel="core1", all_pairs=True):
     entry = KERNELS[kernel]
     reader = files.open_reader(corpus / "one.npz")
     tables = plan_tables(entry, THRESHOLD)
-    return find_in_file(
-        reader, THRESHOLD, entry, tables, all_pairs, 10**6, 1000.0, 0, None, False, 1
-    )
+    with contextlib.closing(Workspace()) as work, Steps({}, False) as steps:
+        return find_in_file(
+            reader, THRESHOLD, entry, tables, all_pairs, 10**6, 1000.0, 0, work, steps, 1
+        )
 
 
 KERNELS_AND_PAIRS = [("core1", True), ("resemblance", False)]

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from corekernels.errors import FileError
 from corekernels.io.kept import KeptRows
+from corekernels.io.workspace import Workspace
 from support.readers import Rows
 
 
@@ -31,7 +32,8 @@ def X(request):
 
 def test_rows_come_again_without_the_reader(X, tmp_path):
     reader = Counted(X, size=13)
-    kept = KeptRows(reader, tmp_path)
+    work = Workspace(tmp_path)
+    kept = KeptRows(reader, work)
     first = list(kept)
     for _ in range(2):
         again = list(kept)
@@ -43,21 +45,22 @@ def test_rows_come_again_without_the_reader(X, tmp_path):
                 np.testing.assert_array_equal(a, b)
             assert one.X.data.dtype == other.X.data.dtype
     assert reader.n_readings == 1
-    kept.close()
+    work.close()
     assert not list(tmp_path.iterdir())
 
 
-def test_a_reading_that_was_broken_off_is_begun_again(tmp_path):
+def test_a_reading_that_was_broken_off_goes_on(tmp_path):
     X = sparse.csr_array(np.arange(1, 41.0).reshape(20, 2))
     reader = Counted(X, size=3)
-    kept = KeptRows(reader, tmp_path)
+    work = Workspace(tmp_path)
+    kept = KeptRows(reader, work)
     next(iter(kept))
     for _ in range(2):
         assert abs(sparse.vstack([batch.X for batch in kept]) - X).nnz == 0
     assert reader.n_readings == 1
-    kept.close()
+    work.close()
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
     with pytest.raises(FileError, match="rows cannot be kept there"):
-        KeptRows(Rows(sparse.csr_array((1, 2))), tmp_path / "nowhere")
+        KeptRows(Rows(sparse.csr_array((1, 2))), Workspace(tmp_path / "nowhere"))

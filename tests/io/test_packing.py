@@ -44,8 +44,18 @@ class TestPacking:
         whole = packed(packing, CONTENT)
         for size in (len(whole) - 1, len(whole) // 2, 20):
             path.write_bytes(whole[:size])
-            with ByteStream(path) as stream, pytest.raises(FileError, match="x: "):
+            message = f"x: the {packing.name} file is cut short, it ends at byte {size} .* again"
+            with ByteStream(path) as stream, pytest.raises(FileError, match=message):
                 stream.read(len(CONTENT) + 1)
+
+    def test_another_file_under_its_name(self, packing, tmp_path):
+        path = tmp_path / f"x{packing.suffix}"
+        path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+        with pytest.raises(FileError, match=f"its name says {packing.name}, .* make it again"):
+            ByteStream(path)
+        path.write_bytes("0 1:1 # größer\n".encode())  # unpacked on the way, under its old name
+        with ByteStream(path) as stream:
+            assert stream.packing is None
 
     def test_damaged(self, packing, tmp_path):
         path = tmp_path / "x"
@@ -56,3 +66,11 @@ class TestPacking:
         path.write_bytes(whole)
         with ByteStream(path) as stream, pytest.raises(FileError, match="x: "):
             stream.read(len(CONTENT) + 1)
+
+
+def test_zst_frames_that_readers_skip(tmp_path):
+    path = tmp_path / "x"
+    whole = packed(packing_of_name("x.zst"), CONTENT)
+    path.write_bytes(b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"note" + whole)
+    with ByteStream(path) as stream:
+        assert stream.read(len(CONTENT) + 1) == CONTENT

@@ -80,7 +80,7 @@ def test_graph_links_and_walks():
         n = beam.group_links(order[start:stop], links, degrees, counts, found)
         assert not counts.any()
         team.run(beam.link_back, (found, words, scratch, links, degrees), n, 4)
-    team.run(beam.walk_all, (words, order, words, links, degrees, scratch, out), 40, 8)
+    team.run(beam.walk_all, (words, order, words, links, degrees, scratch, 10, out), 40, 8)
     team.run(beam.nearest_sketches, (words, words, nearest), 40, 8)
     assert degrees.max() <= 6
     assert degrees[order[0]] > 0

@@ -1,5 +1,6 @@
 """Near-duplicates of files are those of matrices in memory, in memory that is stated."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +11,13 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels import files, io
+from corekernels._core.progress import Steps
 from corekernels.errors import DataError, FileError, ParameterError
+from corekernels.io.workspace import Workspace
 from corekernels.kernel_table import CORE1, CORE2, KERNELS
+from corekernels.neighbors.duplicates.by_tables import Sizes, find_in_file
 from corekernels.neighbors.duplicates.collisions import Collisions
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
-from corekernels.neighbors.duplicates.in_files import Sizes, find_in_file
 from corekernels.neighbors.duplicates.tables import plan_tables
 from support import oracles, peaks
 from support.clusters import clustered
@@ -25,10 +28,11 @@ def in_file(reader, threshold, kernel, megabytes, seed, plan=None, sizes=Sizes()
     """Near-duplicates of a file, in so much memory, by given tables and sizes."""
     entry = KERNELS[kernel]
     plan = plan or plan_tables(entry, threshold)
-    return find_in_file(
-        reader, threshold, entry, plan, True, 10**7, megabytes * 1e6, seed, None, False, None,
-        sizes,
-    )  # fmt: skip
+    with closing(Workspace()) as work, Steps({}, False) as steps:
+        return find_in_file(
+            reader, threshold, entry, plan, True, 10**7, megabytes * 1e6, seed, work, steps, None,
+            sizes,
+        )  # fmt: skip
 
 
 CASES = [
@@ -116,20 +120,20 @@ def test_tables_only_where_they_tell_enough():
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=30), st.integers(0, 3))
 def test_collisions_are_all_pairs_of_equal_keys(values, n_more):
-    keys, rows = np.array(values, np.uint64), np.arange(len(values)) * 2
+    order = np.argsort(values, kind="stable")
+    keys, rows = np.array(values, np.uint64)[order], 2 * order
     every, first, last = Collisions(100, 0, 100, 5), 4, 20
     some = Collisions(100, first, last, 5)
     for table in [keys] * (1 + n_more):
-        assert every.add_table(table, rows)
-        assert some.add_table(table, rows)
-    expected = [100 * rows[i] + rows[j] for i in range(len(rows)) for j in range(i)
+        assert every.add_keys(table, rows)
+        assert some.add_keys(table, rows)
+    expected = [200 * i + 2 * j for i in range(len(values)) for j in range(i)
                 if values[i] == values[j]]  # fmt: skip
     assert every.pairs().tolist() == sorted(expected)
-    assert every.counts.sum() == len(expected) * (1 + n_more)
     assert some.pairs().tolist() == sorted(p for p in expected if first <= p % 100 < last)
     if expected:
         few = Collisions(100, 0, 100, 5)
-        assert not few.add_table(keys, rows, len(expected) - 1)
+        assert not few.add_keys(keys, rows, len(expected) - 1)
 
 
 @settings(deadline=None)

@@ -128,6 +128,24 @@ def test_radius_with_many_rows_inside(scans):
     assert [sorted(row) for row in found] == [list(range(500))] * 3
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_dense_rows_of_bytes_are_compared_as_such_to_the_same_values(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 256, (300, 130)) * (rng.random((300, 130)) < 0.6)
+    assert make_store(check_rows(X), CORE1).byte_rows.shape == (300, 192)  # whole cache lines
+    halves, sparse_rows = X / 2, X * (rng.random(X.shape) < 0.3)
+    wide = sparse.csr_array((X[X > 0], np.nonzero(X)), shape=(300, 5000))
+    for others in (halves, sparse_rows, -X, wide):
+        assert make_store(check_rows(others), CORE1).byte_rows.shape == (300, 0)
+    index, other = exact_index(X, kernel, scans=True), exact_index(halves, kernel, scans=True)
+    for Q in (X[:20], X[:20] / 4, -X[:5]):  # powers of two change no digit
+        for found, expected in zip(index.kneighbors(Q), other.kneighbors(Q), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    pairs, expected = (i.near_duplicates(0.5) for i in (index, other))
+    np.testing.assert_array_equal(pairs.pairs, expected.pairs)
+    np.testing.assert_array_equal(pairs.similarities, expected.similarities)
+
+
 def test_stores():
     X = sparse.csr_array(np.array([[1.0, 0, 255], [0, 0, 0], [0.5, 2, 0]]))
     store = make_store(check_rows(X[:2]), CORE1)

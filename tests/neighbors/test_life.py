@@ -90,6 +90,42 @@ def test_a_loaded_index_answers_as_the_saved_one(X, method, mmap, tmp_path):
     assert [child.name for child in tmp_path.iterdir()] == ["index"]
 
 
+@pytest.mark.parametrize("method", ["exact", "graph"])
+def test_ids_may_be_strings(X, method, tmp_path):
+    def name(number):
+        return f"row {number} ü"
+
+    names = np.array([name(i) for i in range(1300)])
+    index, numbered = new(method, X[:1000], ids=names[:1000]), new(method, X[:1000])
+    for one, ids in ((index, names[1000:1100].tolist()), (numbered, None)):
+        one.add(X[1000:1100], ids=ids)
+    index.remove("row 3 ü").remove(names[[5, 1007]])
+    numbered.remove(3).remove([5, 1007])
+    index.save(tmp_path / "index")
+    again = ck.CoRENeighbors.load(tmp_path / "index")
+    distances, expected = numbered.kneighbors(X[1200:])
+    for one in (index, again):
+        found = one.kneighbors(X[1200:])
+        assert_same(found, (distances, np.vectorize(name)(expected).astype(object)))
+        assert type(found[1][0, 0]) is str
+        mine, theirs = (i.radius_neighbors(X[1200:1210], 0.5, False) for i in (one, numbered))
+        assert [list(row) for row in mine] == [[name(i) for i in row] for row in theirs]
+        pairs = one.near_duplicates(0.5).pairs
+        assert_same((pairs,), (np.vectorize(name)(numbered.near_duplicates(0.5).pairs),))
+        one.add(X[1100:1101], ids=["another"])
+        assert one.ids_[-1] == "another"
+        with pytest.raises(DataError, match="ids: those of the index are strings; give one for"):
+            one.add(X[:1])
+        with pytest.raises(DataError, match="ids: those of the index are strings; give strings"):
+            one.add(X[:1], ids=[7])
+        with pytest.raises(DataError, match="row 8 ü is in the index already"):
+            one.add(X[:1], ids=["row 8 ü"])
+        with pytest.raises(ParameterError, match="ids: 8 is not in the index"):
+            one.remove(8)
+    with pytest.raises(DataError, match="give integers, or strings only"):
+        new(method, X[:2], ids=["a", 1])
+
+
 def test_wide_columns_and_names_in_files(tmp_path):
     rng = np.random.default_rng(0)
     X = sparse.csr_array(
@@ -235,8 +271,10 @@ def test_errors(X):
         index.add(X[:2], ids=[8, 8])
     with pytest.raises(DataError, match="2 were given for 1 rows"):
         index.add(X[:1], ids=[8, 9])
-    with pytest.raises(DataError, match="give integers"):
+    with pytest.raises(DataError, match="ids: those of the index are integers; give integers"):
         index.add(X[:1], ids=["a"])
+    with pytest.raises(DataError, match="1-dimensional float64; give integers"):
+        index.add(X[:1], ids=[1.5])
     with pytest.raises(ParameterError, match="n_neighbors: got 0"):
         index.kneighbors(X[:1], 0)
     with pytest.raises(ParameterError, match="choose one of connectivity, distance"):

@@ -71,6 +71,21 @@ def test_the_cheapest_method_that_reaches_the_recall_is_taken():
     assert cheap.cheapest(methods) is None
 
 
+def test_half_of_the_beam_is_followed_and_the_promise_kept_on_dense_rows():
+    kinds = np.random.default_rng(0).random((20, 64))
+    X = np.random.default_rng(1).normal(kinds[np.arange(3300) % 20], 0.15)
+    X = (100 * np.clip(X, 0, 1)).astype(np.uint8)
+    index = ck.CoRENeighbors(method="graph", random_state=0).fit(X[:3000])
+    graph = index._snapshot.main
+    assert graph.followed == -(-graph.width // 2) < graph.width < 300
+    assert index.check_recall(X[3000:]).recall >= 0.95
+
+
+def test_more_queries_are_held_out_of_many_rows():
+    store = make_store(check_rows(np.eye(64)[np.arange(50_000) % 64]), CORE1)
+    assert len(hold_out(store, 1, 0, None).sample) == 50_000 // 64
+
+
 def test_widths_are_so_close_that_little_is_given_away():
     assert all(after / before <= 1.1 for before, after in itertools.pairwise(WIDTHS))
     assert (WIDTHS[0], WIDTHS[-1]) == (10, 998)

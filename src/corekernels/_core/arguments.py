@@ -57,3 +57,8 @@ def seed_of(random_state: Any, name: str = "random_state") -> int:
         raise ParameterError(
             f"{name}: got {random_state!r}; give an integer, a RandomState or None."
         ) from None
+
+
+def short_seed(seed: int) -> int:
+    """A seed for scikit-learn, which takes 32 bits: itself if it fits, else its halves combined."""
+    return (seed ^ (seed >> 32)) & 0xFFFFFFFF

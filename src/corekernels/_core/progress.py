@@ -1,16 +1,110 @@
 """Progress of long calls: a bar on standard error.
 
 Every call that may take long has an argument `progress`: None shows a bar where standard error
-is a terminal, True always, False never.
+is a terminal, True always, False never. A job of several steps has one bar for all of them
+(`Steps`), which estimates the time that is left of the whole.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from tqdm import tqdm
 
+_JOB_FORMAT = "{desc}{percentage:3.0f}%|{bar}| {elapsed} passed, about {remaining} left{postfix}"
+
+
+class Steps:
+    """One bar for the steps of a job.
+
+    Functions that take `progress` take this as well: what they do is then a step, by the name
+    under which it would have a bar of its own.
+
+    Parameters
+    ----------
+    shares : dict
+        Share of the time that each step is expected to take. Others take none.
+    progress : bool or None
+        Whether to show the bar.
+
+    Examples
+    --------
+    >>> with Steps({"reading": 0.75, "sorting": 0.25}, False) as steps:
+    ...     with progress_bar(10, "reading", "rows", steps) as bar:
+    ...         bar.update(4)
+    ...     round(steps.done, 3)
+    0.75
+    """
+
+    def __init__(self, shares: Mapping[str, float], progress: bool | None) -> None:
+        self._total = sum(shares.values())
+        self._left, self._times = dict(shares), dict.fromkeys(shares, 1)
+        self._progress = progress
+        self.done = 0.0  # share of the whole job
+
+    def __enter__(self) -> "Steps":
+        hidden = None if self._progress is None else not self._progress
+        self.bar = tqdm(
+            total=self._total, disable=hidden, leave=False, smoothing=0, bar_format=_JOB_FORMAT
+        )
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.close()
+
+    def expect(self, what: str, times: int) -> None:
+        """Say how often a step will be taken now: what is left of its share is for all of these."""
+        self._times[what] = max(1, times)
+
+    def step(self, total: float | None, what: str) -> "_Step":
+        """The bar of a step."""
+        left, times = self._left.get(what, 0.0), self._times.get(what, 1)
+        self._left[what], self._times[what] = left - left / times, max(1, times - 1)
+        return _Step(self, total, what, left / times)
+
+    def advance_to(self, done: float) -> None:
+        """Show that this share of the job is done."""
+        done = min(max(done, self.done), self._total)
+        self.bar.update(min(done - self.done, self._total - self.bar.n))
+        self.done = done
+
+
+class _Step:
+    """A part of the bar of a job, to be used as a bar of its own."""
+
+    def __init__(self, steps: Steps, total: float | None, what: str, share: float) -> None:
+        self._steps, self._total, self._share = steps, total, share
+        self._before = steps.done
+        self.n = 0.0
+        steps.bar.set_description(what)
+
+    def __enter__(self) -> "_Step":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._steps.advance_to(self._before + self._share)
+        self._steps.bar.set_postfix_str("")
+
+    def update(self, n: float) -> None:
+        """Show that n units more are done."""
+        self.n += n
+        if self._total:
+            share = self._share * min(1.0, self.n / self._total)
+            self._steps.advance_to(self._before + share)
+
+    def set_description(self, what: str) -> None:
+        """Show what is being done."""
+        self._steps.bar.set_description(what)
+
+    def set_postfix_str(self, text: str, refresh: bool = True) -> None:
+        """Show a text behind the bar."""
+        self._steps.bar.set_postfix_str(text, refresh=refresh)
+
+
+Progress = bool | Steps | None
+
 
 def progress_bar(
-    total: float | None, what: str, unit: str, progress: bool | None, **options: Any
+    total: float | None, what: str, unit: str, progress: Progress, **options: Any
 ) -> Any:
     """A bar to be used in a `with` block: `update(n)`, `set_description(what)`.
 
@@ -22,8 +116,10 @@ def progress_bar(
         What is being done.
     unit : str
         What is counted.
-    progress : bool or None
-        Whether to show the bar, as above.
+    progress : bool, Steps or None
+        Whether to show the bar, as above, or the job of which this is a step.
     """
+    if isinstance(progress, Steps):
+        return progress.step(total, what)
     hidden = None if progress is None else not progress
     return tqdm(total=total, desc=what, unit=f" {unit}", disable=hidden, leave=False, **options)

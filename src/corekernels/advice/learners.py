@@ -13,11 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 
+from .._core.arguments import short_seed
 from .._core.types import Array
 from .._core.validation import clean_rows
 from .._exact.gram import Formula, Gram
 from ..kernel_table import CORRELATION, Kernel, exact_kernel
 from ..linear import HashedLinearClassifier
+from ..linear.planes import lane_blocks, number_of_planes
 from ..recipe import DEFAULT_KERNEL, Recipe
 from ..signatures import Signatures, sketch
 
@@ -33,7 +35,11 @@ Score = Callable[[Array, Array], Result]  # on test rows, learned from training 
 
 BOOSTED_COLUMNS = 256  # that gradient boosting sees at most
 _BOOSTED_TREES = 1000  # over all classes
-_FOURIER_NUMBERS = 1 << 25  # in the random directions of Fourier features, at most
+_FEWEST_FEATURES = 64
+# nanoseconds on a server core, per row and hash or feature; only ratios matter
+_HASH, _SWEEPS = 12.0, 38.0  # the sweeps per block of eight classes
+_COSINE, _PRODUCT, _STEPS = 20.0, 0.3, 7.0  # the product per nonzero, the steps per class
+_DIRECTION = 20.0  # of a feature in one column
 _CACHE_BYTES = 200e6  # of scikit-learn's SVC
 
 
@@ -87,6 +93,11 @@ class Sample:
     labels: Array
     seed: int
     n_jobs: int | None
+
+    @property
+    def short_seed(self) -> int:
+        """The seed of scikit-learn's learners."""
+        return short_seed(self.seed)
 
     def compile_loops(self) -> None:
         """Hash and learn a little, so that no learner's time includes compiling."""
@@ -149,20 +160,35 @@ class Sample:
         name, n_bytes = f"linear + {kernel}, {n_hashes} hashes", 12.0 * len(self.labels) * n_hashes
         return Learner(name, "both", settings, prepare, n_bytes, kernel, n_hashes)
 
-    def fourier(self, n_features: int) -> Learner:
-        """Logistic regression on random Fourier features: as many as hashes, for equal time."""
-        n_features = max(64, min(n_features, _FOURIER_NUMBERS // self.unit.shape[1]))
+    def fourier(self, n_hashes: int) -> Learner:
+        """Logistic regression on random Fourier features that take as long as so many hashes."""
+        n_features = max(_FEWEST_FEATURES, self._features_in_the_time_of(n_hashes))
 
         def prepare(settings: Settings) -> Score:
             # unit rows: 1 - rho is half the squared distance
             sampler = RBFSampler(
-                gamma=(settings.gamma or 0) / 2, n_components=n_features, random_state=self.seed
+                gamma=(settings.gamma or 0) / 2,
+                n_components=n_features,
+                random_state=self.short_seed,
             )
             X = sampler.fit_transform(self.unit).astype(np.float32)
             return self._score(partial(LogisticRegression, C=settings.C, tol=1e-3), X)
 
         name, n_bytes = f"{n_features} Fourier features", 4.0 * len(self.labels) * n_features
         return Learner(name, "fourier", _FOURIER, prepare, n_bytes)
+
+    def _features_in_the_time_of(self, n_hashes: int) -> int:
+        """Fourier features that are made and learned in the time of so many hashes, about.
+
+        It is counted, not timed, so that the advice does not depend on what else runs.
+        """
+        n_rows, n_columns = self.unit.shape
+        n_classes = len(np.unique(self.labels))
+        n_planes = number_of_planes(n_classes, several_labels=False)
+        ours = _HASH + _SWEEPS * len(lane_blocks(n_planes))
+        theirs = _COSINE + _PRODUCT * self.unit.nnz / n_rows + _STEPS * n_planes
+        theirs += _DIRECTION * n_columns / n_rows
+        return int(n_hashes * ours / theirs)
 
     def boosting(self) -> Learner:
         """Gradient boosting, on the columns with the largest sums of squares if they are many."""
@@ -172,7 +198,9 @@ class Sample:
         n_trees = max(10, min(100, _BOOSTED_TREES // len(np.unique(self.labels))))
 
         def prepare(settings: Settings) -> Score:
-            make = partial(HistGradientBoostingClassifier, max_iter=n_trees, random_state=self.seed)
+            make = partial(
+                HistGradientBoostingClassifier, max_iter=n_trees, random_state=self.short_seed
+            )
             return self._score(make, self.unit[:, kept].toarray())
 
         name = "gradient boosting"
@@ -211,7 +239,7 @@ class Sample:
         return Result(float(np.mean(predicted == self.labels[test])), predicted)
 
     def _linear_svm(self, settings: Settings) -> LinearSVC:
-        return LinearSVC(C=settings.C, tol=1e-3, random_state=self.seed)
+        return LinearSVC(C=settings.C, tol=1e-3, random_state=self.short_seed)
 
     def _recipe(self, kernel: str, gamma: float | None, n_hashes: int) -> Recipe:
         n_columns = self.unit.shape[1]

@@ -34,7 +34,9 @@ class Trial:
     scores : ndarray
         Accuracies on all folds so far, round by round.
     seconds : float
-        Of one fit with its test, kernel values or hashing included.
+        Of one fit with its test, kernel values or hashing of all rows included.
+    round_seconds : float
+        Of a round of folds, for which kernel values or hashes are made once.
     predicted : ndarray
         Labels predicted on the test rows of the first round, fold by fold.
     """
@@ -43,6 +45,7 @@ class Trial:
     settings: Settings
     scores: Array
     seconds: float
+    round_seconds: float
     predicted: Array
 
 
@@ -66,6 +69,7 @@ class Trials:
         for settings in learner.settings:
             start = time.perf_counter()
             score = learner.prepare(settings)
+            prepared = time.perf_counter() - start
             results = [score(*self.rounds[0][0])]
             needed = (time.perf_counter() - start) * n_fits
             if self.trials and best is None and start + needed > self._end:
@@ -73,11 +77,12 @@ class Trials:
                 self.bar.update()
                 return None
             results += [score(*fold) for fold in self.rounds[0][1:]]
-            seconds = (time.perf_counter() - start) / len(results)
+            elapsed = time.perf_counter() - start
+            seconds = prepared + (elapsed - prepared) / len(results)
             scores = np.array([result.accuracy for result in results])
             if best is None or scores.mean() > best.scores.mean():
                 predicted = np.concatenate([result.predicted for result in results])
-                best = Trial(learner, settings, scores, seconds, predicted)
+                best = Trial(learner, settings, scores, seconds, elapsed, predicted)
         assert best is not None
         self.trials.append(best)
         self.bar.update()
@@ -86,7 +91,7 @@ class Trials:
     def repeat(self) -> None:
         """Try all learners with their best settings on the other rounds, while there is time."""
         for number, folds in enumerate(self.rounds[1:], 1):
-            needed = sum(trial.seconds for trial in self.trials) * len(folds)
+            needed = sum(trial.round_seconds for trial in self.trials)
             if time.perf_counter() + needed > self._end:
                 self.notes.append(f"no time for more than {number} of {len(self.rounds)} rounds")
                 return

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from .._core.arguments import require_count, require_positive, seed_of
+from .._core.arguments import require_count, require_positive, seed_of, short_seed
 from .._core.progress import progress_bar
 from .._core.types import Array
 from .._core.validation import as_matrix
@@ -48,8 +48,9 @@ def advise(
     exp(-gamma (1 - K)) of CoRE 1 and CoRE 2, and with a Gaussian kernel; the best of the kernels
     that can be hashed in several sizes, and beside the linear features; gradient boosting (on the
     256 heaviest columns if there are more); logistic regression on random Fourier features, as
-    many as the second size, which takes about as long as that many hashes. Settings are chosen
-    on the first round of folds; all learners see the same folds.
+    many as take about the time of the second size of hashes (counted from the numbers of rows,
+    nonzeros, columns and classes, with measured costs). Settings are chosen on the first round of
+    folds; all learners see the same folds.
 
     The advice is the cheapest candidate that keeps 80 % of the gain, with CoRE kernels or without,
     whichever is better beyond the 95 % interval of the difference; the cheaper one if neither is.
@@ -122,7 +123,9 @@ def advise(
 
 
 def _rounds(labels: Array, n_folds: int, repeats: int, seed: int) -> list[Folds]:
-    splitter = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
+    splitter = RepeatedStratifiedKFold(
+        n_splits=n_folds, n_repeats=repeats, random_state=short_seed(seed)
+    )
     folds = list(splitter.split(labels, labels))
     return [folds[start : start + n_folds] for start in range(0, len(folds), n_folds)]
 

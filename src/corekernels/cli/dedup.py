@@ -1,5 +1,6 @@
 """The command that finds near-duplicates: dedup."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -71,6 +72,7 @@ def dedup(
     copies_once: Annotated[
         bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
     ] = False,
+    resume: Annotated[bool, Option("--resume", help="Go on after a killed run.")] = False,
     working_memory: Annotated[float, Option(help="Megabytes of rows to hold.")] = 1024.0,
     most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
     seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
@@ -78,24 +80,31 @@ def dedup(
     cluster: Cluster,
     n_jobs: Jobs = None,
 ) -> None:
-    """Find all pairs of near-duplicate rows of IN, which need not fit in memory."""
+    """Find all pairs of near-duplicate rows of IN, which need not fit in memory.
+
+    A run that is killed leaves what it has done in a hidden folder beside OUT: the same command
+    with --resume goes on from there, and without it begins anew.
+    """
     if cluster:
         if keep is not None or against is not None or page is not None or prefer != FIRST:
             raise ParameterError(
                 "--keep, --against, --report, --prefer: are not done on a cluster; leave them out."
             )
+        if resume:
+            raise ParameterError("--resume: is not done on a cluster; leave it out.")
         _on_cluster(source, target, reading, output, cluster, groups, {
             "threshold": threshold, "kernel": kernel, "gamma": gamma, "seed": seed,
             "most_pairs": most_pairs, "all_pairs": not copies_once,
         })  # fmt: skip
         return
     targets = _targets(source, target, groups, keep, page, reading)
+    parts = _parts(target, resume)
     require_file(display_name(source), is_stream(source))
     reader = reading.open_rows(source, n_jobs=n_jobs)
     options: dict[str, Any] = {
         "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
-        "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None,
-        "progress": output.progress, "gamma": gamma,
+        "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None, "parts": parts,
+        "resume": resume, "progress": output.progress, "gamma": gamma,
     }  # fmt: skip
     others, scores = None, None
     found: files.FileDuplicates | files.FileMatches
@@ -119,6 +128,8 @@ def dedup(
             found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
         )
         report.write_page(about_pairs, page)
+    if parts is not None:
+        shutil.rmtree(parts, ignore_errors=True)
     output.show({"target": target, **about}, reader, target, groups, keep)
 
 
@@ -132,13 +143,21 @@ def _on_cluster(
     with cluster.start() as engine:
         plan = reading.plan(engine, source, output, distributed.ROWS_PER_PART, labels=False)
         scratch = final.with_name(f".{final.name}.rows")
-        found = distributed.duplicates_by_parts(
-            engine, plan, scratch, progress=output.progress, **options
-        )
+        found = distributed.duplicates_by_parts(engine, plan, scratch, **options)
     files.write_pairs(found, final)
     if groups is not None:
         files.write_groups(found, to_write(groups))
     show({"target": target, **_about_duplicates(found)}, output.as_json, output.quiet)
+
+
+def _parts(target: str, resume: bool) -> Path | None:
+    """The folder of what is done, for a later run; none if pairs are printed."""
+    if target != STANDARD_OUTPUT:
+        path = Path(target)
+        return path.with_name(f".{path.name}.unfinished")
+    if resume:
+        raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
+    return None
 
 
 def _scores(

@@ -1,4 +1,4 @@
-"""Commands on files: info, hash, convert."""
+"""Commands on files: info, hash, convert, frequencies."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,8 +11,10 @@ from .. import distributed, files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.formats import FORMATS
+from ..io.targets import require_target
 from ..models import load_model
 from ..neighbors import CoRENeighbors
+from ..text.frequencies import InverseDocumentFrequency
 from .app import command
 from .options import Cluster, Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
 from .pages import Page, require_page
@@ -109,6 +111,30 @@ def convert(
     output.show(about, reader, target)
 
 
+@command("corekernels frequencies train.svm train.idf")
+def frequencies(
+    source: Rows,
+    target: Annotated[Path, Argument(metavar="OUT", help="File of counts, for --frequencies.")],
+    reading: Reading,
+    output: Output,
+    max_columns: Annotated[
+        int, Option(help="N-grams to keep count of, 16 bytes each; of more, the rarest are left.")
+    ] = 1 << 22,
+    n_jobs: Jobs = None,
+) -> None:
+    """Count in how many documents each n-gram occurs, to weigh them by their rarity.
+
+    With --frequencies OUT, other commands multiply the value of an n-gram that occurs in df of
+    n documents by log((1 + n) / (1 + df)) + 1.
+    """
+    reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
+    require_target(target, source)
+    found = files.count_frequencies(
+        reader, target, max_columns=max_columns, progress=output.progress
+    )
+    output.show({"target": str(target), **_about_counts(found)}, reader)
+
+
 def _about_rows(found: files.Survey) -> dict[str, Any]:
     lengths = " ".join(f"{name} {value:,.4g}" for name, value in found.row_lengths.items())
     plan = found.plan
@@ -163,7 +189,19 @@ def _about_index(path: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _about_counts(found: InverseDocumentFrequency) -> dict[str, Any]:
+    return {
+        "documents": found.n_documents_, "columns": len(found.columns_), "error": found.error_,
+        "digest": found.digest(), **(found.settings_.asdict() if found.settings_ else {}),
+    }  # fmt: skip
+
+
+def _about_frequencies(path: str) -> dict[str, Any]:
+    return {"format": "frequencies", **_about_counts(InverseDocumentFrequency.load(path))}
+
+
 _ABOUT: dict[str, Callable[[str], dict[str, Any]]] = {
     "signatures": _about_signatures, "model": _about_model, "index": _about_index,
+    "frequencies": _about_frequencies,
     "gram": lambda path: files.gram_description(path) or {},
 }  # fmt: skip

@@ -15,6 +15,7 @@ from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, Recipe
+from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, show
 
@@ -115,6 +116,17 @@ class Text:
         _unless_given("Characters that a word must have", TextSettings.min_length),
     ] = None
 
+    frequencies: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Weigh n-grams by their rarity, as `frequencies` counted it."),
+    ] = None
+
+    @property
+    def document_frequencies(self) -> InverseDocumentFrequency | None:
+        """What weighs n-grams by their rarity, if they are to be."""
+        given = self.frequencies
+        return None if given is None else InverseDocumentFrequency.load(given)
+
     @property
     def columns(self) -> dict[str, Any]:
         """The options of `open_reader` for documents."""
@@ -123,7 +135,10 @@ class Text:
             "min_length": self.min_length,
         }  # fmt: skip
         given = {name: value for name, value in settings.items() if value is not None}
-        return {"text": self.text or None, "label": self.label, "id": self.id, "shingles": given}
+        return {
+            "text": self.text or None, "label": self.label, "id": self.id, "shingles": given,
+            "frequencies": self.document_frequencies,
+        }  # fmt: skip
 
 
 def _ngrams(text: str | None) -> tuple[int, int] | None:

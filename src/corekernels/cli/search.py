@@ -99,7 +99,8 @@ def search(
         raise ParameterError("QUERIES, --query: give one of them, a file or words to look up.")
     found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     if query:
-        _show_found(files.search_texts(found, query, n_neighbors), query, output)
+        weights = matching.document_frequencies
+        _show_found(files.search_texts(found, query, n_neighbors, weights), query, output)
         return
     assert source is not None
     if cluster:

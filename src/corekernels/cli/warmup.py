@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,8 @@ def _jobs(folder: Path) -> Iterator[Callable[[], Any]]:
             for method in METHODS:
                 yield partial(_of_search, X, method)
         yield partial(_of_files, X, folder)
+    if find_spec("pyarrow") is not None:
+        yield partial(_of_documents, folder)
     for name in HASHED_KERNELS:
         yield partial(_of_learning, few, name)
     yield partial(_of_small_numbers, rng.poisson(0.2, (_ROWS, _NARROW)))
@@ -104,6 +107,17 @@ def _of_small_numbers(X: Any) -> None:
     for method in METHODS:
         _of_search(X.astype(np.float32), method)
     kernels.core1(X)
+
+
+def _of_documents(folder: Path) -> None:
+    """Text of words and characters, and near-duplicates of documents."""
+    source = folder / "documents.jsonl"
+    lines = [f'{{"text": "document {n % 700} says {n % 90} \\u00e9\\n"}}\n' for n in range(5000)]
+    source.write_text("".join(lines), encoding="utf-8")
+    for unit, kernel in (("words", "resemblance"), ("characters", "containment")):
+        reader = require_rows(files.open_reader(source, text="text", shingles={"unit": unit}))
+        options: dict[str, Any] = {"all_pairs": False, "working_memory": 1.0, "progress": False}
+        files.near_duplicates(reader, 0.9, kernel, **options)
 
 
 def _of_files(X: Any, folder: Path) -> None:

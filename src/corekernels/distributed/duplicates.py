@@ -16,17 +16,20 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.arguments import require_count, require_positive, seed_of
+from .._core.progress import Steps
 from .._core.team import Team
 from .._core.types import Array, PathLike
+from .._core.validation import read_only
 from ..errors import DataError, FileError, ParameterError
 from ..io.atomic import atomic_write
 from ..io.readers import require_rows
+from ..io.workspace import Workspace
 from ..kernel_table import CONTAINMENT, Kernel, duplicates_kernel
 from ..neighbors.arguments import require_number
 from ..neighbors.duplicates.collisions import Collisions
 from ..neighbors.duplicates.comparison import Comparison
 from ..neighbors.duplicates.copies import Copies, find_copies, row_digests
-from ..neighbors.duplicates.in_files import duplicates_of_pairs
+from ..neighbors.duplicates.ending import file_duplicates
 from ..neighbors.duplicates.result import FileDuplicates
 from ..neighbors.duplicates.tables import TablePlan, plan_tables
 from ..recipe import DEFAULT_KERNEL
@@ -104,7 +107,7 @@ def gather_candidates(job: DuplicatesJob, keys: Array) -> str:
     sizes = np.diff(starts, append=len(ordered))
     is_small = np.repeat(sizes <= job.largest_bucket, sizes)
     collisions = Collisions(len(ids), 0, len(ids), _PAIRS_TOGETHER)
-    collisions.add_table(ordered["key"][is_small], rows[is_small])
+    collisions.add_keys(read_only(ordered["key"][is_small]), read_only(rows[is_small], np.int64))
     for start in starts[sizes > job.largest_bucket].tolist():
         mine = rows[start : start + int(sizes[np.searchsorted(starts, start)])]
         for place in range(min(_REPRESENTATIVES, len(mine) - 1)):
@@ -133,8 +136,12 @@ def compare_pairs(job: DuplicatesJob, pairs: Array) -> tuple[Array, Array, Array
     ids = np.unique(np.concatenate([different["later"], different["earlier"]]))
     rows = GatheredRows(Path(job.folder), ids)
     later, earlier = (np.searchsorted(ids, different[name]) for name in ("later", "earlier"))
-    comparison = Comparison(job.kernel, job.threshold, rows.lengths, _WORKING_BYTES, 16, False, 1)
-    left, right, values = comparison.compare(rows, np.sort(later * len(ids) + earlier))
+    with contextlib.closing(Workspace()) as work, Steps({}, False) as steps:
+        comparison = Comparison(
+            job.kernel, job.threshold, rows.lengths, _WORKING_BYTES, 16, work, steps, 1
+        )
+        ordered = np.sort(later * len(ids) + earlier)
+        left, right, values = comparison.compare(rows, ordered, "pairs")
     return ids[left], ids[right], values
 
 
@@ -194,8 +201,8 @@ def duplicates_by_parts(
     pairs = [(copies.firsts, copies.rows, np.ones(len(copies))), *found]
     left, right, values = (np.concatenate(column) for column in zip(*pairs, strict=True))
     numbered = Copies(number(copies.rows), number(copies.firsts))
-    return duplicates_of_pairs(
-        plan.name, (number(left), number(right), values), numbered, all_pairs, most_pairs,
+    return file_duplicates(
+        plan.name, (number(left), number(right), values), numbered, all_pairs, most_pairs, None,
         tables.missed, sum(counts),
     )  # fmt: skip
 

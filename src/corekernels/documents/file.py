@@ -46,8 +46,13 @@ class DocumentFile(ABC):
     is_typed: bool = True
 
     @abstractmethod
-    def tables(self, columns: Sequence[str], batch_bytes: int) -> Iterator[Table]:
-        """These columns of all documents, in batches of about that many bytes, none empty."""
+    def tables(
+        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
+    ) -> Iterator[Table]:
+        """These columns of all documents, in batches of about that many bytes, none empty.
+
+        Tables of documents before `from_row` may be without their columns.
+        """
 
     @abstractmethod
     def create(self, target: Path) -> contextlib.AbstractContextManager[Any]:

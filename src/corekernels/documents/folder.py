@@ -39,7 +39,9 @@ class Folder(DocumentFile):
         self.n_rows = len(self._paths)
         self.n_bytes = sum((self._root / found).stat().st_size for found in self._paths)
 
-    def tables(self, columns: Sequence[str], batch_bytes: int) -> Iterator[Table]:
+    def tables(
+        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
+    ) -> Iterator[Table]:
         """Columns of all documents, in batches."""
         for name in columns:
             if name not in _COLUMNS:

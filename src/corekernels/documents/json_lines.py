@@ -1,4 +1,8 @@
-"""JSON lines: one object per line, read by pyarrow and, where that fails, by Python."""
+"""JSON lines: one object per line.
+
+Strings are read by loops of our own. Where a line is not quite what these expect, and for
+numbers, pyarrow reads the lines and, where that fails too, Python.
+"""
 
 import json
 from collections.abc import Sequence
@@ -8,6 +12,7 @@ import numpy as np
 
 from ..errors import DataError
 from .file import missing_column
+from .json_strings import json_strings
 from .records import RecordFile, Records
 from .table import pyarrow
 
@@ -23,6 +28,9 @@ class JsonLines(RecordFile):
 
     def _columns(self, records: Records, names: Sequence[str]) -> dict[str, Any]:
         arrow = pyarrow()
+        found = json_strings(records, names)
+        if found is not None:
+            return found
         first = self._object(records, records.first_row)
         schema = arrow.schema([(name, _type(arrow, first.get(name))) for name in names])
         found = self._parsed(records, schema)

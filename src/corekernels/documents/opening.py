@@ -3,6 +3,7 @@
 import glob
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from .._core.types import PathLike
 from ..errors import FileError, ParameterError
 from ..io.packing import packing_of_name
 from ..io.streams import ByteStream, is_stream
+from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import TextSettings
 from ..text.shingles import Shingles
 from .delimited import Delimited
@@ -45,6 +47,7 @@ def open_documents(
     label: str | None = None,
     id: str | None = None,  # noqa: A002
     shingles: Shingles | TextSettings | None = None,
+    frequencies: InverseDocumentFrequency | None = None,
     format: str | None = None,  # noqa: A002
     labels: bool = True,
     n_jobs: int | None = None,
@@ -65,6 +68,8 @@ def open_documents(
         Columns of labels, and of names for documents in results.
     shingles : text.Shingles or text.TextSettings, optional
         How text becomes rows.
+    frequencies : text.InverseDocumentFrequency, optional
+        What weighs n-grams by their rarity: `files.count_frequencies` makes it.
     format : {"jsonl", "csv", "tsv", "lines", "parquet", "folder"}, optional
         Told from the name, or else from the content, if not given.
     labels : bool
@@ -91,12 +96,16 @@ def open_documents(
     if format is not None:
         require_choice("format", format, tuple(FORMATS))
     settings = shingles.settings if isinstance(shingles, Shingles) else shingles
+    settings = settings or TextSettings.of()
+    if frequencies is not None:
+        frequencies.require_settings(settings)
+        settings = replace(settings, frequencies=frequencies.digest())
     files = [_open(path, format) for path in _paths(source)]
     if len({file.format for file in files}) > 1:
         raise FileError(f"{files[0].name}: not all files are of its format; read them apart.")
     return DocumentReader(
-        files, columns, settings or TextSettings.of(), labels, n_jobs,
-        require_count("batch_bytes", batch_bytes),
+        files, columns, settings, labels, n_jobs, require_count("batch_bytes", batch_bytes),
+        frequencies,
     )  # fmt: skip
 
 

@@ -28,7 +28,9 @@ class ParquetDocuments(DocumentFile):
             self._names = list(file.schema_arrow.names)
         self.n_bytes = os.path.getsize(path)
 
-    def tables(self, columns: Sequence[str], batch_bytes: int) -> Iterator[Table]:
+    def tables(
+        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
+    ) -> Iterator[Table]:
         """Columns of all documents, in batches."""
         for name in columns:
             if name not in self._names:

@@ -14,6 +14,7 @@ from ..errors import DataError, FileError
 from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader
 from ..text.documents import as_texts
+from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import text_rows
 from ..text.settings import N_COLUMNS, TextSettings
 from .file import DocumentFile
@@ -56,6 +57,7 @@ class DocumentReader(RowReader):
     def __init__(
         self, files: Sequence[DocumentFile], columns: Columns, settings: TextSettings,
         labels: bool, n_jobs: int | None, batch_bytes: int,
+        frequencies: InverseDocumentFrequency | None = None,
     ) -> None:  # fmt: skip
         first, *more = files
         name = f"{first.name} and {len(more)} more" if more else first.name
@@ -66,7 +68,7 @@ class DocumentReader(RowReader):
         self.n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         counts = [file.n_rows for file in files]
         self.n_rows = None if None in counts else sum(count or 0 for count in counts)
-        self._labels, self._n_jobs = labels, n_jobs
+        self._labels, self._n_jobs, self._frequencies = labels, n_jobs, frequencies
 
     @property
     def paths(self) -> list[str]:
@@ -79,16 +81,20 @@ class DocumentReader(RowReader):
         return replace(origin, text=self.settings.asdict())
 
     def _batches(self) -> Iterator[Batch]:
+        return self.batches_from(0)
+
+    def batches_from(self, first_row: int) -> Iterator[Batch]:
+        """The batches from that row on, with which one must begin."""
         label, name = self.columns.label if self._labels else None, self.columns.id
         wanted = [*self.columns.text, *(column for column in (label, name) if column is not None)]
         kind = None
-        for table, first_row, bytes_done in self._tables(wanted):
+        for table, number, bytes_done in self._tables(wanted, first_row):
             y = None
             if label is not None:
                 y = table.labels(label)
                 kind = _require_same_kind(table, y, kind)
             names = None if name is None else table.names(name)
-            yield Batch(self._rows(table), y, first_row, bytes_done, names)
+            yield Batch(self._rows(table), y, number, bytes_done, names, is_clean=True)
 
     def _rows(self, table: Table) -> Any:
         pieces = as_texts(table.texts(self.columns.text), table.name)
@@ -97,16 +103,21 @@ class DocumentReader(RowReader):
             options = {"n_jobs": self._n_jobs, "name": table.name, "first_row": first}
             rows.append(text_rows(piece, self.settings, **options))  # type: ignore[arg-type]
             first += len(piece)
-        return rows[0] if len(rows) == 1 else sparse.csr_array(sparse.vstack(rows))
+        X = rows[0] if len(rows) == 1 else sparse.csr_array(sparse.vstack(rows))
+        return X if self._frequencies is None else self._frequencies.transform(X)
 
-    def _tables(self, columns: Sequence[str]) -> Iterator[tuple[Table, int, int]]:
-        """Tables of all files, the number of their first row in all, and how far we are."""
+    def _tables(
+        self, columns: Sequence[str], from_row: int = 0
+    ) -> Iterator[tuple[Table, int, int]]:
+        """Tables from that row on, the number of their first row in all, and how far we are."""
         first_row = bytes_done = 0
         for file in self.files:
             n_rows = 0
-            for table in file.tables(list(dict.fromkeys(columns)), self._batch_bytes):
-                yield table, first_row + table.first_row, bytes_done + table.bytes_done
+            wanted = list(dict.fromkeys(columns))
+            for table in file.tables(wanted, self._batch_bytes, from_row - first_row):
                 n_rows = table.first_row + len(table)
+                if first_row + table.first_row >= from_row:
+                    yield table, first_row + table.first_row, bytes_done + table.bytes_done
             first_row += n_rows
             bytes_done += file.n_bytes or 0
 

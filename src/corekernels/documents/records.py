@@ -60,12 +60,16 @@ class RecordFile(DocumentFile):
     def _columns(self, records: Records, names: Sequence[str]) -> dict[str, Any]:
         """Columns of some records as Arrow arrays."""
 
-    def tables(self, columns: Sequence[str], batch_bytes: int) -> Iterator[Table]:
+    def tables(
+        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
+    ) -> Iterator[Table]:
         """Columns of all documents, in batches."""
         for records in self._records(batch_bytes):
+            is_wanted = records.first_row + len(records) > from_row
+            found = self._columns(records, columns) if is_wanted else {}
             yield Table(
-                self.name, self._columns(records, columns), records.first_row, len(records),
-                records.bytes_done, self.is_typed,
+                self.name, found, records.first_row, len(records), records.bytes_done,
+                self.is_typed,
             )  # fmt: skip
 
     @contextlib.contextmanager

@@ -14,6 +14,7 @@ from ..neighbors.duplicates.result import (
 )
 from .conversion import convert, file_kind
 from .estimates import Estimates, estimate_pairs, nearest
+from .frequencies import count_frequencies
 from .hashing import HashReport, hash_to_file
 from .histogram import Histogram
 from .kernels import gram_description, kernel_to_file
@@ -27,7 +28,8 @@ from .survey import Survey, sample, survey
 __all__ = [
     "AnyReader", "Estimates", "Evaluation", "FileDuplicates", "FileMatches", "HashReport",
     "Histogram", "IndexReport", "RegressionEvaluation", "SearchReport", "SignatureReader", "Survey",
-    "convert", "estimate_pairs", "evaluate", "file_kind", "gram_description", "hash_to_file",
+    "convert", "count_frequencies", "estimate_pairs", "evaluate", "file_kind",
+    "gram_description", "hash_to_file",
     "index_rows", "kernel_to_file", "label_text", "load_signatures", "near_duplicates",
     "near_matches", "nearest", "open_matching", "open_reader", "predict", "predictions",
     "recipe_for", "sample", "search", "search_texts", "survey", "sweep", "train",

@@ -10,6 +10,7 @@ from ..io.provenance import Origin, column_base
 from ..io.readers import Batch, RowReader
 from ..io.streams import is_stream
 from ..recipe import MAX_COLUMNS
+from ..text.frequencies import InverseDocumentFrequency
 from .readers import AnyReader, SignatureReader, open_reader
 
 
@@ -60,12 +61,13 @@ def open_matching(
     label: str | None = None,
     id: str | None = None,  # noqa: A002
     shingles: Any = None,
+    frequencies: InverseDocumentFrequency | None = None,
 ) -> AnyReader:
     """A reader of rows for a model, or for comparison with signatures.
 
     Parameters
     ----------
-    path, format, one_based, labels, n_jobs, text, label, id, shingles
+    path, format, one_based, labels, n_jobs, text, label, id, shingles, frequencies
         As for `open_reader`.
     n_columns : int
         Columns of the rows known before. Narrower rows are taken to lack the last ones.
@@ -78,6 +80,7 @@ def open_matching(
     options: dict[str, Any] = {
         "format": format, "one_based": one_based, "labels": labels, "n_jobs": n_jobs,
         "like": like, "text": text, "label": label, "id": id, "shingles": shingles,
+        "frequencies": frequencies,
     }  # fmt: skip
     wide = MAX_COLUMNS if ignore_new_columns else n_columns
     unknown = is_stream(path) and text is None

@@ -81,6 +81,14 @@ def predictions(
         yield model.linear_.predict(batch.signatures), batch.y
 
 
+def _require_one_label(model: Model) -> None:
+    if isinstance(model, CoREClassifier) and model.multilabel_:
+        raise DataError(
+            "model: was learned from several labels per row, for which there are no files; use its "
+            "`predict` in Python."
+        )
+
+
 def predict(
     model: Model, reader: AnyReader, target: Target, *, output: str = "labels",
     progress: bool | None = None,
@@ -104,6 +112,7 @@ def predict(
         As for `hash_to_file`.
     """
     require_choice("output", output, ("labels", *_NUMBERS))
+    _require_one_label(model)
     if output != "labels":
         _require_numbers(model, output)
     has_names = isinstance(reader, DocumentReader) and reader.columns.id is not None
@@ -179,6 +188,7 @@ def evaluate(
 
 def outcomes(model: Model, reader: AnyReader, progress: bool | None = None) -> Outcomes:
     """How often each label was given to rows of each; of a regressor, values found and true."""
+    _require_one_label(model)
     batches = predictions(model, reader, "evaluating", progress)
     labelled = ((found, require_labels(y, reader.name)) for found, y in batches)
     if isinstance(model, CoREClassifier):

@@ -19,6 +19,7 @@ from ..io.readers import Reader, RowReader, watched
 from ..io.sources import Identity
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate, sketch
+from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import settings_like
 from ..text.shingles import Shingles
 from .shards import is_shard_folder, part_files
@@ -151,6 +152,7 @@ def open_reader(
     label: str | None = None,
     id: str | None = None,  # noqa: A002
     shingles: Any = None,
+    frequencies: InverseDocumentFrequency | None = None,
 ) -> AnyReader:
     """A reader of a file: rows (`io.open_rows`), documents (`documents.open_documents`) or
     signatures.
@@ -170,17 +172,22 @@ def open_reader(
         Columns of a file of documents, as for `documents.open_documents`: with `text`, it is one.
     shingles : text.Shingles, text.TextSettings or dict, optional
         How text becomes rows; a dict has some of the settings of `Shingles`, by name.
+    frequencies : text.InverseDocumentFrequency, optional
+        What weighs n-grams by their rarity: `count_frequencies` makes it.
     """
     if text is not None:
         if n_columns is not None or one_based is not None:
             raise ParameterError("n_columns, one_based: are not for text; leave them out.")
         given = shingles.settings if isinstance(shingles, Shingles) else shingles
+        digest = None if frequencies is None else frequencies.digest()
         return open_documents(
-            path, text, label=label, id=id, shingles=settings_like(given, text_of(like)),
-            format=format, labels=labels, n_jobs=n_jobs,
+            path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
+            frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
         )  # fmt: skip
-    if label is not None or id is not None or shingles:
-        raise ParameterError("label, id, shingles: are for documents; name the column of text.")
+    if label is not None or id is not None or shingles or frequencies is not None:
+        raise ParameterError(
+            "label, id, shingles, frequencies: are for documents; name the column of text."
+        )
     if format is None and Path(path).is_file():
         format = io.detect(path)  # noqa: A001
     if format == "signatures" or is_shard_folder(path):

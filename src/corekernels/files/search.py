@@ -19,6 +19,7 @@ from ..io.readers import RowReader, joined, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
 from ..text.documents import as_texts
+from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import text_rows
 from ..text.settings import settings_like
 
@@ -187,9 +188,12 @@ def search(
 
 
 def search_texts(
-    index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None
-) -> list[list[tuple[Any, float]]]:
+    index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None,
+    frequencies: InverseDocumentFrequency | None = None,
+) -> list[list[tuple[Any, float]]]:  # fmt: skip
     """The nearest rows of each text, in an index of documents: names and similarities.
+
+    An index of documents that were weighed by document frequencies needs the same frequencies.
 
     Examples
     --------
@@ -207,9 +211,11 @@ def search_texts(
     known = text_of(index.provenance_)
     if known is None:
         raise DataError("index: was not made from text; give rows to look up.")
-    settings = settings_like(None, known)
+    settings = settings_like(None, known, None if frequencies is None else frequencies.digest())
     pieces = as_texts(list(texts), "query")
     X = sparse.vstack([text_rows(piece, settings, name="query") for piece in pieces], format="csr")
+    if frequencies is not None:
+        X = frequencies.transform(X)
     distances, ids = index.kneighbors(X, n_neighbors)
     return [
         list(zip(named(index, row), values, strict=True))
@@ -218,8 +224,10 @@ def search_texts(
 
 
 def named(index: CoRENeighbors, ids: Array) -> list[Any]:
-    """The names of rows of an index, or their numbers where they have none."""
-    known = index.names_ or []
+    """The names of rows of an index, or their ids where they have none."""
+    known = index.names_
+    if known is None:
+        return list(ids.tolist())
     return [known[i] if i < len(known) else i for i in ids.tolist()]
 
 
@@ -253,6 +261,7 @@ def _within(index: CoRENeighbors, radius: float, X: Any) -> _Found:
 def _arrays(parts: Sequence[_Found], ragged: bool) -> dict[str, Any]:
     """The arrays of an .npz file: one row per query, or with pointers to the rows."""
     lengths, distances, ids = map(np.concatenate, zip(*parts, strict=True))
+    ids = ids.astype(str) if ids.dtype == object else ids  # objects would be pickled
     if ragged:
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         return {"distances": distances, "indices": ids, "indptr": indptr}

@@ -17,11 +17,12 @@ from .._core.types import PathLike
 from .._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ..errors import FileError, RecipeMismatch
 from ..io.atomic import atomic_write
+from ..io.locking import locked
 from ..io.provenance import Origin
 from ..io.stored import Pieces
 from ..recipe import Recipe
 from ..signatures import Signatures
-from .unfinished import MARKER, first_unfinished, locked, read_marker, require_same_job
+from .unfinished import MARKER, first_unfinished, read_marker, require_same_job
 
 _ours = re.compile(
     r"part-\d+\.safetensors|\.part-\d+\.safetensors\.[0-9a-f]{16}\.part"

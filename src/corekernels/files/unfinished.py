@@ -1,19 +1,11 @@
-"""The marker of an unfinished run in a shard folder, and the lock of one at work."""
+"""The marker of an unfinished run in a shard folder."""
 
-import contextlib
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..errors import FileError
 from ..io.container_header import parse_json
 from ..io.fields import require_fit, whole_number
-
-try:
-    import fcntl
-except ImportError:  # no such lock on Windows
-    fcntl = None  # type: ignore[assignment]
 
 MARKER = ".unfinished.json"
 
@@ -52,19 +44,3 @@ def require_same_job(folder: Path, old: dict[str, Any], job: dict[str, Any]) -> 
             f"{folder}: the unfinished run had {', '.join(differing)}; resume it with the same, "
             "or hash anew without resuming."
         )
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep a second writer out, where the system can."""
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError:
-        raise FileError(f"{folder}: another process is writing it; wait for that to end.") from None
-    finally:
-        os.close(handle)

@@ -17,11 +17,12 @@ CONTAINER_KINDS = {
     "classifier": "model",
     "regressor": "model",
     "index": "index",
+    "frequencies": "frequencies",
 }
 
 
 def detect(path: PathLike) -> str:
-    """The kind of a file: one of the row formats, "signatures", "model" or "index".
+    """The kind of a file: one of the row formats, "signatures", "model", "index" or "frequencies".
 
     The content decides: first bytes, unpacked if they are packed, and what a
     safetensors file says of itself. A folder of `part-*.safetensors` is "signatures".
@@ -89,5 +90,7 @@ def _by_suffix(suffix: str, default: Format | None) -> Format | None:
 def _kind_of_container(path: PathLike) -> str:
     kind = container_kind(path)
     if kind not in CONTAINER_KINDS:
-        raise FileError(f"{path}: a safetensors file that holds no signatures, model or index.")
+        raise FileError(
+            f"{path}: a safetensors file that holds no signatures, model, index or frequencies."
+        )
     return CONTAINER_KINDS[kind]

@@ -1,54 +1,60 @@
 """Rows that are costly to read, kept on the disk once they were read."""
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from scipy import sparse
 
-from .._core.types import Array, PathLike
-from ..errors import FileError
+from ..errors import DataError
 from .provenance import Origin
 from .readers import Batch, RowReader
+from .workspace import Workspace
 
-_SIZE = "12 bytes per n-gram of a document"
+_MAGIC = 0x53574F5254504B  # a batch begins here
 
 
 @dataclass(frozen=True)
-class _Stored:
-    """Where a batch lies in the file, and what is not in the file."""
+class _Header:
+    """What stands before the row lengths, columns and values of a batch, as 64-bit integers."""
 
-    place: int
-    lengths: Array
-    index_type: Any
-    value_type: Any
-    only_ones: bool  # values are not stored
+    magic: int
+    n_rows: int
+    n_values: int
+    index_bytes: int  # of a column number
+    value_bytes: int
+    only_ones: int  # whether values are not stored
+    is_clean: int
     first_row: int
     bytes_done: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole batch, this included."""
+        per_value = self.index_bytes + (0 if self.only_ones else self.value_bytes)
+        return _HEADER_BYTES + 4 * self.n_rows + per_value * self.n_values
+
+
+_HEADER_BYTES = 8 * len(_Header.__dataclass_fields__)
 
 
 class KeptRows(RowReader):
     """The rows of another reader, without labels: read from it once, then from the disk.
 
-    They lie in a file without a name, which goes with the process, however that ends: 8 bytes
-    per value that is not 0, and 4 or 8 more unless all values of a batch are 1. Memory is that
-    of a batch and 4 bytes per row.
+    On the disk they take 4 bytes per row, 8 bytes per value that is not 0, and 4 or 8 more
+    unless all values of a batch are 1. Memory is that of a batch. A reading that was broken off
+    goes on with the same reader; one of a killed run, in a lasting workspace, with a new one.
     """
 
-    def __init__(self, reader: RowReader, folder: PathLike | None) -> None:
+    def __init__(self, reader: RowReader, work: Workspace, name: str = "rows") -> None:
         super().__init__(reader.name, 0, None)
-        self._reader = reader
+        self._reader, self._work = reader, work
         self.format, self.n_columns, self.n_rows = reader.format, reader.n_columns, reader.n_rows
         self.n_bytes, self.is_stream = reader.n_bytes, reader.is_stream
-        self._folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
-        self._batches_kept: list[_Stored] = []
-        self._is_complete = False
-        with naming(self._folder, "rows", _SIZE):
-            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+        self._complete = f"{name} complete"  # in the state of the workspace
+        self._file = work.open(name, "rows", "12 bytes per n-gram of a document")
+        self._places = list(self._find_batches(name))
+        self._more: Iterator[Batch] | None = None
 
     @property
     def notes(self) -> Sequence[str]:
@@ -60,66 +66,73 @@ class KeptRows(RowReader):
         """That of the reader."""
         return self._reader.provenance
 
-    def close(self) -> None:
-        """Give the room on the disk back."""
-        with contextlib.suppress(OSError):  # what a full disk did not take is of no use now
-            self._file.close()
-
     def _batches(self) -> Iterator[Batch]:
-        if self._is_complete:
-            yield from map(self._read, self._batches_kept)
-            return
-        self._batches_kept.clear()
-        place = 0
-        for batch in self._reader:
-            place = self._write(batch, place)
+        number = 0
+        while True:
+            if number < len(self._places):
+                batch = self._read(self._places[number])
+            elif self._work.state.get(self._complete):
+                return
+            else:
+                found = self._next()
+                if found is None:
+                    self._work.state[self._complete] = True
+                    return
+                batch = found
+                self._write(batch)
+            number += 1
             yield batch
-        self._is_complete = True
 
-    def _write(self, batch: Batch, place: int) -> int:
-        """Append a batch; where the next one begins."""
+    def _next(self) -> Batch | None:
+        """The next batch of the reader."""
+        n_kept = 0
+        if self._places:
+            last = self._header(self._places[-1])
+            n_kept = last.first_row + last.n_rows
+        if self._more is None:
+            self._more = self._reader.batches_from(n_kept)
+        batch = next(self._more, None)
+        if batch is not None and batch.first_row != n_kept:
+            raise DataError(f"{self.name}: changed while it was read; begin again.")
+        return batch
+
+    def _find_batches(self, name: str) -> Iterator[int]:
+        """Where batches begin that an earlier run has kept."""
+        place = 0
+        while place < self._file.size:
+            header = self._header(place)
+            if header.magic != _MAGIC or place + header.size > self._file.size:
+                raise self._work.damaged(name)
+            yield place
+            place += header.size
+
+    def _header(self, place: int) -> _Header:
+        fields = np.empty(_HEADER_BYTES // 8, np.int64)
+        self._file.read(place, fields)
+        return _Header(*fields.tolist())
+
+    def _write(self, batch: Batch) -> None:
         X = batch.X
         only_ones = bool((X.data == 1).all())
-        lengths = np.diff(X.indptr).astype(np.int32)
-        self._batches_kept.append(
-            _Stored(
-                place, lengths, X.indices.dtype, X.data.dtype, only_ones, batch.first_row,
-                batch.bytes_done,
-            )
+        header = _Header(
+            _MAGIC, len(batch), X.nnz, X.indices.itemsize, X.data.itemsize, only_ones,
+            batch.is_clean, batch.first_row, batch.bytes_done,
         )  # fmt: skip
-        with naming(self._folder, "rows", _SIZE):
-            self._file.seek(place)
-            for array in (X.indices,) if only_ones else (X.indices, X.data):
-                rest = np.ascontiguousarray(array).view(np.uint8).data
-                place += len(rest)
-                while len(rest):
-                    rest = rest[self._file.write(rest) :]
-        return place
+        arrays = [np.array(astuple(header), np.int64), np.diff(X.indptr).astype(np.int32)]
+        arrays += [X.indices] if only_ones else [X.indices, X.data]
+        self._places.append(self._file.append(*arrays))
 
-    def _read(self, stored: _Stored) -> Batch:
-        indptr = np.concatenate([[0], np.cumsum(stored.lengths, dtype=np.int64)])
-        indices = np.empty(indptr[-1], stored.index_type)
-        data = np.ones(indptr[-1], stored.value_type)
-        with naming(self._folder, "rows", _SIZE):
-            self._file.seek(stored.place)
-            for array in (indices,) if stored.only_ones else (indices, data):
-                rest = array.view(np.uint8).data
-                while len(rest):
-                    n = self._file.readinto(rest)
-                    if not n:
-                        raise OSError("cut short")
-                    rest = rest[n:]
-        X = sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, self.n_columns))
-        return Batch(X, None, stored.first_row, stored.bytes_done)
-
-
-@contextlib.contextmanager
-def naming(folder: PathLike, what: str, size: str) -> Iterator[None]:
-    """Turn errors of a scratch file into a `FileError` that names its folder and what it needs."""
-    try:
-        yield
-    except OSError as error:
-        raise FileError(
-            f"{folder}: {what} cannot be kept there ({error.strerror or error}); make room, "
-            f"{size}, or choose another folder."
-        ) from error
+    def _read(self, place: int) -> Batch:
+        header = self._header(place)
+        lengths = np.empty(header.n_rows, np.int32)
+        indices = np.empty(header.n_values, f"i{header.index_bytes}")
+        data = np.ones(header.n_values, f"f{header.value_bytes}")
+        place = self._file.read(place + _HEADER_BYTES, lengths)
+        place = self._file.read(place, indices)
+        if not header.only_ones:
+            self._file.read(place, data)
+        indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        X = sparse.csr_array((data, indices, indptr), shape=(header.n_rows, self.n_columns))
+        return Batch(
+            X, None, header.first_row, header.bytes_done, is_clean=bool(header.is_clean)
+        )  # fmt: skip

@@ -94,9 +94,9 @@ class NpyReader(RowReader):
         self._value_type = value_type(self._header.dtype, self.name)
 
     def _batches(self) -> Iterator[Batch]:
-        return self.batches_from(0)
+        return self.batches_near(0)
 
-    def batches_from(self, first_row: int) -> Iterator[Batch]:
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; rows before are not read."""
         assert self.n_rows is not None
         size = max(1, self._batch_bytes // (self.n_columns * self._header.dtype.itemsize))

@@ -113,9 +113,9 @@ class NpzReader(RowReader):
             )
 
     def _batches(self) -> Iterator[Batch]:
-        return self.batches_from(0)
+        return self.batches_near(0)
 
-    def batches_from(self, first_row: int) -> Iterator[Batch]:
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; values of the rows before are unpacked and not looked at."""
         with self._open() as archive:
             members = self._members(archive)

@@ -1,6 +1,7 @@
 """Compressed files: one table of the kinds that are read and written."""
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -76,9 +77,28 @@ def _is_bz2(head: bytes) -> bool:
     return head.startswith(b"BZh") and head[4:].startswith(_BZ2_STARTS)
 
 
-def _unpack_zst(raw: io.RawIOBase) -> Any:
-    arrow = _pyarrow()
-    return arrow.CompressedInputStream(arrow.PythonFile(io.BufferedReader(raw), "r"), "zstd")
+class _Zst:
+    """zst frames one after another; a file that is cut short is an EOFError, as for the others."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        arrow = _pyarrow()
+        file = arrow.PythonFile(io.BufferedReader(raw), "r")
+        self._unpacked = arrow.CompressedInputStream(file, "zstd")
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return bytes(self._unpacked.read(size))
+        except OSError as error:
+            if "truncated" in str(error).lower():
+                raise EOFError from error
+            raise
+
+
+def _is_zst(head: bytes) -> bool:
+    """Whether bytes begin a frame, or one of those that readers skip."""
+    return head.startswith(b"\x28\xb5\x2f\xfd") or (
+        head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F
+    )
 
 
 def _pack_zst(file: IO[bytes]) -> Any:
@@ -118,7 +138,7 @@ PACKINGS = (
         lambda raw: lzma.LZMAFile(io.BufferedReader(raw)),  # noqa: SIM115
         lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
     ),
-    Packing("zst", lambda head: head.startswith(b"\x28\xb5\x2f\xfd"), _unpack_zst, _pack_zst),
+    Packing("zst", _is_zst, _Zst, _pack_zst),
 )
 
 
@@ -135,3 +155,14 @@ def packing_of_name(path: PathLike) -> Packing | None:
     """
     suffix = Path(path).suffix.lower()
     return next((packing for packing in PACKINGS if packing.suffix == suffix), None)
+
+
+def is_text_start(head: bytes) -> bool:
+    """Whether bytes may be the first of UTF-8 text, the last character of which may be cut."""
+    if any(byte < 32 and byte not in b"\t\n\f\r" for byte in head):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True

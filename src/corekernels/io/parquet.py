@@ -138,9 +138,9 @@ class ParquetReader(RowReader):
         return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
 
     def _batches(self) -> Iterator[Batch]:
-        return self.batches_from(0)
+        return self.batches_near(0)
 
-    def batches_from(self, first_row: int) -> Iterator[Batch]:
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; row groups before are not read."""
         with self._source.open() as file:
             with reading(self.name, "Parquet"):

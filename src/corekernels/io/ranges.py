@@ -34,7 +34,7 @@ class RowRange(RowReader):
 
     def _batches(self) -> Iterator[Batch]:
         row = 0
-        for batch in self._reader.batches_from(self._first_row) if self.n_rows else ():
+        for batch in self._reader.batches_near(self._first_row) if self.n_rows else ():
             start = self._first_row + row - batch.first_row
             if start >= len(batch):
                 continue

@@ -9,8 +9,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from scipy import sparse
 
-from .._core.progress import progress_bar
+from .._core.progress import Progress, progress_bar
 from .._core.types import Array
+from .._core.validation import Rows, as_matrix, clean_rows, read_only
 from ..errors import DataError
 from .provenance import Origin
 
@@ -30,6 +31,8 @@ class Batch:
         How far the file, as stored, has been read.
     names : list of str or None
         What the rows are called in results, if not by their numbers.
+    is_clean : bool
+        Whether the rows are known to be clean, as `_core.validation` says.
     """
 
     X: sparse.csr_array
@@ -37,9 +40,20 @@ class Batch:
     first_row: int
     bytes_done: int
     names: list[str] | None = None
+    is_clean: bool = False
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
+
+    def rows(self, name: str, start: int = 0, stop: int | None = None) -> Rows:
+        """Clean rows, all or some, of the file of that name."""
+        if not self.is_clean:
+            return clean_rows(as_matrix(self.X, name), name, start, stop)
+        X = self.X
+        rows = Rows(
+            read_only(X.indptr, np.int64), read_only(X.indices), read_only(X.data), X.shape[1]
+        )
+        return rows.block(start, len(self) if stop is None else stop).compact()
 
 
 class SomeRows(Protocol):
@@ -115,7 +129,7 @@ class RowReader(Reader):
     def _batches(self) -> Iterator[Batch]:
         """Batches of about `_batch_bytes`, none of them empty."""
 
-    def batches_from(self, first_row: int) -> Iterator[Batch]:
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
         """Batches from row `first_row` to the end, and some before it.
 
         Formats that can skip rows without reading them do so.
@@ -125,6 +139,10 @@ class RowReader(Reader):
     def __iter__(self) -> Iterator[Batch]:
         batches = self._batches()
         return batches if self._batch_rows is None else regrouped(batches, self._batch_rows)
+
+    def batches_from(self, first_row: int) -> Iterator[Batch]:
+        """The batches from that row on, with which one must begin."""
+        return (batch for batch in self if batch.first_row >= first_row)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -165,7 +183,7 @@ def require_columns(reader: RowReader, n_columns: int | None) -> None:
         )
 
 
-def watched(reader: Iterable[AnyBatch], what: str, progress: bool | None) -> Iterator[AnyBatch]:
+def watched(reader: Iterable[AnyBatch], what: str, progress: Progress) -> Iterator[AnyBatch]:
     """The batches of a reader, with a progress bar."""
     n_bytes = reader.n_bytes if isinstance(reader, Reader) else None
     with progress_bar(n_bytes, what, "B", progress, unit_scale=True) as bar:

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from .._core.types import PathLike
 from ..errors import FileError
-from .packing import MAGIC_BYTES, Readable, packing_of
+from .packing import MAGIC_BYTES, Readable, is_text_start, packing_of, packing_of_name
 from .sources import SourceFile, reading
 
 STANDARD_INPUT = "-"
@@ -74,6 +74,18 @@ class ByteStream:
         found = packing_of(self._raw.head)
         if found is not None:
             self.packing, self._unpacked = found.name, found.unpack(self._raw)
+        else:
+            self._require_no_other_packing(path)
+
+    def _require_no_other_packing(self, path: PathLike) -> None:
+        """Refuse a file named as compressed that holds something else; plain text will do."""
+        named = packing_of_name(path)
+        if named is not None and not is_text_start(self._raw.head):
+            self.__exit__()
+            raise FileError(
+                f"{self.name}: its name says {named.name}, but it does not begin as a "
+                f"{named.name} file does; make it again, or give it the name of what it holds."
+            )
 
     @property
     def position(self) -> int:

@@ -144,9 +144,9 @@ class SvmlightReader(RowReader):
         return (found if n_columns is None else n_columns), bool(found_base)
 
     def _batches(self) -> Iterator[Batch]:
-        return self.batches_from(0)
+        return self.batches_near(0)
 
-    def batches_from(self, first_row: int) -> Iterator[Batch]:
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; text before a known start of a block is not read."""
         batches = self._parsed_batches(first_row)
         return read_ahead(batches) if self._n_threads > 1 else batches

@@ -15,7 +15,15 @@ from .._core.arguments import require_choice, require_positive
 from .._core.types import Array
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
-from .labels import check_class_weight, check_classes, check_labels, check_weights, encode_labels
+from .labels import (
+    check_class_weight,
+    check_classes,
+    check_indicators,
+    check_label_weight,
+    check_labels,
+    check_weights,
+    encode_labels,
+)
 from .model import HashedLinearModel
 from .one_vs_rest import OneVsRest
 from .packed import pack
@@ -43,6 +51,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     LIBLINEAR's, dual coordinate descent and truncated Newton, but on the packed codes:
     eight classes at a time, three bytes per slot. Within `tol`, what is learned depends
     neither on the order of the rows nor on the solver nor on the number of threads.
+
+    Rows may have several labels: then y has a column of 0 and 1 for each label, and there is
+    one plane per label.
 
     Parameters
     ----------
@@ -80,6 +91,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     Attributes
     ----------
     classes_ : ndarray
+        The labels, sorted; if rows have several, the numbers of the columns of y.
+    multilabel_ : bool
+        Whether rows may have several labels.
     intercept_ : ndarray of shape (1,) or (n_classes,)
     coef_ : ndarray, float32
         Expanded on request, in the order of the columns of `Signatures.to_csr`.
@@ -109,6 +123,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     0.94
     """
 
+    multilabel_: bool = False
     _stream: Stream | None = None
 
     def __init__(
@@ -143,6 +158,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         make_blocks = functools.partial(problem.blocks, training, C)
         self.dual_gap_ = self._learn(training, make_blocks, S.recipe, options)
         self.classes_, self._stream = classes, None
+        self.multilabel_ = problem.label_sets is not None
         return self
 
     def partial_fit(
@@ -170,6 +186,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
             raise ParameterError(
                 'class_weight: "balanced" needs all rows at once; give a dict of weights.'
             )
+        if self.multilabel_ or check_indicators(y, len(S)) is not None:
+            raise DataError("y: several labels per row are learned by `fit` only; use that.")
         known = check_classes(classes, getattr(self, "classes_", None))
         C, options = require_positive("C", self.C), self._options()
         _, problem, training = self._read(S, y, sample_weight, known)
@@ -188,20 +206,27 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         """Scores: (n,) for two classes, positive for the second; else (n, n_classes)."""
         check_is_fitted(self)
         scores = self._planes.scores(S, self.n_jobs)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, S: Signatures) -> Array:
-        """The most likely label of each row."""
+        """The most likely label of each row; if rows have several, a column of 0 and 1 for each."""
         scores = self.decision_function(S)
+        if self.multilabel_:
+            return (scores > 0).astype(int)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: Array = self.classes_[best]
         return labels
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
-        """Probability of each class: the log loss only. Several classes' are scaled to sum to 1."""
+        """Probability of each class: the log loss only. Several classes' are scaled to sum to 1.
+
+        Where rows have several labels, each has a probability of its own.
+        """
         scores = self.decision_function(S)
-        positive = expit(scores)
+        positive: npt.NDArray[np.float64] = expit(scores)
+        if self.multilabel_:
+            return positive
         if scores.ndim == 1:
             return np.column_stack([1 - positive, positive])
         total = positive.sum(axis=1, keepdims=True)
@@ -215,7 +240,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         scores = self.decision_function(S)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
-        logs = log_expit(scores)
+        logs: npt.NDArray[np.float64] = log_expit(scores)
+        if self.multilabel_:
+            return logs
         found: npt.NDArray[np.float64] = logs - logsumexp(logs, axis=1, keepdims=True)
         return found
 
@@ -232,6 +259,13 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         loss, intercept = require_choice("loss", self.loss, LOSS_NAMES), self._constant()
         packed = pack(S, self.n_jobs)
         weights = check_weights(sample_weight, len(S))
+        indicators = check_indicators(y, len(S))
+        if indicators is not None:
+            sets, numbers = np.unique(indicators, axis=0, return_inverse=True)
+            training = TrainingSet.of(packed, numbers.ravel(), weights, self.n_jobs)
+            known = np.arange(indicators.shape[1])
+            class_weights = check_label_weight(self.class_weight, known)
+            return known, OneVsRest(loss, intercept, class_weights, sets), training
         labels = check_labels(y, len(S))
         known = np.unique(labels) if classes is None else classes
         numbers = encode_labels(labels, known)

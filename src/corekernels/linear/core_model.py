@@ -86,6 +86,7 @@ class CoREModel(HashingEstimator):
             self.linear_.n_rows_,
             getattr(self, "feature_names_in_", None),
             provenance,
+            getattr(self, "multilabel_", False),
         )
         write_model(path, saved)
 
@@ -115,7 +116,7 @@ class CoREModel(HashingEstimator):
             linear = model._new_linear()
         linear._keep(saved.planes, saved.n_rows)
         if saved.classes is not None:
-            linear.classes_ = saved.classes
+            linear.classes_, linear.multilabel_ = saved.classes, saved.multilabel
         if saved.feature_names is not None:
             model.feature_names_in_ = saved.feature_names
         return model._adopt(model.recipe_, linear, saved.provenance or ())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -14,11 +15,43 @@ from .._core.types import Array
 from ..errors import DataError, ParameterError
 
 
+def check_indicators(y: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
+    """Which labels each row has, where y has a column of 0 and 1 per label; None if it has not."""
+    n_columns = _columns(y)
+    if n_columns < 2:
+        return None
+    found = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if found.dtype.kind not in "biufO" or not np.isin(found, (0, 1)).all():
+        raise DataError(
+            f"y: has {n_columns} columns that hold other values than 0 and 1; give a column of 0 "
+            "and 1 per label, or wrap the estimator in scikit-learn's MultiOutputClassifier."
+        )
+    if len(found) != n_rows:
+        raise DataError(f"y: has {len(found)} rows of labels for {n_rows} rows; give one per row.")
+    return found.astype(np.bool_)
+
+
+def _columns(y: Any) -> int:
+    """Number of columns of y; 1 where it is no table."""
+    if sparse.issparse(y):
+        return int(y.shape[1])
+    try:
+        shape = np.asarray(y).shape
+    except ValueError:  # rows of several lengths
+        return 1
+    return shape[1] if len(shape) == 2 else 1
+
+
 def check_labels(y: Any, n_rows: int) -> Array:
     """Class labels, one per row."""
     if y is None:
         raise DataError(
             "y: requires y to be passed, but the target y is None; give one label per row."
+        )
+    if (n_columns := _columns(y)) > 1:
+        raise DataError(
+            f"y: has {n_columns} columns, but one label per row is wanted here; several labels per "
+            "row are learned by `fit` of a classifier, or column by column."
         )
     try:
         if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
@@ -148,6 +181,22 @@ def check_class_weight(
         found = np.ones(len(classes))
         np.divide(share, totals, out=found, where=totals > 0)
         return found
+    return _weights_by_class(class_weight, classes)
+
+
+def check_label_weight(class_weight: Any, labels: Array) -> npt.NDArray[np.float64]:
+    """A weight for each label, where rows have several: 1, or as a dict says."""
+    if class_weight is None:
+        return np.ones(len(labels))
+    if isinstance(class_weight, str):
+        raise ParameterError(
+            f"class_weight: got {class_weight!r}; where rows have several labels, give None or a "
+            "dict of weights."
+        )
+    return _weights_by_class(class_weight, labels)
+
+
+def _weights_by_class(class_weight: Any, classes: Array) -> npt.NDArray[np.float64]:
     if not isinstance(class_weight, Mapping):
         raise ParameterError(
             f'class_weight: got {class_weight!r}; give None, "balanced" or a dict of weights.'

@@ -14,7 +14,7 @@ from ..io.containers import Container, read_container, save_arrays
 from ..io.fields import checking, column_names, require_fit, whole_number
 from ..io.provenance import Origin, read_provenance
 from ..recipe import Recipe
-from .planes import Planes
+from .planes import Planes, number_of_planes
 
 CLASSIFIER = "classifier"
 REGRESSOR = "regressor"
@@ -35,6 +35,8 @@ class SavedModel:
         Arguments of the model's constructor.
     planes : Planes
     classes : ndarray, or None for a regressor
+    multilabel : bool
+        Whether rows may have several labels.
     n_rows : int
         Rows learned from.
     feature_names : ndarray of str, or None
@@ -48,6 +50,7 @@ class SavedModel:
     n_rows: int
     feature_names: Array | None
     provenance: Iterable[Origin] | None
+    multilabel: bool = False
 
 
 def write_model(path: PathLike, model: SavedModel) -> None:
@@ -66,6 +69,8 @@ def write_model(path: PathLike, model: SavedModel) -> None:
     if model.classes is not None:
         about["classes"] = [_plain(label) for label in model.classes]
         about["class_type"] = _name_of(model.classes.dtype)
+        if model.multilabel:
+            about["multilabel"] = True
     if model.provenance is not None:
         about["sources"] = [origin.asdict() for origin in model.provenance]
     arrays: dict[str, Array] = {
@@ -91,10 +96,14 @@ def _checked(container: Container) -> SavedModel:
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = dict(map(tuple, parameters["class_weight"]))
     thread_count(parameters.get("n_jobs"))
-    classes, n_planes = None, 1
+    classes, n_planes, multilabel = None, 1, False
     if container.kind == CLASSIFIER:
         classes = _classes(about["classes"], about["class_type"])
-        n_planes = 1 if len(classes) == 2 else len(classes)
+        multilabel = about.get("multilabel", False)
+        require_fit(
+            isinstance(multilabel, bool), "it does not say whether rows have several labels"
+        )
+        n_planes = number_of_planes(len(classes), multilabel)
     planes, intercepts = arrays["planes"], np.array(arrays["intercepts"])
     require_fit(recipe.n_bits is not None, "its recipe keeps no bits")
     shape = (n_planes, 1 << recipe.n_bits, recipe.n_hashes)  # type: ignore[operator]
@@ -110,6 +119,7 @@ def _checked(container: Container) -> SavedModel:
         whole_number(about["n_rows"], 0, 2**63 - 1, "the number of rows"),
         column_names(about["feature_names"], recipe.n_columns),
         read_provenance(about.get("sources")),
+        multilabel,
     )
 
 

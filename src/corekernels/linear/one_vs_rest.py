@@ -1,4 +1,7 @@
-"""From classes to two-class problems: one for two classes, else one per class against the rest."""
+"""From classes to two-class problems: one for two classes, else one per class against the rest.
+
+Where rows have several labels, there is one problem per label.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +10,7 @@ import numpy.typing as npt
 
 from .._core.validation import read_only
 from .._loops.simd.vectors import LANES
-from .planes import lane_blocks
+from .planes import lane_blocks, number_of_planes
 from .problem import Block
 from .training_set import TrainingSet
 
@@ -22,16 +25,19 @@ class OneVsRest:
     intercept : float
         Value of the constant column; 0: none.
     class_weights : ndarray of shape (n_classes,)
+    label_sets : ndarray of bool of shape (n_sets, n_classes), or None
+        Where rows have several labels, targets are numbers of these sets of labels.
     """
 
     loss: str
     intercept: float
     class_weights: npt.NDArray[np.float64]
+    label_sets: npt.NDArray[np.bool_] | None = None
 
     @property
     def n_planes(self) -> int:
-        """Two classes need one plane, more need one each."""
-        return 1 if len(self.class_weights) == 2 else len(self.class_weights)
+        """Two classes need one plane, more need one each, and so do several labels per row."""
+        return number_of_planes(len(self.class_weights), self.label_sets is not None)
 
     def blocks(self, training: TrainingSet, C: float, width: int = LANES) -> list[Block]:
         """The two-class problems at one C, for a training set whose targets are class numbers.
@@ -44,12 +50,15 @@ class OneVsRest:
         """
         found = []
         for lanes in lane_blocks(self.n_planes, width):
-            if len(self.class_weights) == 2:
-                positive, costs = np.array([1]), C * self.class_weights[:, None]
+            planes = np.arange(lanes.start, lanes.stop)
+            costs = C * np.stack([np.ones(len(planes)), self.class_weights[planes]])
+            if self.label_sets is not None:
+                is_positive = self.label_sets[:, planes][training.targets]
+            elif len(self.class_weights) == 2:
+                is_positive, costs = training.targets[:, None] == 1, C * self.class_weights[:, None]
             else:
-                positive = np.array(lanes)
-                costs = C * np.stack([np.ones(len(lanes)), self.class_weights[positive]])
-            targets = np.where(training.targets[:, None] == positive, 1, -1).astype(np.int8)
+                is_positive = training.targets[:, None] == planes
+            targets = np.where(is_positive, 1, -1).astype(np.int8)
             found.append(
                 Block(
                     self.loss,

@@ -28,6 +28,11 @@ from .packed import ROWS_PER_TASK, Packed, pack
 Pairs = list[tuple[Array, Array | None]]
 
 
+def number_of_planes(n_classes: int, several_labels: bool) -> int:
+    """One for two classes of which each row has one, else one per class."""
+    return 1 if n_classes == 2 and not several_labels else n_classes
+
+
 def lane_blocks(n_planes: int, width: int = LANES) -> list[range]:
     """Planes cut into blocks of at most eight, or fewer, of about the same size."""
     bounds = np.linspace(0, n_planes, -(-n_planes // width) + 1).astype(int)

@@ -15,7 +15,7 @@ from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
-from .arguments import check_ids, require_number, require_recall
+from .arguments import as_ids, check_ids, require_number, require_recall
 from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
 from .file import read_index, write_index
@@ -67,7 +67,7 @@ class CoRENeighbors(Searches):
     estimated_recall_ : float
         Its recall on held-out rows.
     ids_ : ndarray
-        Ids of the rows in the index, in order of arrival.
+        Ids of the rows in the index, in order of arrival: integers, or strings as objects.
     n_samples_fit_ : int
         Number of rows in the index.
     names_ : list of str or None
@@ -95,13 +95,13 @@ class CoRENeighbors(Searches):
     """
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
-        """Index the rows of X, under ids 0, 1, 2, ... or the integers given."""
+        """Index the rows of X, under ids 0, 1, 2, ... or the integers or strings given."""
         kernel = exact_kernel(self.kernel, self.gamma)
         require_choice("method", self.method, METHOD_NAMES)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
         recall = require_recall(self.recall)
         rows = clean_rows(self._fitting_matrix(X), n_jobs=self.n_jobs)
-        numbers = check_ids(ids, len(rows), np.empty(0, np.int64))
+        numbers = check_ids(ids, len(rows))
         seed = seed_of(self.random_state)
         store = make_store(rows, kernel, self.n_jobs)
         choice = choose(store, self.method, recall, n_neighbors, seed, self.n_jobs)
@@ -168,7 +168,10 @@ class CoRENeighbors(Searches):
         return find_duplicates(self._snapshot, least, self.seed_, self.n_jobs)
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
-        """Put more rows into the index, under new ids (those after the highest if None)."""
+        """Put more rows into the index, under new ids.
+
+        None means those after the highest; where ids are strings, they have to be given.
+        """
         rows = clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs)
         with self._lock:
             snapshot = self._snapshot
@@ -180,12 +183,13 @@ class CoRENeighbors(Searches):
     def remove(self, ids: Any) -> "CoRENeighbors":
         """Take rows out of the index by their ids."""
         check_is_fitted(self)
-        numbers = np.unique(np.atleast_1d(np.asarray(ids)))
+        numbers = np.unique(as_ids([ids] if isinstance(ids, str) else np.atleast_1d(ids)))
         with self._lock:
             snapshot = self._snapshot
             living = np.flatnonzero(snapshot.alive)
             known = snapshot.ids[living]
-            strange = numbers[~np.isin(numbers, known)]
+            same_kind = (numbers.dtype == object) == (known.dtype == object)
+            strange = numbers[~np.isin(numbers, known)] if same_kind else numbers
             if len(strange):
                 raise ParameterError(
                     f"ids: {strange[0]!s} is not in the index; `ids_` lists those that are."

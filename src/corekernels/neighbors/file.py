@@ -62,11 +62,13 @@ def write_index(
     if snapshot.tail is not None:
         parts["tail"] = snapshot.tail.store.arrays()
     arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
-    arrays |= {"ids": snapshot.ids, "alive": snapshot.alive}
+    arrays["alive"] = snapshot.alive
+    if snapshot.ids.dtype == object:
+        arrays |= _text_arrays("ids", snapshot.ids.tolist())
+    else:
+        arrays["ids"] = snapshot.ids
     if model.names_ is not None:
-        encoded = [name.encode() for name in model.names_]
-        arrays["names.ends"] = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-        arrays["names.text"] = np.frombuffer(b"".join(encoded), np.uint8)
+        arrays |= _text_arrays("names", model.names_)
     try:
         save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
     except TypeError as error:
@@ -95,17 +97,34 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
         if names is not None:
             model.feature_names_in_ = names
         model.provenance_ = read_provenance(about.get("sources"))
-        model.names_ = _read_names(arrays)
+        model.names_ = _read_texts("names", arrays)
         snapshot = _read_snapshot(model, about, arrays)
     return model, snapshot
 
 
-def _read_names(arrays: dict[str, Array]) -> list[str] | None:
-    """What the rows are called, by their ids, if they have names."""
-    if "names.ends" not in arrays:
+def _text_arrays(name: str, texts: list[str]) -> dict[str, Array]:
+    """Texts as UTF-8, one after the other, and where each ends."""
+    encoded = [text.encode() for text in texts]
+    return {
+        f"{name}.ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
+        f"{name}.text": np.frombuffer(b"".join(encoded), np.uint8),
+    }
+
+
+def _read_texts(name: str, arrays: dict[str, Array]) -> list[str] | None:
+    """The texts of that name, if there are any."""
+    if f"{name}.ends" not in arrays:
         return None
-    ends, text = arrays["names.ends"].tolist(), arrays["names.text"].tobytes()
+    ends, text = arrays[f"{name}.ends"].tolist(), arrays[f"{name}.text"].tobytes()
     return [text[start:stop].decode() for start, stop in itertools.pairwise([0, *ends])]
+
+
+def _read_ids(arrays: dict[str, Array]) -> Array:
+    texts = _read_texts("ids", arrays)
+    if texts is not None:
+        return np.array(texts, dtype=object)
+    require_fit(arrays["ids"].dtype == np.int64, "ids are of the wrong type")
+    return arrays["ids"]
 
 
 def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
@@ -125,12 +144,12 @@ def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) 
     n_wanted = whole_number(about["n_wanted"], least, 2**31, "the number of neighbours")
     main = method.restored(store, n_wanted, about["source"], part("source"))
     n_rows = len(store) + (0 if tail is None else len(tail.store))
-    ids, alive = arrays["ids"], arrays["alive"]
+    ids, alive = _read_ids(arrays), arrays["alive"]
     require_fit(ids.shape == alive.shape == (n_rows,), "ids do not fit the rows")
-    require_fit(ids.dtype == np.int64 and alive.dtype == np.uint8, "ids are of the wrong type")
+    require_fit(alive.dtype == np.uint8, "marks of removed rows are of the wrong type")
     require_fit(n_rows == 0 or int(alive.max()) <= 1, "marks of removed rows are out of range")
     living = ids if alive.all() else ids[alive > 0]
-    is_unique = bool((np.diff(living) > 0).all()) or len(np.unique(living)) == len(living)
+    is_unique = bool((living[1:] > living[:-1]).all()) or len(np.unique(living)) == len(living)
     require_fit(is_unique, "an id occurs twice")
     return Snapshot(main, tail, read_only(ids), read_only(alive))
 
@@ -158,7 +177,7 @@ def _checked_store(store: Store) -> Store:
 
     def inspect(block: tuple[int, int]) -> int:
         words = np.empty(store.bits.shape[1], np.uint64)
-        return int(inspect_rows(*block, store.width, store.stored_rows, words))
+        return int(inspect_rows(*block, store.width, store.sparse_rows, words))
 
     problem = max(run_blocks(inspect, row_blocks(0, n, _BLOCK_ROWS), None), default=SOUND)
     require_fit(problem == SOUND, _PROBLEMS.get(problem, ""))

@@ -30,7 +30,7 @@ class Snapshot:
 
     main: SearchMethod
     tail: Exact | None
-    ids: Array  # the user's number of each row
+    ids: Array  # what the user calls each row: a number, or a string as an object
     alive: Array  # 0 where a row was removed
     tail_rows: int = TAIL_ROWS  # that the tail may have, however few the others
 

@@ -6,6 +6,7 @@ float32 where that loses nothing, else float64 scaled by a power of two per row.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
-from .._loops.search.preparation import prepare_queries, summarise_rows
+from .._loops.search.preparation import lay_out_rows, prepare_queries, summarise_rows
+from .._loops.simd.llvm import LINE
 from ..kernel_table import Kernel
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
 ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
+_DENSE_SHARE = 3  # rows with a nonzero in so many columns: all columns take no more than these
 _BLOCK_ROWS = 256  # that a thread summarises at a time
 _PART_VALUES = 1 << 18  # looked at by a thread at a time
 _BLOCK_QUERIES = 16  # that a thread compares at a time
@@ -45,7 +48,26 @@ class Store:
     @property
     def stored_rows(self) -> StoredRows:
         """The rows as the loops take them."""
-        return StoredRows(self.indptr, self.columns, self.values, self.squares, self.bits)
+        return self.sparse_rows._replace(byte_rows=self.byte_rows)
+
+    @property
+    def sparse_rows(self) -> StoredRows:
+        """The same without `byte_rows`, which are safe to make only of rows that are sound."""
+        none = np.empty((len(self), 0), np.uint8)
+        return StoredRows(
+            self.indptr, self.columns, self.values, self.squares, self.bits, read_only(none)
+        )
+
+    @cached_property
+    def byte_rows(self) -> Array:
+        """All columns of the rows, in whole cache lines, if they are dense and of bytes."""
+        dense = _DENSE_SHARE * len(self.columns) >= len(self) * self.width
+        fits = dense and self.values.dtype == np.uint8 and self.bits.shape[1]
+        out = np.zeros((len(self), -(-self.width // LINE) * LINE if fits else 0), np.uint8)
+        if fits:
+            arguments = self.indptr, self.columns, self.values, out
+            Team(None).run(lay_out_rows, arguments, len(self), _BLOCK_ROWS)
+        return read_only(out)
 
     @property
     def lengths(self) -> Array:
@@ -131,10 +153,11 @@ def restore(kernel: Kernel, n_columns: int, arrays: dict[str, Array]) -> Store:
 def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
     """Queries for a store from clean rows of the same columns."""
     n, nnz = len(rows), rows.nnz
-    starts, ends, lengths = np.empty((3, n), np.int64)
+    starts, ends, lengths, byte_widths = np.empty((4, n), np.int64)
     out = Queries(
         starts, ends, np.empty(nnz, np.int32), np.empty(nnz), np.empty(n),
         np.zeros((n, n_words(store.width)), np.uint64), lengths,
+        np.zeros((n, store.byte_rows.shape[1]), np.uint8), byte_widths,
     )  # fmt: skip
     vocabulary = store.vocabulary if rows.n_columns > NARROW else None
     arguments = rows.indptr, rows.indices, rows.data, vocabulary, out

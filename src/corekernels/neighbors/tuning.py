@@ -23,7 +23,8 @@ from .store import Store, make_queries
 AUTO = "auto"
 METHOD_NAMES = (AUTO, *METHODS)
 FEW_ROWS = 2048
-MOST_QUERIES = 512
+_FEW_QUERIES, _MANY_QUERIES = 512, 1024  # held out of few rows and of many
+_ROWS_PER_QUERY = 64  # from few to many
 
 _Z = 1.645  # normal quantile of a one-sided confidence of 95 %
 _WORTH = 1.5  # a method must be this many times cheaper than the exact search
@@ -81,7 +82,8 @@ def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> H
     order = np.random.default_rng(seed).permutation(n)
     full = np.flatnonzero(store.lengths[order])
     full = full if len(full) else np.arange(n)
-    chosen = full[len(full) - max(1, min(MOST_QUERIES, len(full) // 4)) :]
+    most = min(max(_FEW_QUERIES, len(full) // _ROWS_PER_QUERY), _MANY_QUERIES)
+    chosen = full[len(full) - max(1, min(most, len(full) // 4)) :]
     rest, sample = np.delete(order, chosen), order[chosen]
     n_rest = len(rest)
     alive = np.ones(n, np.uint8)

@@ -1,6 +1,7 @@
 """InverseDocumentFrequency: rare n-grams weigh more than common ones."""
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from .._core.arguments import require_count
 from .._core.estimator import RowsEstimator, require_some_rows
 from .._core.types import Array, PathLike
 from .._core.validation import Rows, as_matrix, clean_rows
-from ..errors import DataError, FileError
+from ..errors import DataError, FileError, ParameterError
 from ..io.containers import load_arrays, save_arrays
 from .counting import DocumentCounts
+from .settings import TextSettings
 
 KIND = "frequencies"
 _FILE_VERSION = 1
@@ -44,6 +46,8 @@ class InverseDocumentFrequency(
     error_ : int
         Documents of a column that were not counted, at most; 0 where all columns fitted.
     n_features_in_ : int
+    settings_ : TextSettings or None
+        How text became the rows that were counted, if it did (`files.count_frequencies`).
 
     Examples
     --------
@@ -54,6 +58,8 @@ class InverseDocumentFrequency(
     >>> X[[0]].data.round(2)  # "rose" is in one document, "the" in all
     array([1.69, 1.  ], dtype=float32)
     """
+
+    settings_: TextSettings | None = None
 
     def __init__(self, max_columns: int = 1 << 22) -> None:
         self.max_columns = max_columns
@@ -76,6 +82,17 @@ class InverseDocumentFrequency(
             self._counts = DocumentCounts(limit)
         self._counts.add(_columns(rows), len(rows))
         return self
+
+    def require_settings(self, settings: TextSettings) -> None:
+        """Refuse to weigh rows of other n-grams than were counted."""
+        if self.settings_ is not None:
+            counted = replace(self.settings_, weights=settings.weights, frequencies=None)
+            differences = replace(settings, frequencies=None).differences(counted)
+            if differences:
+                raise ParameterError(
+                    f"frequencies: documents were read with {'; '.join(differences)}, with which "
+                    "their n-grams were counted; read them in the same way, or count them again."
+                )
 
     @property
     def n_documents_(self) -> int:
@@ -119,12 +136,14 @@ class InverseDocumentFrequency(
         """Write what was counted to a safetensors file, whole or not at all."""
         check_is_fitted(self)
         columns, counts = self._counts.table()
-        about = {
+        about: dict[str, Any] = {
             "max_columns": self.max_columns,
             "n_documents": self._counts.n_documents,
             "error": self._counts.error,
             "n_columns": int(self.n_features_in_),
         }
+        if self.settings_ is not None:
+            about["text"] = self.settings_.asdict()
         save_arrays(path, KIND, _FILE_VERSION, {"columns": columns, "counts": counts}, about)
 
     @classmethod
@@ -150,6 +169,8 @@ class InverseDocumentFrequency(
                 columns, counts, int(about["n_documents"]), int(about["error"]), model.max_columns
             )
             _require_sound(columns, counts, model.n_features_in_)
+            if about.get("text") is not None:
+                model.settings_ = TextSettings.of(**about["text"])
         except (KeyError, TypeError, ValueError) as error:
             raise FileError(f"{path}: damaged ({error}); count the documents again.") from error
         return model

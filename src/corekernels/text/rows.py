@@ -8,19 +8,16 @@ from scipy import sparse
 from .._core.threads import run_blocks, thread_count
 from .._core.types import Array
 from .._core.validation import read_only
-from .._loops.text import distinct, normalisation
 from .._loops.text import shingles as loops
-from .._loops.text.words import SPARE_PLACES
 from ..errors import DataError
 from .documents import Texts
+from .scratch import borrow_scratch, larger_scratch, return_scratch
 from .settings import N_COLUMNS, TextSettings
 from .unicode_tables import CharacterTable, character_table
 
 _BLOCK_BYTES = 1 << 16  # of text that a thread takes at a time
 _PART_COLUMNS = 1 << 21  # room in a part of the result: many, for large pages of memory
 _RUNS = 1 << 12
-_TEXT_BYTES = 1 << 14  # room for a document to begin with
-_GRAMS = 1 << 12
 
 _END = np.iinfo(np.int64).max // 2
 
@@ -87,7 +84,7 @@ class _Worker:
     def run(self) -> int | None:
         """Work until no block is left; the number of a document that is not UTF-8, if any."""
         state, task, status = self._state, self._task, None
-        scratch = _scratch(_TEXT_BYTES, _GRAMS)
+        scratch = borrow_scratch()
         part = self._new_part()
         try:
             while True:
@@ -97,13 +94,15 @@ class _Worker:
                 if status == loops.NEEDS_PAGE:
                     self._table.add_page(int(state[loops.PAGE_NEEDED]))
                 elif status == loops.NEEDS_SCRATCH:
-                    scratch = _larger(scratch, state)
+                    scratch = larger_scratch(scratch, state)
                 elif status == loops.NEEDS_PART:
                     self._keep(part)
                     part = self._new_part()
                 else:
                     break
             self._keep(part)
+            if status == loops.FINISHED:
+                return_scratch(scratch)
             return int(state[loops.NEXT]) if status == loops.NOT_UTF8 else None
         finally:
             if status != loops.FINISHED:  # the other threads stop as well
@@ -141,31 +140,6 @@ def _cuts(offsets: Array) -> Array:
     wanted = offsets[0] + np.arange(1, n_blocks, dtype=np.int64) * _BLOCK_BYTES
     inner = np.searchsorted(offsets, wanted)
     return read_only(np.unique(np.concatenate([[0], inner, [n_rows]])).astype(np.int64))
-
-
-def _scratch(n_bytes: int, n_grams: int) -> loops.Scratch:
-    n_places = int(distinct.table_size(n_grams))
-    return loops.Scratch(
-        text=np.zeros(n_bytes + normalisation.SPARE_BYTES, np.uint8),
-        marks=np.zeros(n_bytes + normalisation.SPARE_BYTES, np.uint8),
-        places=np.empty(n_bytes + SPARE_PLACES, np.int32),
-        words=np.empty(n_bytes // 2 + 1, np.uint64),
-        columns=np.empty(n_grams, np.uint64),
-        keys=np.full(n_places, distinct.FREE),
-        key_counts=np.zeros(n_places, np.int32),
-        counts=np.empty(n_grams + 1, np.int32),
-        missing=np.empty(1, np.int64),
-    )
-
-
-def _larger(scratch: loops.Scratch, state: Array) -> loops.Scratch:
-    """Working memory that is large enough, and not only just."""
-    n_bytes, n_grams = len(scratch.places) - SPARE_PLACES, len(scratch.columns)
-    if state[loops.TEXT_NEEDED] > len(scratch.text):
-        n_bytes = 2 * int(state[loops.TEXT_NEEDED])
-    if state[loops.GRAMS_NEEDED] > n_grams:
-        n_grams = 2 * int(state[loops.GRAMS_NEEDED])
-    return _scratch(n_bytes, n_grams)
 
 
 def _not_utf8(texts: Texts, row: int, name: str, first_row: int) -> DataError:

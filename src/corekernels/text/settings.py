@@ -1,7 +1,7 @@
 """How text becomes rows: everything that the columns and values of a document depend on."""
 
 import operator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .._core.arguments import require_choice, require_count
@@ -34,6 +34,7 @@ class TextSettings:
     min_length: int = 2
     weights: str = "log"
     version: int = TEXT_VERSION
+    frequencies: str | None = None  # digest of the document frequencies that values are weighed by
 
     @classmethod
     def of(
@@ -46,6 +47,7 @@ class TextSettings:
         min_length: Any = 2,
         weights: Any = "log",
         version: Any = TEXT_VERSION,
+        frequencies: str | None = None,
     ) -> "TextSettings":
         """Settings from arguments, which are checked."""
         if version != TEXT_VERSION:
@@ -61,19 +63,23 @@ class TextSettings:
             # characters are no words: their length says nothing
             require_count("min_length", min_length) if unit == "words" else 1,
             require_choice("weights", weights, tuple(WEIGHTS)),
+            frequencies=frequencies,
         )
 
     def asdict(self) -> dict[str, Any]:
-        """The settings, for a file."""
-        return asdict(self) | {"ngrams": list(self.ngrams)}
+        """The settings, for a file; `frequencies` only if there are some."""
+        settings = asdict(self) | {"ngrams": list(self.ngrams)}
+        if self.frequencies is None:
+            del settings["frequencies"]
+        return settings
 
     def differences(self, other: "TextSettings") -> list[str]:
         """The settings that differ, as "name ours, not theirs"."""
         ours, theirs = self.asdict(), other.asdict()
         return [
-            f"{name} {ours[name]}, not {theirs[name]}"
-            for name in ours
-            if ours[name] != theirs[name]
+            f"{name} {ours.get(name)}, not {theirs.get(name)}"
+            for name in asdict(self)
+            if ours.get(name) != theirs.get(name)
         ]
 
     def grams(self) -> loops.Grams:
@@ -84,16 +90,26 @@ class TextSettings:
         )
 
 
-def settings_like(given: Any, known: dict[str, Any] | None) -> TextSettings:
+def settings_like(
+    given: Any, known: dict[str, Any] | None, frequencies: str | None = None
+) -> TextSettings:
     """Settings for text that is to match rows known before, made with `known` settings.
 
     `given` are settings, or a dict of some of them; what it leaves out is as known, or else as
-    by default. Others than the known ones are refused.
+    by default. Others than the known ones are refused. `frequencies` is the digest of the
+    document frequencies that are to weigh values, if any.
     """
+    if known is not None and known.get("frequencies") is not None and frequencies is None:
+        raise ParameterError(
+            "frequencies: the rows known before were weighed by document frequencies; give the "
+            "same file of them."
+        )
+    settings: TextSettings
     if isinstance(given, TextSettings):
         settings = given
     else:
         settings = TextSettings.of(**((known or {}) | dict(given or {})))
+    settings = replace(settings, frequencies=frequencies)
     if known is not None:
         differences = settings.differences(TextSettings.of(**known))
         if differences:

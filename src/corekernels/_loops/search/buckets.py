@@ -9,8 +9,13 @@ import numpy as np
 from numba import njit
 
 from ..blocks import next_block
-from ..hashing.mixing import step
+from ..hashing.mixing import mix, step
 from ..simd.halves import from_half
+
+_ONE, _SIX, _SIXTY_THREE = np.uint64(1), np.uint64(6), np.uint64(63)
+# of the digests: odd numbers without a pattern
+_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_OTHER_KEY = np.uint64(0xA0761D6478BD642F)
 
 
 class Tables(NamedTuple):
@@ -133,14 +138,16 @@ def _keep_most(touched, counts, histogram, out):
 def count_pairs(keys, rows, first, last, out):
     """Add to out[row - first] the number of later rows of the same key, for rows first to last.
 
-    Keys ascend, and rows ascend within a key. Gives the sum of what was added.
+    Keys ascend, and rows ascend within a key. Gives the sum of these numbers; that is all if
+    `out` is empty.
     """
     n, stop = 0, keys.shape[0]
     for i in range(keys.shape[0] - 1, -1, -1):
         if i + 1 < keys.shape[0] and keys[i] != keys[i + 1]:
             stop = i + 1
         if first <= rows[i] < last:
-            out[rows[i] - first] += stop - i - 1
+            if out.shape[0] > 0:
+                out[rows[i] - first] += stop - i - 1
             n += stop - i - 1
     return n
 
@@ -159,12 +166,58 @@ def write_pairs(keys, rows, first, last, n_rows, out):
 
 
 @njit(nogil=True, cache=True)
+def mark_keys(keys, wanted, shift, once, twice):
+    """Set a bit for each wanted key in `once` or, where that is set, in `twice`.
+
+    The bit is that of the key's upper bits: those that `shift` leaves.
+    """
+    for i in range(keys.shape[0]):
+        if wanted[i]:
+            place = keys[i] >> shift
+            word, bit = place >> _SIX, _ONE << (place & _SIXTY_THREE)
+            twice[word] |= once[word] & bit
+            once[word] |= bit
+
+
+@njit(nogil=True, cache=True)
+def take_marked(keys, wanted, first_row, low, high, shift, twice, out_keys, out_rows):
+    """Write wanted keys from `low` to `high` whose bit is set, and their rows; how many."""
+    n = np.uint64(0)
+    for i in range(keys.shape[0]):
+        key = keys[i]
+        place = key >> shift
+        is_marked = twice[place >> _SIX] >> (place & _SIXTY_THREE) & _ONE
+        out_keys[n], out_rows[n] = key, first_row + i
+        n += is_marked & np.uint64(wanted[i] & (key >= low) & (key <= high))
+    return np.int64(n)
+
+
+@njit(nogil=True, cache=True)
+def ascend_within_keys(keys, rows):
+    """Sort the rows of each key, where equal keys stand together."""
+    start = 0
+    for i in range(1, keys.shape[0] + 1):
+        if i == keys.shape[0] or keys[i] != keys[start]:
+            if i - start == 2:
+                a, b = rows[start], rows[start + 1]
+                rows[start], rows[start + 1] = min(a, b), max(a, b)
+            elif i - start > 2:
+                rows[start:i].sort()
+            start = i
+
+
+@njit(nogil=True, cache=True)
 def row_digests(indptr, indices, values, out):
-    """128 bits of each row, equal for equal rows; `values` are the bits of the values."""
+    """128 bits of each row, equal for equal rows; `values` are the bits of the values.
+
+    Sums of what each column and value is mixed to: their terms do not wait for each other.
+    """
     for row in range(indptr.shape[0] - 1):
-        low, high = np.uint64(0), np.uint64(1)
-        for p in range(indptr[row], indptr[row + 1]):
-            column, value = np.uint64(indices[p]), np.uint64(values[p])
-            low = step(step(low ^ column, 0) ^ value, 1)
-            high = step(step(high ^ column, 2) ^ value, 3)
-        out[row, 0], out[row, 1] = low, high
+        start, stop = indptr[row], indptr[row + 1]
+        columns, bits = indices[start:stop], values[start:stop]
+        low, high = np.uint64(stop - start), np.uint64(0)
+        for p in range(columns.shape[0]):
+            both = np.uint64(columns[p]) * _FIRST_FACTOR + np.uint64(bits[p]) * _SECOND_FACTOR
+            low += mix(both)
+            high += mix(both ^ _OTHER_KEY)
+        out[row, 0], out[row, 1] = mix(low), mix(high)

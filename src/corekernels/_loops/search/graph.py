@@ -68,8 +68,11 @@ def _insert_entry(entry, size, beam):
 
 
 @njit(nogil=True, cache=True)
-def _walk(sketch, order, sketches, links, degrees, visited, fresh, beam):
-    """Fill a beam with rows near a sketch, among those in `order`; gives how many."""
+def _walk(sketch, order, sketches, links, degrees, visited, fresh, n_followed, beam):
+    """Fill a beam with rows near a sketch, among those in `order`; gives how many.
+
+    Links are followed until those of the first `n_followed` entries have been.
+    """
     visited[:] = 0
     size = 0
     n_entries = min(ENTRY_POINTS, order.shape[0])
@@ -83,7 +86,7 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, beam):
             _insert_entry(entry, size, beam)
             size = min(size + 1, beam.shape[0])
     at = 0
-    while at < size:
+    while at < min(size, n_followed):
         if beam[at] & _FOLLOWED:
             at += 1
             continue
@@ -143,7 +146,7 @@ def choose_links(blocks, n_blocks, first, order, sketches, width, most, scratch,
         for place in range(first + start, first + stop):
             row = np.int64(order[place])
             size = _walk(
-                sketches[row], order[:first], sketches, links, degrees, visited, fresh,
+                sketches[row], order[:first], sketches, links, degrees, visited, fresh, width,
                 beam[:width],
             )  # fmt: skip
             size = _scan(sketches[row], order[first:place], sketches, size, beam[:width])
@@ -228,7 +231,9 @@ def link_back(blocks, n_blocks, batch_links, sketches, scratch, links, degrees):
 
 
 @njit(nogil=True, cache=True)
-def walk_all(blocks, n_blocks, q_sketches, order, sketches, links, degrees, scratch, out):
+def walk_all(
+    blocks, n_blocks, q_sketches, order, sketches, links, degrees, scratch, n_followed, out
+):  # fmt: skip
     """For each query the rows of its beam, the nearest sketch first, then -1.
 
     Some blocks of queries are done; False if there are no more.
@@ -241,7 +246,7 @@ def walk_all(blocks, n_blocks, q_sketches, order, sketches, links, degrees, scra
         for q in range(start, stop):
             size = _walk(
                 q_sketches[q], order, sketches, links, degrees, scratch.visited, scratch.fresh,
-                beam,
+                n_followed, beam,
             )  # fmt: skip
             _write_rows(beam[:size], out[q])
     return True

@@ -1,6 +1,8 @@
 """Exact kernel values of queries and stored rows.
 
 A query is scattered into a dense array first; then a stored row needs one look-up per nonzero.
+Dense rows of bytes, such as images, are kept dense too: their products are of vectors, in integers,
+which gives the same values to the last bit.
 """
 
 from typing import NamedTuple
@@ -23,7 +25,8 @@ AHEAD = 3  # candidates between the one that is compared and the one that is pre
 class StoredRows(NamedTuple):
     """Rows to search: CSR, the sum of squares of each, and its support as a bit set.
 
-    Where columns are many, bit sets have no words.
+    Where columns are many, bit sets have no words. `byte_rows` has all columns of rows that are
+    dense and of bytes; of other rows it has none.
     """
 
     indptr: np.ndarray
@@ -31,6 +34,7 @@ class StoredRows(NamedTuple):
     values: np.ndarray
     squares: np.ndarray
     bits: np.ndarray
+    byte_rows: np.ndarray
 
 
 class Queries(NamedTuple):
@@ -43,6 +47,8 @@ class Queries(NamedTuple):
     squares: np.ndarray  # sums of squares, with the columns left out
     bits: np.ndarray
     lengths: np.ndarray  # number of nonzeros, with the columns left out
+    byte_rows: np.ndarray  # all columns, where those of the stored rows are there
+    byte_widths: np.ndarray  # how many: 0 for a query that is not of bytes
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -50,6 +56,12 @@ def query_row(queries, q):
     """Columns and values of a query."""
     begin, end = queries.starts[q], queries.ends[q]
     return queries.columns[begin:end], queries.values[begin:end]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def query_bytes(queries, q):
+    """All columns of a query of bytes; none if it or the stored rows are of other numbers."""
+    return queries.byte_rows[q, : queries.byte_widths[q]]
 
 
 @njit(nogil=True, cache=True)
@@ -79,6 +91,15 @@ def product(columns, values, dense):
     for p in range(whole, columns.shape[0]):
         a += values[p] * dense[columns[p]]
     return (a + b) + (c + d)
+
+
+@njit(nogil=True, cache=True)
+def byte_product(x, y):
+    """Inner product of two rows of as many bytes."""
+    total = np.int32(0)  # 4096 columns, the most that are kept so, fit
+    for i in range(x.shape[0]):
+        total += np.int32(x[i]) * np.int32(y[i])
+    return np.float64(total)
 
 
 @njit(nogil=True, cache=True)
@@ -136,7 +157,7 @@ def sum_of_squares(values):
 
 
 @njit(nogil=True, cache=True)
-def kernel_at_least(least, kernel, dense, bits, f1, squares, row, stored):
+def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stored):
     """The kernel of a scattered query and a stored row; BELOW where it is sure to be < least."""
     start, stop = stored.indptr[row], stored.indptr[row + 1]
     columns, values, f2 = stored.columns[start:stop], stored.values[start:stop], stop - start
@@ -147,8 +168,20 @@ def kernel_at_least(least, kernel, dense, bits, f1, squares, row, stored):
     a = shared_bits(bits, stored.bits[row])
     if support_bound(kernel, f1, f2, a) < least * SLACK:
         return BELOW
-    dot = product(columns, values, dense) if uses_values(kernel) else 0.0
+    dot = 0.0
+    if uses_values(kernel):
+        if as_bytes.shape[0]:
+            dot = byte_product(as_bytes, stored.byte_rows[row])
+        else:
+            dot = product(columns, values, dense)
     return kernel_value(kernel, dot, both, f1, f2, a)
+
+
+@njit(nogil=True, cache=True)
+def prefetch_bytes(row, byte_rows):
+    """Ask for all cache lines of a row of bytes."""
+    for p in range(row * byte_rows.shape[1], (row + 1) * byte_rows.shape[1], LINE):
+        prefetch(byte_rows, p)
 
 
 @njit(nogil=True, cache=True)
@@ -171,14 +204,16 @@ def rerank(
     `n_blocks` blocks of queries are done; False if there are no more.
     """
     indptr, columns, values = stored.indptr, stored.columns, stored.values
-    n_words = stored.bits.shape[1]
+    n_words, byte_rows = stored.bits.shape[1], stored.byte_rows
     for _ in range(n_blocks):
         start, stop = next_block(blocks)
         if start == stop:
             return False
         for q in range(start, stop):
             mine, weights = query_row(queries, q)
-            scatter(mine, weights, dense)
+            as_bytes = query_bytes(queries, q)
+            if as_bytes.shape[0] == 0:
+                scatter(mine, weights, dense)
             keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
             for c in range(candidates.shape[1]):
                 row = candidates[q, c]
@@ -186,20 +221,24 @@ def rerank(
                     break
                 if c + AHEAD < candidates.shape[1] and candidates[q, c + AHEAD] >= 0:
                     ahead = candidates[q, c + AHEAD]
-                    prefetch_row(ahead, indptr, columns, values)
+                    if as_bytes.shape[0]:
+                        prefetch_bytes(ahead, byte_rows)
+                    else:
+                        prefetch_row(ahead, indptr, columns, values)
                     for w in range(0, n_words, 8):
                         prefetch(stored.bits, ahead * n_words + w)
                 if not alive[first_row + row]:
                     continue
                 least = keys[0] if size == keys.shape[0] else -1.0
                 key = kernel_at_least(
-                    least, kernel, dense, queries.bits[q], queries.lengths[q],
+                    least, kernel, dense, as_bytes, queries.bits[q], queries.lengths[q],
                     queries.squares[q], row, stored,
                 )  # fmt: skip
                 if key >= least:
                     size = push(key, first_row + row, size, keys, rows)
             heaps.sizes[q] = size
-            erase(mine, dense)
+            if as_bytes.shape[0] == 0:
+                erase(mine, dense)
     return True
 
 
@@ -218,9 +257,10 @@ def pairs_at_least(
         for q in range(start, stop):
             mine, weights = query_row(queries, q)
             scatter(mine, weights, dense)
+            as_bytes = query_bytes(queries, q)
             for c in range(ends[q], ends[q + 1]):
                 out[c] = kernel_at_least(
-                    least, kernel, dense, queries.bits[q], queries.lengths[q],
+                    least, kernel, dense, as_bytes, queries.bits[q], queries.lengths[q],
                     queries.squares[q], candidates[c], stored,
                 )  # fmt: skip
             erase(mine, dense)

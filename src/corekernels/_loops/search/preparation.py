@@ -56,6 +56,39 @@ def prepare_queries(blocks, n_blocks, indptr, indices, data, vocabulary, out):
             out.starts[q], out.ends[q], out.lengths[q] = first, first + n, end - begin
             if out.bits.shape[1]:
                 set_bits(columns[:n], out.bits[q])
+            out.byte_widths[q] = 0
+            if out.byte_rows.shape[1] and _are_bytes(values):
+                out.byte_widths[q] = out.byte_rows.shape[1]
+                _lay_out(columns, values, out.byte_rows[q])
+    return True
+
+
+@njit(nogil=True, cache=True)
+def lay_out_rows(blocks, n_blocks, indptr, columns, values, out):
+    """All columns of up to `n_blocks` blocks of stored rows; False if there are no more."""
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for row in range(start, stop):
+            begin, end = indptr[row], indptr[row + 1]
+            _lay_out(columns[begin:end], values[begin:end], out[row])
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _lay_out(columns, values, out):
+    """A row with all its columns; `out` is zero on entry."""
+    for p in range(columns.shape[0]):
+        out[columns[p]] = values[p]
+
+
+@njit(nogil=True, cache=True)
+def _are_bytes(values):
+    """Whether values are whole numbers from 0 to 255."""
+    for p in range(values.shape[0]):
+        if not 0.0 <= values[p] <= 255.0 or values[p] != np.floor(values[p]):
+            return False
     return True
 
 

@@ -8,7 +8,19 @@ from numba import njit
 from ..blocks import next_block
 from ..kernels import kernel_value, length_bound, shape, support_bound, uses_values
 from .heaps import push
-from .pairs import AHEAD, SLACK, erase, prefetch_row, product, query_row, scatter, shared_bits
+from .pairs import (
+    AHEAD,
+    SLACK,
+    byte_product,
+    erase,
+    prefetch_bytes,
+    prefetch_row,
+    product,
+    query_bytes,
+    query_row,
+    scatter,
+    shared_bits,
+)
 
 _CHUNK = 256
 _FIRST = 2048  # rows on either side that are ranked by their bounds first
@@ -156,9 +168,14 @@ def _push_rows(
     indptr, columns, values = stored.indptr, stored.columns, stored.values
     order, bits_of, squares_of = by_length.order, by_length.bits, stored.squares
     bits, f1, squares = queries.bits[q], queries.lengths[q], queries.squares[q]
+    as_bytes, byte_rows = query_bytes(queries, q), stored.byte_rows
     for i in range(places.shape[0]):
         if i + AHEAD < places.shape[0]:
-            prefetch_row(order[places[i + AHEAD]], indptr, columns, values)
+            ahead = order[places[i + AHEAD]]
+            if as_bytes.shape[0]:
+                prefetch_bytes(ahead, byte_rows)
+            else:
+                prefetch_row(ahead, indptr, columns, values)
         row = order[places[i]]
         if not alive[first_row + row]:
             continue
@@ -166,7 +183,12 @@ def _push_rows(
             continue
         p, r = indptr[row], indptr[row + 1]
         a = shared_bits(bits, bits_of[places[i]])
-        dot = product(columns[p:r], values[p:r], dense) if uses_values(kernel) else 0.0
+        dot = 0.0
+        if uses_values(kernel):
+            if as_bytes.shape[0]:
+                dot = byte_product(as_bytes, byte_rows[row])
+            else:
+                dot = product(columns[p:r], values[p:r], dense)
         key = kernel_value(kernel, dot, squares * squares_of[row], f1, r - p, a)
         size = push(key, first_row + row, size, keys, rows)
     return size

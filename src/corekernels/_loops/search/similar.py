@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ..blocks import next_block
-from .pairs import erase, kernel_at_least, query_row, scatter
+from .pairs import erase, kernel_at_least, query_bytes, query_row, scatter
 
 
 class Found(NamedTuple):
@@ -121,10 +121,11 @@ def _push_similar(threshold, kernel, queries, row, stored, others, dense, left, 
     """Write the pairs of a row and some others that reach the threshold; gives how many."""
     mine, weights = query_row(queries, row)
     scatter(mine, weights, dense)
+    as_bytes = query_bytes(queries, row)
     n = 0
     for i in range(others.shape[0]):
         value = kernel_at_least(
-            threshold, kernel, dense, queries.bits[row], queries.lengths[row],
+            threshold, kernel, dense, as_bytes, queries.bits[row], queries.lengths[row],
             queries.squares[row], others[i], stored,
         )  # fmt: skip
         left[n], right[n], values[n] = row, others[i], value

@@ -38,7 +38,7 @@ def sort_distinct(columns, n, n_bits, keys, counts, start, out, out_counts):
     """
     bits = _table_bits(n)
     shift = np.uint64(n_bits - bits)
-    for i in range(n):
+    for i in range(np.uint64(n)):  # unsigned: no place is negative
         column = columns[i]
         place = column >> shift
         here = keys[place]
@@ -50,6 +50,8 @@ def sort_distinct(columns, n, n_bits, keys, counts, start, out, out_counts):
     n_found, begin = np.uint64(0), np.uint64(start)
     for first in range(0, (1 << bits) + n, WORD):
         left = pack_marks(counts, first)
+        if (left == 0) & (first >= 1 << bits):  # what had no room before the end ends here
+            break
         while left != 0:
             place = np.uint64(first) + trailing_zeros(left)
             left &= left - _ONE

@@ -10,7 +10,7 @@ from .gram_hash import absorb_bytes, column_of, extend_gram, mix_all
 from .normalisation import WORD_MARK
 
 _ZERO, _NINE, _A, _Z, _CAPITAL_A, _CAPITAL_Z, _UNDERSCORE = (np.uint8(ord(c)) for c in "09azAZ_")
-_ONE, _LAST_BIT = np.uint64(1), np.uint64(63)
+_ONE, _TWO, _LAST_BIT = np.uint64(1), np.uint64(2), np.uint64(63)
 _MOST_BYTES = 4  # of a character
 _TOGETHER = 8  # places written without a branch between
 SPARE_PLACES = 2 * _TOGETHER
@@ -63,8 +63,8 @@ def _is_shorter(text, start, stop, n_characters):
 def hash_words(text, places, n_places, least_length, is_ascii, out):
     """Write the hashes of the words of at least that many characters; number of them."""
     n = np.uint64(0)
-    for p in range(0, n_places, 2):
-        start, stop = np.uint64(places[p]), np.uint64(places[p + 1])
+    for p in range(np.uint64(0), np.uint64(n_places), _TWO):  # unsigned: no place is negative
+        start, stop = np.uint64(places[p]), np.uint64(places[p + _ONE])
         out[n] = absorb_bytes(text, start, stop)
         if is_ascii:  # no branch, which would often be guessed wrongly
             n += np.uint64(stop - start >= np.uint64(least_length))
@@ -75,17 +75,32 @@ def hash_words(text, places, n_places, least_length, is_ascii, out):
 
 
 @njit(nogil=True, cache=True)
+def _extend_all(n, words, grams):
+    """Let each of n runs of words be followed by another word: replaces their hashes."""
+    for i in range(n):
+        grams[i] = extend_gram(grams[i], words[i])
+
+
+@njit(nogil=True, cache=True)
 def word_grams(words, n_words, least, most, out):
-    """Write the columns of all runs of `least` to `most` words; number of them."""
-    n = 0
-    for first in range(n_words):
-        h = words[first]
-        for size in range(1, min(most, n_words - first) + 1):
-            if size > 1:
-                h = extend_gram(h, words[first + size - 1])
-            if size >= least:
-                out[n] = column_of(h)
-                n += 1
+    """Write the columns of all runs of `least` to `most` words; number of them.
+
+    Runs of one size are made of those of the size before, all at once: such loops vectorise.
+    """
+    n = max(0, n_words - least + 1)
+    out[:n] = words[:n]
+    for size in range(2, least + 1):
+        _extend_all(n, words[size - 1 :], out)
+    before = 0  # where the runs of the size before begin
+    for size in range(least + 1, most + 1):
+        n_longer = max(0, n_words - size + 1)
+        longer = out[n : n + n_longer]
+        longer[:] = out[before : before + n_longer]
+        _extend_all(n_longer, words[size - 1 :], longer)
+        before = n
+        n += n_longer
+    for gram in range(n):
+        out[gram] = column_of(out[gram])
     return n
 
 

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..._core.progress import progress_bar
+from ..._core.progress import Progress, progress_bar
 from ..._core.types import Array
-from ..._core.validation import read_only
 from ..._loops.search import buckets
 from .copies import Copies
-from .key_file import KeyFile
-from .tables import repeated_keys
+from .repeats import RepeatedKeys
 
 _BYTES_PER_PAIR = 64
 
@@ -18,8 +16,7 @@ _BYTES_PER_PAIR = 64
 class Collisions:
     """Pairs that collided in a table so far, of which the earlier row is one of first to last.
 
-    A pair is the number (later row) n_rows + (earlier row). Memory is some 40 bytes per pair
-    and, while a table is looked at, 48 bytes per row.
+    A pair is the number (later row) n_rows + (earlier row). Memory is some 40 bytes per pair.
     """
 
     def __init__(self, n_rows: int, first: int, last: int, together: int) -> None:
@@ -27,15 +24,14 @@ class Collisions:
         self._together = together  # pairs gathered before they are sorted
         self._pairs = np.empty(0, np.int64)
         self._waiting: list[Array] = []
-        self.counts = np.zeros(last - first, np.int64)  # of pairs, if each table's were new
 
-    def add_table(self, keys: Array, rows: Array, most: float = np.inf) -> bool:
-        """Add the pairs of rows of equal keys.
+    def add_keys(self, keys: Array, rows: Array, most: float = np.inf) -> bool:
+        """Add the pairs of rows of equal keys, which ascend, as rows do within each.
 
-        False if there would be more than `most`: then they were only counted.
+        False if there would be more than `most`: then they are not added.
         """
-        keys, rows = _shared_keys(keys, rows)
-        n_pairs = buckets.count_pairs(keys, rows, self._first, self._last, self.counts)
+        nowhere = np.empty(0, np.int64)
+        n_pairs = buckets.count_pairs(keys, rows, self._first, self._last, nowhere)
         if len(self._pairs) + n_pairs > most:
             return False
         out = np.empty(n_pairs, np.int64)
@@ -59,41 +55,63 @@ class Collisions:
         return self._pairs
 
 
-def candidate_pairs(
-    keys: KeyFile, n_tables: int, n_rows: int, rows: Array, copies: Copies, n_bytes: float,
-    together: int, progress: bool | None,
-) -> Iterator[Array]:  # fmt: skip
+class Candidates:
     """Pairs to compare: all or, where they are many, in portions by their earlier row.
 
-    Only `rows`, the first of each set of equal rows, are looked up in the tables; a copy is
-    paired with the row it equals. `together` pairs are gathered before they are sorted.
+    Parameters
+    ----------
+    repeats : RepeatedKeys
+        Of the first of each set of equal rows; a copy is paired with the row it equals.
+    n_tables, n_rows : int
+    copies : Copies
+    n_bytes : float
+        Memory for pairs.
+    together : int
+        Pairs gathered before they are sorted.
     """
-    most = max(1.0, n_bytes / _BYTES_PER_PAIR)
 
-    def collide(first: int, last: int, most: float) -> tuple[Collisions, bool]:
-        found, fits = Collisions(n_rows, first, last, together), True
+    def __init__(
+        self, repeats: RepeatedKeys, n_tables: int, n_rows: int, copies: Copies, n_bytes: float,
+        together: int, progress: Progress,
+    ) -> None:  # fmt: skip
+        self._repeats, self._n_tables, self._n_rows = repeats, n_tables, n_rows
+        self._copies, self._together, self._progress = copies, together, progress
+        self._most = max(1.0, n_bytes / _BYTES_PER_PAIR)
+        self._all: Array | None = None
+
+    def portions(self) -> list[tuple[int, int]]:
+        """The first earlier row of each portion, and the row after the last."""
+        self._all = self._collide(0, self._n_rows, self._most)
+        if self._all is not None:
+            return [(0, self._n_rows)]
+        counts = np.zeros(self._n_rows, np.int64)  # of pairs, if each table's were new
+        for keys, rows in self._tables():
+            buckets.count_pairs(keys, rows, 0, self._n_rows, counts)
+        portion = np.cumsum(counts) // int(self._most)
+        starts = np.flatnonzero(np.diff(portion, prepend=-1)).tolist()
+        return list(zip(starts, [*starts[1:], self._n_rows], strict=True))
+
+    def pairs(self, first: int, last: int) -> Array:
+        """The pairs of a portion, ascending."""
+        found = self._all
+        if found is None:
+            found = self._collide(first, last, np.inf)
+            assert found is not None
+        self._all = None
+        return found
+
+    def _collide(self, first: int, last: int, most: float) -> Array | None:
+        """The pairs of a portion; None if there are too many."""
+        found, copies = Collisions(self._n_rows, first, last, self._together), self._copies
         mine = (copies.firsts >= first) & (copies.firsts < last)
-        found.add(copies.rows[mine] * n_rows + copies.firsts[mine])
-        with progress_bar(n_tables, "sorting", "tables", progress) as bar:
-            for table in range(n_tables):
-                fits = found.add_table(keys.table(table)[rows], rows, most if fits else 0) and fits
+        found.add(copies.rows[mine] * self._n_rows + copies.firsts[mine])
+        for keys, rows in self._tables():
+            if not found.add_keys(keys, rows, most):
+                return None
+        return found.pairs()
+
+    def _tables(self) -> Iterator[tuple[Array, Array]]:
+        with progress_bar(self._n_tables, "sorting", "tables", self._progress) as bar:
+            for table in range(self._n_tables):
+                yield from self._repeats.of_table(table)
                 bar.update(1)
-        return found, fits
-
-    found, fits = collide(0, n_rows, most)
-    if fits:
-        yield found.pairs()
-        return
-    portion = np.cumsum(found.counts) // int(most)
-    del found
-    starts = np.flatnonzero(np.diff(portion, prepend=-1))
-    for first, last in zip(starts, [*starts[1:], n_rows], strict=True):
-        yield collide(int(first), int(last), np.inf)[0].pairs()
-
-
-def _shared_keys(keys: Array, rows: Array) -> tuple[Array, Array]:
-    """Keys that several rows have, ascending, and those rows, ascending within each."""
-    some = repeated_keys(keys)
-    keys, rows = keys[some], rows[some]
-    order = np.argsort(keys, kind="stable")
-    return read_only(keys[order]), read_only(rows[order], np.int64)

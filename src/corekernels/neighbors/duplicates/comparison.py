@@ -1,20 +1,32 @@
 """Kernel values of pairs of rows of a file: the earlier row is held as the later one comes by."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..._core.progress import Steps
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
-from ..._core.validation import Rows, as_matrix, clean_rows, read_only
+from ..._core.validation import Rows, read_only
 from ..._loops.search import merging
 from ...errors import DataError
 from ...io.readers import RowReader, watched
+from ...io.workspace import Workspace
 from ...kernel_table import CONTAINMENT, Kernel
 from ..store import NARROW, make_store
 from .in_memory import kernel_of_pairs
 
 _BLOCK_PAIRS = 256
+
+Found = tuple[Array, Array, Array]  # earlier rows, later rows, kernel values
+NOTHING_FOUND: Found = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+
+
+def joined(parts: Sequence[Found]) -> Found:
+    """What was found in several parts, together."""
+    left, right, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return left, right, values
 
 
 @dataclass(frozen=True)
@@ -26,38 +38,45 @@ class Comparison:
     lengths: Array  # nonzeros of each row of the file
     n_bytes: float
     bytes_per_value: int
-    progress: bool | None
+    work: Workspace
+    progress: Steps
     n_jobs: int | None
 
-    def compare(self, reader: RowReader, pairs: Array) -> tuple[Array, Array, Array]:
+    def compare(self, reader: RowReader, pairs: Array, name: str) -> Found:
         """Earlier rows, later rows and kernel values of the pairs that reach the threshold.
 
         Pairs are numbers (later row) n_rows + (earlier row), ascending. The file is read once
-        for every `n_bytes` of earlier rows.
+        for every `n_bytes` of earlier rows. What each reading found is kept in the workspace,
+        under this name.
         """
         earlier = pairs % max(1, len(self.lengths))
         held = np.unique(earlier)
         sizes = np.cumsum(self.lengths[held].astype(np.int64) * self.bytes_per_value)
         portion = sizes // max(1, int(self.n_bytes))
-        found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-        for number in np.unique(portion).tolist():
-            some = held[portion == number]
-            mine = pairs
-            if len(some) < len(held):
-                mine = pairs[(earlier >= some[0]) & (earlier <= some[-1])]
-            found += self._one_pass(reader, mine, some)
-        left, right, values = (np.concatenate(column) for column in zip(*found, strict=True))
-        return left, right, values
+        numbers = np.unique(portion).tolist()
+        self.progress.expect("comparing", len(numbers))
+        found = [NOTHING_FOUND]
+        for number in numbers:
+            saved = self.work.load(f"{name}-{number}")
+            if saved is None:
+                some = held[portion == number]
+                mine = pairs
+                if len(some) < len(held):
+                    mine = pairs[(earlier >= some[0]) & (earlier <= some[-1])]
+                found.append(self._one_pass(reader, mine, some))
+                left, right, values = found[-1]
+                self.work.save(f"{name}-{number}", left=left, right=right, values=values)
+            else:
+                found.append((saved["left"], saved["right"], saved["values"]))
+        return joined(found)
 
-    def _one_pass(
-        self, reader: RowReader, pairs: Array, held: Array
-    ) -> list[tuple[Array, Array, Array]]:
+    def _one_pass(self, reader: RowReader, pairs: Array, held: Array) -> Found:
         """Compare all pairs of the rows held, in one reading of the file."""
         n_rows = len(self.lengths)
         rows_held = _Held(held, self.lengths)
-        found, done = [], 0
+        found, done = [NOTHING_FOUND], 0
         for batch in watched(reader, "comparing", self.progress):
-            rows = clean_rows(as_matrix(batch.X, reader.name), reader.name)
+            rows = batch.rows(reader.name)
             known = self.lengths[batch.first_row : batch.first_row + len(rows)]
             if not np.array_equal(rows.lengths, known):
                 raise _changed(reader)
@@ -71,11 +90,11 @@ class Comparison:
                 break
         if done < len(pairs):
             raise _changed(reader)
-        return found
+        return joined(found)
 
     def _similar(
         self, rows: Rows, first_row: int, held: "_Held", earlier: Array, later: Array
-    ) -> tuple[Array, Array, Array]:
+    ) -> Found:
         wide = rows.n_columns > NARROW and rows.data.dtype == np.float32
         if wide or self.kernel is CONTAINMENT:
             values = self._merged(held, rows, earlier, later - first_row)

@@ -7,12 +7,14 @@ candidates, comparison.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
+from ..._core.progress import Progress
 from ..._core.types import Array
-from ..._core.validation import as_matrix, clean_rows, read_only
+from ..._core.validation import read_only
 from ..._loops.hashing.mixing import mix
 from ..._loops.search import samples as loops
 from ..._loops.text.lookup import NOT_THERE
@@ -33,24 +35,28 @@ def needed_columns(threshold: float, n_columns: int = SAMPLE) -> int:
     >>> needed_columns(0.8), needed_columns(1.0)
     (7, 16)
     """
-    counts = np.arange(n_columns + 1)
-    below = stats.binom.cdf(counts - 1, n_columns, threshold)  # chance of fewer than each count
-    return max(1, int(counts[below <= _MISSED][-1]))
+    counts = np.arange(1, n_columns + 1)
+    return int(np.max(counts[_chance_of_fewer(counts, n_columns, threshold) <= _MISSED], initial=1))
 
 
 def missed_share(threshold: float) -> float:
     """Largest expected share of pairs at the threshold that are missed."""
-    return float(stats.binom.cdf(needed_columns(threshold) - 1, SAMPLE, threshold))
+    return float(_chance_of_fewer(needed_columns(threshold), SAMPLE, threshold))
+
+
+def _chance_of_fewer(counts: Any, n_columns: int, share: float) -> Any:
+    """Chance that fewer than so many of n columns are there, if each is with a chance `share`."""
+    return special.bdtr(counts - 1, n_columns, share)
 
 
 class Samples:
     """The sampled columns of all rows of a file: about 400 bytes per row."""
 
-    def __init__(self, reader: RowReader, seed: int, progress: bool | None) -> None:
+    def __init__(self, reader: RowReader, seed: int, progress: Progress) -> None:
         key = mix(np.uint64(seed) + np.uint64(1))
         lengths, digests, sampled = [], [], []
         for batch in watched(reader, "sampling", progress):
-            rows = clean_rows(as_matrix(batch.X, reader.name), reader.name).compact()
+            rows = batch.rows(reader.name)
             out = np.empty((len(rows), SAMPLE), np.int64)
             loops.sample_columns(
                 read_only(rows.indptr, np.int64), read_only(rows.indices, np.int64), key, out
@@ -70,7 +76,7 @@ class Samples:
         return find_copies_by_side(low, high, rows, boundary)
 
     def candidates(
-        self, reader: RowReader, threshold: float, copies: Copies, progress: bool | None
+        self, reader: RowReader, threshold: float, copies: Copies, progress: Progress
     ) -> Iterator[Array]:
         """Pairs of rows that are no copies, as numbers (later row) n_rows + (earlier row)."""
         n_rows = len(self.lengths)
@@ -93,10 +99,8 @@ class Samples:
         )
         counts, touched = np.zeros(n_rows, np.int32), np.empty(n_rows, np.int32)
         for batch in watched(reader, "matching", progress):
-            matrix = as_matrix(batch.X, reader.name)
-            for start in range(0, matrix.shape[0], _TOGETHER):
-                stop = min(start + _TOGETHER, matrix.shape[0])
-                some = clean_rows(matrix, reader.name, start, stop).compact()
+            for start in range(0, len(batch), _TOGETHER):
+                some = batch.rows(reader.name, start, min(start + _TOGETHER, len(batch)))
                 first = batch.first_row + start
                 here = lookup.places(some.indices)
                 here[~np.repeat(is_first[first : first + len(some)], some.lengths)] = NOT_THERE

@@ -8,6 +8,8 @@ from scipy import sparse
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
+from .key_file import KeyFile
+from .repeats import RepeatedKeys
 from .tables import repeated_keys
 
 
@@ -39,11 +41,27 @@ def find_copies_by_side(low: Array, high: Array, rows: Array, boundary: int | No
     if boundary is None:
         return find_copies(low, high, rows)
     cut = int(np.searchsorted(rows, boundary))
-    sides = [find_copies(low[s], high[s], rows[s]) for s in (slice(cut), slice(cut, None))]
+    sides = slice(cut), slice(cut, None)
+    return _joined([find_copies(low[side], high[side], rows[side]) for side in sides])
+
+
+def _joined(parts: list[Copies]) -> Copies:
     return Copies(
-        np.concatenate([side.rows for side in sides]),
-        np.concatenate([side.firsts for side in sides]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.firsts for part in parts]),
     )
+
+
+def find_copies_in_file(
+    keys: KeyFile, digests: int, repeats: RepeatedKeys, boundary: int | None
+) -> Copies:
+    """The copies among the rows of a file, whose digests are two tables of the keys."""
+    found = [Copies(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for low, rows in repeats.of_table(digests):
+        order = np.argsort(rows)
+        low, rows = low[order], rows[order]
+        found.append(find_copies_by_side(low, keys.column(digests + 1, rows), rows, boundary))
+    return _joined(found)
 
 
 def row_digests(rows: Rows) -> Array:

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ...io.chained import Chained
-from ...io.readers import RowReader, require_rows
-from ...io.streams import require_file
+from ...io.readers import RowReader
 from ...recipe import DEFAULT_KERNEL
-from .in_files import kept_if_costly, near_duplicates
+from .in_files import search_files
 from .result import FileMatches
 
 
@@ -30,8 +28,8 @@ def near_matches(
     threshold, kernel
         As for `near_duplicates`.
     **options
-        `most_pairs`, `working_memory`, `seed`, `scratch`, `progress`, `n_jobs` and `gamma` of
-        `near_duplicates`.
+        `most_pairs`, `working_memory`, `seed`, `scratch`, `parts`, `resume`, `progress`, `n_jobs`
+        and `gamma` of `near_duplicates`.
 
     Examples
     --------
@@ -45,15 +43,14 @@ def near_matches(
     >>> found.pairs.tolist(), found.redundant().tolist()
     ([[0, 1], [2, 1]], [0, 2])
     """
-    for side in (reader, against):
-        require_file(require_rows(side).name, side.is_stream)
-    scratch = options.get("scratch")
-    with kept_if_costly(against, scratch) as first, kept_if_costly(reader, scratch) as second:
-        both = Chained(first, second)
-        found = near_duplicates(both, threshold, kernel, **options)
-    pairs = found.pairs[:, ::-1] - [both.boundary, 0]
+    settings: dict[str, Any] = {
+        "most_pairs": 50_000_000, "working_memory": 1024.0, "seed": 0, "scratch": None,
+        "parts": None, "resume": False, "progress": None, "n_jobs": None, "gamma": None,
+    } | options  # fmt: skip
+    found, boundary = search_files([against, reader], threshold, kernel, all_pairs=True, **settings)
+    pairs = found.pairs[:, ::-1] - [boundary, 0]
     order = np.lexsort(pairs.T[::-1])
     return FileMatches(
         pairs[order], found.similarities[order], found.expected_missed,
-        found.rows - both.boundary, both.boundary,
+        found.rows - boundary, boundary,
     )  # fmt: skip

@@ -1,36 +1,28 @@
 """Keys of many rows on the disk: written row by row, read back table by table."""
 
-import contextlib
-import os
-import tempfile
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 
 import numpy as np
 
-from ..._core.types import Array, PathLike
-from ...io.kept import naming
+from ..._core.types import Array
+from ...io.workspace import Workspace
 
 
 class KeyFile:
-    """64-bit keys of rows in `n_tables` tables, in a file without a name.
+    """64-bit keys of rows in `n_tables` tables. Memory is that of a block of rows."""
 
-    The file goes with the process, however that ends. Memory is that of a block of rows.
-    """
-
-    def __init__(self, n_tables: int, folder: PathLike | None, block_rows: int) -> None:
+    def __init__(self, n_tables: int, work: Workspace, block_rows: int) -> None:
         self.n_tables = n_tables
         self._block_rows = block_rows
-        self._folder = tempfile.gettempdir() if folder is None else os.fspath(folder)
+        self._file = work.open("keys", "keys", f"{8 * n_tables} bytes per row")
+        self._n_written = self._file.size // (8 * n_tables)
         self._block = np.empty((block_rows, n_tables), np.uint64)
         self._n_waiting = 0
-        self._sizes: list[int] = []
-        with self._naming():
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
 
     @property
     def n_rows(self) -> int:
-        """Rows written so far."""
-        return sum(self._sizes) + self._n_waiting
+        """Rows there are."""
+        return self._n_written + self._n_waiting
 
     def append(self, keys: Array) -> None:
         """Add rows (n_rows, n_tables)."""
@@ -42,31 +34,32 @@ class KeyFile:
             if self._n_waiting == self._block_rows:
                 self._flush()
 
-    def table(self, number: int) -> Array:
-        """The keys of all rows in one table."""
-        self._flush()
-        out = np.empty(self.n_rows, np.uint64)
-        row = 0
-        with self._naming():
-            for size in self._sizes:
-                self._file.seek(8 * (row * self.n_tables + number * size))
-                self._file.readinto(out[row : row + size].data)
-                row += size
+    def finish(self) -> None:
+        """Write the last rows; none can be added after that."""
+        if self._n_waiting:
+            self._flush()
+        self._block = self._block[:0]
+
+    def blocks(self, table: int) -> Iterator[tuple[int, Array]]:
+        """The keys of consecutive rows in one table, with the number of the first row.
+
+        They are valid until the next ones are asked for.
+        """
+        room = np.empty(self._block_rows, np.uint64)
+        for row in range(0, self.n_rows, self._block_rows):
+            out = room[: min(self._block_rows, self.n_rows - row)]
+            self._file.read(8 * (row * self.n_tables + table * len(out)), out)
+            yield row, out
+
+    def column(self, table: int, rows: Array) -> Array:
+        """The keys of some rows, whose numbers ascend, in one table."""
+        out = np.empty(len(rows), np.uint64)
+        for first, keys in self.blocks(table):
+            start, stop = np.searchsorted(rows, [first, first + len(keys)])
+            out[start:stop] = keys[rows[start:stop] - first]
         return out
 
     def _flush(self) -> None:
-        if self._n_waiting:
-            with self._naming():
-                self._file.seek(0, os.SEEK_END)
-                self._file.write(np.ascontiguousarray(self._block[: self._n_waiting].T).data)
-                self._file.flush()
-            self._sizes.append(self._n_waiting)
-            self._n_waiting = 0
-
-    def _naming(self) -> AbstractContextManager[None]:
-        return naming(self._folder, "keys", f"{8 * self.n_tables} bytes per row")
-
-    def close(self) -> None:
-        """Remove the file."""
-        with contextlib.suppress(OSError):  # what a full disk did not take is of no use now
-            self._file.close()
+        self._file.append(self._block[: self._n_waiting].T)
+        self._n_written += self._n_waiting
+        self._n_waiting = 0

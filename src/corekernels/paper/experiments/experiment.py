@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ... import datasets
+from ..._core.types import Array
 from ...errors import FileError
 from ...recipe import Recipe
 from ...report import Figure, Table
@@ -21,6 +22,8 @@ from ...report import Figure, Table
 Record = dict[str, Any]
 
 HASH_REVISION = Recipe().version  # of experiments on hashes: new hashes, new measurements
+
+N_TUNING = 5000  # training rows to choose a parameter on
 
 _FULL_CS = tuple(float(f"{C:.3g}") for C in np.logspace(-2, 3, 11))
 _QUICK_CS = (0.1, 1.0, 10.0, 100.0)
@@ -122,6 +125,13 @@ def binarised(X: Any) -> sparse.csr_array:
     lengths = np.diff(X.indptr)
     X.data = np.repeat(1 / np.sqrt(np.maximum(lengths, 1)), lengths).astype(X.dtype)
     return X
+
+
+def tuning_rows(n_rows: int, seed: int) -> tuple[Array, Array]:
+    """Training rows to choose a parameter on: 3 of 5 to learn from, 2 of 5 to test on."""
+    rows = np.random.default_rng(seed).permutation(n_rows)[:N_TUNING]
+    learned, held_out = np.split(rows, [len(rows) * 3 // 5])
+    return learned, held_out
 
 
 def seeds(seed: int, n: int) -> list[int]:

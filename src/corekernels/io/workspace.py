@@ -1,0 +1,237 @@
+"""What a long job keeps on the disk while it runs, and for the next run if it is killed."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from .._core.types import Array, PathLike
+from ..errors import DataError, FileError, ParameterError
+from .atomic import atomic_write
+from .container_header import parse_json
+from .fields import whole_number
+from .locking import locked
+
+_JOB, _STATE = "job.json", "state.json"
+_SECONDS = 15.0  # between two checkpoints
+
+
+class Workspace:
+    """Files of a job in one folder.
+
+    Without a job they have no names and go with the process, however that ends. With one, the
+    folder is made for it. After a kill it holds what there was at the last checkpoint, and a
+    run of the same job goes on from there.
+
+    Attributes
+    ----------
+    folder : Path
+    state : dict
+        What the job notes about itself; kept by checkpoints.
+    """
+
+    def __init__(self, folder: PathLike | None = None, seconds: float = _SECONDS) -> None:
+        self.folder = Path(tempfile.gettempdir() if folder is None else folder)
+        self.state: dict[str, Any] = {}
+        self.is_lasting = False
+        self._files: dict[str, WorkFile] = {}
+        self._sizes: dict[str, int] = {}
+        self._seconds, self._last = seconds, time.monotonic()
+
+    @classmethod
+    @contextlib.contextmanager
+    def lasting(
+        cls, folder: PathLike, job: dict[str, Any], resume: bool, seconds: float = _SECONDS
+    ) -> Iterator["Workspace"]:
+        """A workspace in a folder of its own, in which a later run of the same job can go on.
+
+        The folder is removed after errors in data or arguments, which would come again;
+        otherwise it stays until the caller removes it.
+
+        Parameters
+        ----------
+        folder : path
+        job : dict
+            What the job depends on, as JSON can hold it.
+        resume : bool
+            Whether to go on with what is there, which must be of the same job.
+        seconds : float
+            Least time between two checkpoints.
+        """
+        work = cls(folder, seconds)
+        work.is_lasting = True
+        with naming(work.folder, "files", "as much as the job needs"):
+            if not resume and work.folder.exists():
+                with locked(work.folder):
+                    shutil.rmtree(work.folder)
+            work.folder.mkdir(parents=True, exist_ok=True)
+        with locked(work.folder), contextlib.closing(work):
+            work._begin(job)
+            try:
+                yield work
+            except (DataError, ParameterError):
+                work.close()
+                shutil.rmtree(work.folder, ignore_errors=True)
+                raise
+            except KeyboardInterrupt:
+                work.checkpoint(now=True)
+                raise
+
+    def _begin(self, job: dict[str, Any]) -> None:
+        before = self._read(_JOB)
+        if before is None:
+            self._write(_JOB, job)
+            return
+        names = [name for name in job if before.get(name) != job[name]]
+        if names:
+            differing = ", ".join(f"{name} {before.get(name)!r}" for name in names)
+            raise FileError(
+                f"{self.folder}: the unfinished run had {differing}; resume it with the same, or "
+                "begin anew without resuming."
+            )
+        found = self._read(_STATE) or {"sizes": {}, "state": {}}
+        try:
+            sizes = found["sizes"].items()
+            self._sizes = {name: whole_number(n, 0, 2**63, name) for name, n in sizes}
+            self.state = dict(found["state"])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise self.damaged(_STATE) from None
+
+    def open(self, name: str, what: str, needs: str) -> "WorkFile":
+        """A file for appending and reading, with what was there at the last checkpoint.
+
+        Errors say that `what` cannot be kept, and what it `needs`.
+        """
+        size = self._sizes.get(name, 0) if self.is_lasting else 0
+        path = self.folder / name if self.is_lasting else None
+        self._files[name] = WorkFile(self.folder, path, size, what, needs)
+        return self._files[name]
+
+    def checkpoint(self, *, now: bool = False) -> None:
+        """Let a later run go on from here; does nothing if the last one was not long ago."""
+        if self.is_lasting and (now or time.monotonic() - self._last > self._seconds):
+            for name, file in self._files.items():
+                file.sync()
+                self._sizes[name] = file.size
+            self._write(_STATE, {"sizes": self._sizes, "state": self.state})
+            self._last = time.monotonic()
+
+    def save(self, name: str, **arrays: Array) -> None:
+        """Keep arrays for a later run."""
+        if self.is_lasting:
+            with atomic_write(self.folder / f"{name}.npz") as file:
+                np.savez(file, allow_pickle=False, **arrays)
+
+    def load(self, name: str) -> dict[str, Array] | None:
+        """Arrays that an earlier run saved, if it did."""
+        path = self.folder / f"{name}.npz"
+        if not self.is_lasting or not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as found:
+                return {key: found[key] for key in found.files}
+        except (OSError, ValueError, EOFError):
+            raise self.damaged(path.name) from None
+
+    def damaged(self, name: str) -> FileError:
+        """The error for a file that cannot have been written by an earlier run."""
+        return FileError(f"{self.folder}: {name} is damaged; begin anew without resuming.")
+
+    def close(self) -> None:
+        """Close the files; those without names are gone then."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        try:
+            return dict(parse_json((self.folder / name).read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError):
+            raise self.damaged(name) from None
+
+    def _write(self, name: str, content: dict[str, Any]) -> None:
+        with atomic_write(self.folder / name) as file:
+            file.write(json.dumps(content, indent=1).encode())
+
+
+class WorkFile:
+    """Bytes of a job: appended piece by piece, read from any place.
+
+    Attributes
+    ----------
+    size : int
+        Bytes in it.
+    """
+
+    def __init__(self, folder: Path, path: Path | None, size: int, what: str, needs: str) -> None:
+        self._folder, self._what, self._needs = folder, what, needs
+        self.size = size
+        self._file: IO[bytes]
+        with self._naming():
+            if path is None:
+                self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+            else:
+                if size and os.path.getsize(path) < size:
+                    raise FileError(f"{path}: is cut short; begin anew without resuming.")
+                self._file = open(path, "r+b" if size else "w+b", buffering=0)  # noqa: SIM115
+                self._file.truncate(size)
+
+    def append(self, *arrays: Array) -> int:
+        """Write arrays behind one another; where the first begins."""
+        place = end = self.size
+        with self._naming():
+            self._file.seek(place)
+            for array in arrays:
+                rest = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+                end += len(rest)
+                while len(rest):
+                    rest = rest[self._file.write(rest) :]
+        self.size = end
+        return place
+
+    def read(self, place: int, out: Array) -> int:
+        """Fill an array with the bytes at a place; the place behind them."""
+        rest = out.reshape(-1).view(np.uint8).data
+        with self._naming():
+            self._file.seek(place)
+            while len(rest):
+                n = self._file.readinto(rest)  # type: ignore[attr-defined]
+                if not n:
+                    raise OSError("cut short")
+                rest = rest[n:]
+        return place + out.nbytes
+
+    def sync(self) -> None:
+        """Wait until all bytes are on the disk."""
+        with self._naming():
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file; without a name, it is gone."""
+        with contextlib.suppress(OSError):  # what a full disk did not take is of no use now
+            self._file.close()
+
+    def _naming(self) -> AbstractContextManager[None]:
+        return naming(self._folder, self._what, self._needs)
+
+
+@contextlib.contextmanager
+def naming(folder: PathLike, what: str, needs: str) -> Iterator[None]:
+    """Turn errors of such a file into a `FileError` that names its folder and what it needs."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(
+            f"{folder}: {what} cannot be kept there ({error.strerror or error}); make room, "
+            f"{needs}, or choose another folder."
+        ) from error

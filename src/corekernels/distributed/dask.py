@@ -1,5 +1,6 @@
 """Tasks on a Dask cluster."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -73,6 +74,11 @@ class DaskEngine(Engine):
         finished = self._distributed.as_completed(futures, loop=self.client.loop, with_results=True)
         try:
             for future, result in finished:
+                if future.cancelled():
+                    raise FileError(
+                        "dask: the cluster has given up a task, its workers died too often; look "
+                        "at their logs, and run the same again to go on."
+                    )
                 yield numbers[future.key], result
         finally:
             self.client.cancel(futures, force=True)
@@ -93,7 +99,7 @@ class DaskEngine(Engine):
         """As of `Engine`, by the shuffle of Dask's data frames."""
         dask = require_extra("dask", "dask", "Dask clusters")
         frames = require_extra("dask.dataframe", "dask", "Dask clusters")
-        (sent,) = self.client.scatter([shared], broadcast=True, hash=False)
+        sent = self._send(shared)
         table = dask.delayed(_as_table, pure=False)
         first = self.client.submit(_as_table, attempt, task, sent, arguments[0], pure=False)
         tables = [first, *(table(attempt, task, sent, argument) for argument in arguments[1:])]
@@ -107,8 +113,14 @@ class DaskEngine(Engine):
         pairs = [pair for some in self.client.gather(futures) for pair in some]
         return checked_results([result for _, result in sorted(pairs, key=lambda pair: pair[0])])
 
+    def _send(self, value: Any) -> Any:
+        """A value for all tasks, as a task of its own: what a dead worker held is made again."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self.client.submit(_given, value, pure=False)
+
     def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
-        (sent,) = self.client.scatter([shared], broadcast=True, hash=False)
+        sent = self._send(shared)
         return [self._submit_one(task, sent, argument) for argument in arguments]
 
     def _submit_one(self, task: Task, sent: Any, argument: Any) -> Any:
@@ -123,6 +135,10 @@ class DaskEngine(Engine):
         """Close the connection and end the cluster, if they were made here."""
         while self._own:
             self._own.pop().close()
+
+
+def _given(value: Any) -> Any:
+    return value
 
 
 def _as_table(attempt_task: Any, task: Task, shared: Any, argument: Any) -> Any:

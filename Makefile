@@ -2,6 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
+ENGINE_TESTS := tests/distributed
 
 .PHONY: demo test test-all test-oldest lint docs bench dist clean
 
@@ -10,11 +11,13 @@ demo: .venv/report .venv/loops
 
 test: lint
 	$(BIN)/pytest -q -n auto $(COVERAGE)
+	$(BIN)/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(COVERAGE) --cov-append
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
 test-all: .venv/test .venv/loops
-	$(BIN)/pytest -q -n auto -m "slow or not slow"
+	$(BIN)/pytest -q -n auto -m "not engines"
+	$(BIN)/pytest -q -m engines $(ENGINE_TESTS)
 
 # with the oldest versions of everything that are supported
 test-oldest: .venv-oldest/test

@@ -74,6 +74,7 @@ def test_public_names_are_the_intended_ones():
         "core_rbf",
         "correlation",
         "datasets",
+        "distributed",
         "documents",
         "files",
         "gram_chunks",

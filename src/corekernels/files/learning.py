@@ -80,7 +80,7 @@ def train(
     >>> model.classes_, model.recipe_.n_hashes
     (array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), 128)
     """
-    model = _model(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
+    model = model_for(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
     beside = require_target(target, reader.name)
     with _signatures(reader, recipe, beside, progress, n_jobs) as (S, y):
         labels = require_labels(y, reader.name)
@@ -131,7 +131,7 @@ def sweep(
     >>> path.best_C, path.scores.shape
     (1.0, (2, 2))
     """
-    model = _model(CoREClassifier, recipe, n_jobs, options)
+    model = model_for(CoREClassifier, recipe, n_jobs, options)
     judges = None
     beside = None
     if target is not None:
@@ -171,9 +171,10 @@ def _naming_file(reader: AnyReader) -> Iterator[None]:
         raise DataError(f"{reader.name}: {str(error)[3:]}") from error
 
 
-def _model(
+def model_for(
     kind: type[AnyModel], recipe: Recipe, n_jobs: int | None, options: dict[str, Any]
 ) -> AnyModel:
+    """A model, not fitted, that hashes by a recipe."""
     hashing = {name: getattr(recipe, name) for name in ("kernel", "n_hashes", "n_bits", "scheme")}
     if recipe.projection is not None:
         hashing["projection"] = recipe.projection

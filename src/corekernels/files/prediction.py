@@ -17,6 +17,8 @@ from ..io.targets import Target, open_target
 from ..models import Model
 from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 
+Outcomes = Counter[tuple[Any, Any]] | tuple[Array, Array]
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -242,20 +244,33 @@ def evaluate(
     >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 3)
     (200, 0.8, 0.028)
     """
+    return evaluation(model, [outcomes(model, reader, progress)], reader.name)
+
+
+def outcomes(model: Model, reader: AnyReader, progress: bool | None = None) -> Outcomes:
+    """How often each label was given to rows of each; of a regressor, values found and true."""
     _require_one_label(model)
     batches = predictions(model, reader, "evaluating", progress)
     labelled = ((found, require_labels(y, reader.name)) for found, y in batches)
     if isinstance(model, CoREClassifier):
-        return _evaluate_classes(model, labelled, reader.name)
-    return _evaluate_values(labelled, reader.name)
+        counts: Counter[tuple[Any, Any]] = Counter()
+        for found, truth in labelled:
+            counts.update(zip(truth.tolist(), found.tolist(), strict=True))
+        return counts
+    return _values(labelled, reader.name)
+
+
+def evaluation(model: Model, parts: Iterable[Any], name: str) -> Evaluation | RegressionEvaluation:
+    """How well a model does on rows, from the outcomes of all their parts."""
+    if isinstance(model, CoREClassifier):
+        return _evaluate_classes(model, sum(parts, Counter()), name)
+    found, truth = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return _evaluate_values(found, truth, name)
 
 
 def _evaluate_classes(
-    model: CoREClassifier, labelled: Iterable[tuple[Array, Array]], name: str
+    model: CoREClassifier, counts: Counter[tuple[Any, Any]], name: str
 ) -> Evaluation:
-    counts: Counter[tuple[Any, Any]] = Counter()
-    for found, truth in labelled:
-        counts.update(zip(truth.tolist(), found.tolist(), strict=True))
     n_rows = counts.total()
     _require_rows(n_rows, name)
     names = {label for pair in counts for label in pair} | set(model.classes_.tolist())
@@ -274,16 +289,19 @@ def _evaluate_classes(
     return Evaluation(n_rows, accuracy, error, np.array(classes), confusion)
 
 
-def _evaluate_values(labelled: Iterable[tuple[Array, Array]], name: str) -> RegressionEvaluation:
+def _values(labelled: Iterable[tuple[Array, Array]], name: str) -> tuple[Array, Array]:
     found, truth = [np.empty(0)], [np.empty(0)]
     for values, labels in labelled:
         if labels.dtype.kind not in "biuf":
             raise DataError(f"{name}: labels such as {labels.flat[0]!s} are no numbers.")
         found.append(values)
         truth.append(labels.astype(np.float64))
-    y = np.concatenate(truth)
+    return np.concatenate(found), np.concatenate(truth)
+
+
+def _evaluate_values(found: Array, y: Array, name: str) -> RegressionEvaluation:
     _require_rows(len(y), name)
-    errors = np.concatenate(found) - y
+    errors = found - y
     spread = float(np.square(y - y.mean()).sum())
     r2 = 1 - float(np.square(errors).sum()) / spread if spread > 0 else np.nan
     root = float(np.sqrt(np.square(errors).mean()))

@@ -69,7 +69,7 @@ def resolve_target(path: PathLike) -> Path:
 
 @contextlib.contextmanager
 def atomic_write(
-    target: PathLike, n_bytes: int = 0, *, durable: bool = True
+    target: PathLike, n_bytes: int = 0, *, durable: bool = True, shared: bool = False
 ) -> Iterator[IO[bytes]]:
     """A file that takes the name `target` once the block has ended well.
 
@@ -87,6 +87,10 @@ def atomic_write(
         not end on a full one.
     durable : bool
         Whether to wait until the bytes are on the disk, safe from a power failure too.
+    shared : bool
+        Whether other processes may write the same content to the same target meanwhile, as a
+        cluster does that tries a task again. No writer is refused, the last to finish stays,
+        and what killed ones left is for the caller to remove.
 
     Examples
     --------
@@ -101,7 +105,8 @@ def atomic_write(
     """
     final = resolve_target(target)
     with _named(target):
-        _clear_leftovers(final, target)
+        if not shared:
+            _clear_leftovers(final, target)
         part = final.with_name(f"{_part_start(final)}{secrets.token_hex(8)}.part")
         with _open_locked(part, final, target) as file:
             try:

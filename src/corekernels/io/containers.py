@@ -56,10 +56,12 @@ def save_arrays(
     about: Any,
     *,
     durable: bool = True,
+    shared: bool = False,
 ) -> None:
     """Write arrays and a description of them; `kind` and `version` say how to read it.
 
     Unless `durable`, the file is safe from a killed process but not from a power failure.
+    `shared` is that of `atomic_write`.
 
     Examples
     --------
@@ -99,7 +101,7 @@ def save_arrays(
             f"{path}: names of classes and columns take {len(text):,} bytes, of which a file "
             f"holds {MAX_HEADER_BYTES:,}; shorten them or leave them out."
         )
-    with atomic_write(path, 8 + len(text) + end, durable=durable) as file:
+    with atomic_write(path, 8 + len(text) + end, durable=durable, shared=shared) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         for array in ordered.values():

@@ -161,6 +161,13 @@ class RowReader(Reader):
     def _batches(self) -> Iterator[Batch]:
         """Batches of about `_batch_bytes`, none of them empty."""
 
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """Batches from row `first_row` to the end, and some before it.
+
+        Formats that can skip rows without reading them do so.
+        """
+        return self._batches()
+
     def __iter__(self) -> Iterator[Batch]:
         batches = self._batches()
         return batches if self._batch_rows is None else regrouped(batches, self._batch_rows)
@@ -229,9 +236,9 @@ def regrouped(batches: Iterator[Batch], n_rows: int) -> Iterator[Batch]:
             continue
         whole = joined(waiting)
         for start in range(0, n_waiting - n_rows + 1, n_rows):
-            yield _rows_of(whole, start, start + n_rows)
+            yield rows_of(whole, start, start + n_rows)
         n_waiting %= n_rows
-        waiting = [_rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
+        waiting = [rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
     if waiting:
         yield joined(waiting)
 
@@ -248,7 +255,8 @@ def joined(batches: list[Batch]) -> Batch:
     return Batch(sparse.csr_array(X), y, first.first_row, last.bytes_done, names)
 
 
-def _rows_of(batch: Batch, start: int, stop: int | None) -> Batch:
+def rows_of(batch: Batch, start: int, stop: int | None) -> Batch:
+    """Some rows of a batch, as a batch."""
     y = None if batch.y is None else batch.y[start:stop]
     names = None if batch.names is None else batch.names[start:stop]
     return Batch(batch.X[start:stop], y, batch.first_row + start, batch.bytes_done, names)

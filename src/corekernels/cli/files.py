@@ -149,6 +149,7 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
     }
     if found.classes is not None:
         about["labels"] = f"{len(found.classes):,} classes"
+        about["learn_on"] = _learn_on(found.rows)
     return about | {
         "suggested": f"--kernel {plan.kernel} --n-hashes {plan.n_hashes} --n-bits {plan.n_bits}",
         "because": found.reason,
@@ -159,10 +160,16 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
     }
 
 
+def _learn_on(n_rows: int) -> str:
+    """Where learning from so many rows is fastest."""
+    return "one machine" if n_rows <= distributed.ROWS_FOR_ONE_MACHINE else "a cluster (--engine)"
+
+
 def _about_signatures(path: str) -> dict[str, Any]:
     reader = files.SignatureReader(path)
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
-    return {**about, "parts": len(reader.parts), **reader.recipe.asdict()}
+    about |= {"parts": len(reader.parts), "learn_on": _learn_on(reader.n_rows)}
+    return {**about, **reader.recipe.asdict()}
 
 
 def _about_model(path: str) -> dict[str, Any]:

@@ -11,16 +11,22 @@ from .dask_frames import hash_dask_blocks, hash_dask_frame
 from .duplicates import duplicates_by_parts
 from .engines import Engine, LocalEngine
 from .hashing import hash_parts, rows_per_part
-from .learning import Round, TrainReport, merge_and_train, train_parts
+from .learning import (
+    ROWS_FOR_ONE_MACHINE,
+    Round,
+    TrainReport,
+    merge_and_train,
+    train_parts,
+)
 from .plan import ROWS_PER_PART, Part, Plan, plan_parts
 from .prediction import evaluate_parts, predict_parts, search_parts
 from .spark import SparkEngine
 from .spark_frames import hash_spark_frame, hash_spark_rows
 
 __all__ = [
-    "ENGINES", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns", "LocalEngine", "Part",
-    "Plan", "Round", "SparkEngine", "TrainReport", "duplicates_by_parts", "evaluate_parts",
-    "hash_dask_blocks", "hash_dask_frame", "hash_parts", "hash_spark_frame", "hash_spark_rows",
-    "merge_and_train", "open_engine", "plan_parts", "predict_parts", "rows_per_part",
-    "search_parts", "signature_columns", "signatures_of_table", "train_parts",
+    "ENGINES", "ROWS_FOR_ONE_MACHINE", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns",
+    "LocalEngine", "Part", "Plan", "Round", "SparkEngine", "TrainReport", "duplicates_by_parts",
+    "evaluate_parts", "hash_dask_blocks", "hash_dask_frame", "hash_parts", "hash_spark_frame",
+    "hash_spark_rows", "merge_and_train", "open_engine", "plan_parts", "predict_parts",
+    "rows_per_part", "search_parts", "signature_columns", "signatures_of_table", "train_parts",
 ]  # fmt: skip

@@ -38,6 +38,8 @@ from .part_sums import LabelCounts, LearnJob, PartSums, labels_part, load_vector
 from .plan import Plan, plan_parts
 from .rounds import SWEEPS, Rounds
 
+ROWS_FOR_ONE_MACHINE = 10_000_000  # which one learns from in minutes, once they are hashed
+
 
 @dataclass(frozen=True)
 class Round:

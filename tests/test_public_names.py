@@ -8,8 +8,8 @@ from pathlib import Path
 import corekernels as ck
 
 ROOMS = (
-    "datasets", "documents", "errors", "files", "io", "linear", "neighbors", "paper", "report",
-    "text", "theory",
+    "datasets", "distributed", "documents", "errors", "files", "io", "linear", "neighbors", "paper",
+    "report", "text", "theory",
 )  # fmt: skip
 API = Path(__file__).parent.parent / "docs/api/index.rst"
 

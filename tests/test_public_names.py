@@ -8,8 +8,8 @@ from pathlib import Path
 import corekernels as ck
 
 ROOMS = (
-    "datasets", "documents", "errors", "files", "io", "linear", "neighbors", "paper", "report",
-    "text", "theory",
+    "datasets", "distributed", "documents", "errors", "files", "io", "linear", "neighbors", "paper",
+    "report", "text", "theory",
 )  # fmt: skip
 API = Path(__file__).parent.parent / "docs/api/index.rst"
 
@@ -30,7 +30,7 @@ def listed_in_api():
     for line in API.read_text("utf-8").splitlines():
         if found := re.match(r"\.\. currentmodule:: (\S+)", line):
             module = found[1]
-        elif found := re.match(r"   (\w+)$|\.\. py:data:: (\w+)$", line):
+        elif found := re.match(r"   ([A-Za-z]\w*)$|\.\. py:data:: (\w+)$", line):
             listed.add(f"{module}.{found[1] or found[2]}")
     return listed
 

@@ -31,6 +31,12 @@ class FrameColumns:
         numbers.
     label : str, optional
         The column of labels.
+
+    Examples
+    --------
+    >>> from corekernels import distributed
+    >>> distributed.FrameColumns(features=["height", "width"], label="species").label
+    'species'
     """
 
     features: str | Sequence[str] = ("indices", "values")
@@ -111,7 +117,16 @@ def rows_of_block(block: Any, columns: FrameColumns, n_columns: int, name: str) 
 
 
 def signature_columns(S: Signatures) -> dict[str, Any]:
-    """Arrow arrays that hold signatures: a row's codes and weights are bytes, the rest numbers."""
+    """Arrow arrays that hold signatures: a row's codes and weights are bytes, the rest numbers.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2]]).sketch([[1.0, 2]])
+    >>> sorted(distributed.signature_columns(S))
+    ['codes', 'lengths', 'weights']
+    """
     arrow = require_extra("pyarrow", "parquet", "Columns of frames")
     found = {}
     for name, array in S.arrays().items():
@@ -128,7 +143,18 @@ def signature_columns(S: Signatures) -> dict[str, Any]:
 
 
 def signatures_of_table(table: Any, recipe: Recipe) -> Signatures:
-    """The signatures that the columns of an Arrow table or batch hold."""
+    """The signatures that the columns of an Arrow table or batch hold.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2]]).sketch([[1.0, 2]])
+    >>> table = pyarrow.table(distributed.signature_columns(S))
+    >>> len(distributed.signatures_of_table(table, S.recipe))
+    1
+    """
     arrays = {}
     for name, (dtype, shape) in recipe.arrays.items():
         column = _in_one(table.column(name))

@@ -37,6 +37,12 @@ class DaskEngine(Engine):
         if there is neither.
     workers : int, optional
         Processes of such a cluster; None means one per core.
+
+    Examples
+    --------
+    >>> from corekernels import distributed
+    >>> with distributed.DaskEngine(workers=2) as engine:  # doctest: +SKIP
+    ...     plan = distributed.plan_parts(engine, "parts/*.parquet")
     """
 
     name = "dask"

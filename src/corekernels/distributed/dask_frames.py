@@ -31,6 +31,12 @@ def hash_dask_frame(frame: Any, recipe: Recipe, columns: FrameColumns = LISTS) -
     Returns
     -------
     dask.dataframe.DataFrame with the columns of `signature_columns`.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> hashed = distributed.hash_dask_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
     """
     pandas = require_extra("pandas", "dask", "Dask frames")
     types = {name: "object" if shape else dtype for name, (dtype, shape) in recipe.arrays.items()}
@@ -71,6 +77,13 @@ def hash_dask_blocks(
         Labels of the rows of an array, in blocks of as many.
     name : str
         What the rows are called in the shards.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> with distributed.DaskEngine() as engine:  # doctest: +SKIP
+    ...     distributed.hash_dask_blocks(engine, frame, "signatures", ck.Recipe(n_columns=784))
     """
     blocks = _delayed_blocks(collection)
     y = [None] * len(blocks) if labels is None else _delayed_blocks(labels)

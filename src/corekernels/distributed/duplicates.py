@@ -170,6 +170,19 @@ def duplicates_by_parts(
         compared with the first 16 of them only.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    ...         found = distributed.duplicates_by_parts(engine, plan, "scratch", 0.9)
+    >>> found.pairs, found.rows
+    (array([[0, 1]]), 3)
     """
     entry = duplicates_kernel(kernel, gamma)
     least = require_number("threshold", require_positive("threshold", threshold), most=1.0)

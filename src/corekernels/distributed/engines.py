@@ -49,6 +49,13 @@ class Engine(ABC):
     name : str
     n_workers : int
         Tasks that run at the same time, as far as is known.
+
+    Examples
+    --------
+    >>> from corekernels import distributed
+    >>> with distributed.open_engine("local") as engine:
+    ...     isinstance(engine, distributed.Engine)
+    True
     """
 
     name: str
@@ -143,6 +150,13 @@ class LocalEngine(Engine):
     ----------
     workers : int, optional
         Threads; None means all cores.
+
+    Examples
+    --------
+    >>> from corekernels import distributed
+    >>> with distributed.LocalEngine(workers=2) as engine:
+    ...     engine.name
+    'local'
     """
 
     name = "local"

@@ -50,7 +50,14 @@ def label_kind(labels: Any) -> str:
 
 
 def rows_per_part(**options: Any) -> int:
-    """Rows whose signatures make a shard of the usual size, given options of `Recipe`."""
+    """Rows whose signatures make a shard of the usual size, given options of `Recipe`.
+
+    Examples
+    --------
+    >>> from corekernels import distributed
+    >>> distributed.rows_per_part(n_hashes=1024)
+    21788
+    """
     given = {name: value for name, value in options.items() if value is not None}
     return max(1, PART_BYTES // Recipe(n_columns=1, **given).bytes_per_row)
 

@@ -57,6 +57,12 @@ class Round:
         The largest duality gap, as a share of the objective.
     seconds : float
         Since the block was begun.
+
+    Examples
+    --------
+    >>> from corekernels import distributed
+    >>> distributed.Round(block=0, number=3, objective=12.5, gap=0.01, seconds=0.4).gap
+    0.01
     """
 
     block: int
@@ -68,7 +74,24 @@ class Round:
 
 @dataclass(frozen=True)
 class TrainReport:
-    """What `train_parts` has learned, and how."""
+    """What `train_parts` has learned, and how.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", X[:300], y[:300])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    ...         recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
+    ...         found = distributed.train_parts(engine, plan, "model.ck", recipe)
+    >>> found.target, found.parts, len(found.rounds) > 0
+    ('model.ck', 1, True)
+    """
 
     target: str
     rows: int
@@ -112,6 +135,22 @@ def train_parts(
         Largest number of passes over the rows, for each block of up to eight classes.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", X[:300], y[:300])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    ...         recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
+    ...         found = distributed.train_parts(engine, plan, "model.ck", recipe)
+    >>> found.rows, found.classes, found.gap <= 1e-3
+    (300, 10, True)
     """
     options = {"loss": loss, "C": C, "class_weight": class_weight, "tol": tol, "max_iter": max_iter}
     require_choice("loss", loss, LOSS_NAMES)
@@ -161,6 +200,22 @@ def merge_and_train(
         Threads of this machine; None means all cores.
     **options
         As of `files.train`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", X[:300], y[:300])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    ...         recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
+    ...         model = distributed.merge_and_train(engine, plan, "model.ck", recipe)
+    >>> len(model.classes_)
+    10
     """
     final = require_target(target, *{part.path for part in plan.parts})
     with _learning_folder(final) as folder:

@@ -44,6 +44,18 @@ class Part:
         Whether labels of svmlight text are integers in all files.
     narrow : int or None
         Columns that are kept, if not all.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
+    ...     with distributed.LocalEngine() as engine:
+    ...         part = distributed.plan_parts(engine, "rows.npz").parts[0]
+    >>> part.number, part.first_row, part.rows
+    (0, 0, 2)
     """
 
     number: int
@@ -84,6 +96,18 @@ class Plan:
         Size of the files.
     recipe : Recipe or None
         How the rows were hashed, if they are signatures.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    >>> len(plan.parts), plan.n_rows, plan.n_columns
+    (1, 2, 2)
     """
 
     name: str
@@ -164,6 +188,19 @@ def plan_parts(
     **reading
         `format`, `n_columns`, `one_based`, `labels`, `text`, `label`, `id`, `shingles`, `like` of
         `files.open_reader`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
+    ...     ck.io.write_rows("b.npy", [[3.0, 0]])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "*.npy")
+    >>> [(part.number, part.rows) for part in plan.parts]
+    [(0, 2), (1, 1)]
     """
     paths = source_files(source)
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"

@@ -50,6 +50,21 @@ def predict_parts(
 
     Lines gather in the hidden folder `.NAME.lines` beside the target, which every worker must
     reach.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
+    ...     ck.io.write_rows("rows.npz", X[300:500])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    ...         distributed.predict_parts(engine, model, plan, "labels.txt")
+    200
     """
 
     def job(folder: str) -> PredictJob:
@@ -66,7 +81,24 @@ def evaluate_part(model: Model, part: Part) -> prediction.Outcomes:
 def evaluate_parts(
     engine: Engine, model: Model, plan: Plan, *, progress: bool | None = None
 ) -> prediction.Evaluation | prediction.RegressionEvaluation:
-    """How well a model does on the labelled rows of all parts, as `files.evaluate`."""
+    """How well a model does on the labelled rows of all parts, as `files.evaluate`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
+    ...     ck.io.write_rows("rows.npz", X[300:500], y[300:500])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    ...         found = distributed.evaluate_parts(engine, model, plan)
+    >>> found.rows, found.accuracy > 0.5
+    (200, True)
+    """
     found = engine.run(evaluate_part, model, plan.parts, what="evaluating", progress=progress)
     return prediction.evaluation(model, found, plan.name)
 
@@ -111,6 +143,22 @@ def search_parts(
         The file of lines to create or replace.
     n_neighbors, radius, progress
         As for `files.search`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.CoRENeighbors(n_neighbors=3).fit(X[:300]).save("rows.index")
+    ...     ck.io.write_rows("rows.npz", X[300:310])
+    ...     with distributed.LocalEngine() as engine:
+    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    ...         found = distributed.search_parts(engine, "rows.index", plan, "found.tsv")
+    >>> found.queries, found.found
+    (10, 30)
     """
     if Path(target).suffix == ".npz":
         raise ParameterError("target: arrays are not written on a cluster; name a file of lines.")

@@ -44,6 +44,12 @@ class SparkEngine(Engine):
         is neither.
     workers : int, optional
         Tasks at a time of such a Spark; None means one per core.
+
+    Examples
+    --------
+    >>> from corekernels import distributed
+    >>> with distributed.SparkEngine(workers=2) as engine:  # doctest: +SKIP
+    ...     plan = distributed.plan_parts(engine, "parts/*.parquet")
     """
 
     name = "spark"

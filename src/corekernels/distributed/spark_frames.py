@@ -53,6 +53,12 @@ def hash_spark_frame(
     Returns
     -------
     pyspark.sql.DataFrame with the columns kept and those of `signature_columns`, in no order.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> hashed = distributed.hash_spark_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
     """
     kept = [f"`{name}` {frame.schema[name].dataType.simpleString()}" for name in keep]
     own = [
@@ -94,6 +100,13 @@ def hash_spark_rows(
         Shards, at most; as many as the frame has partitions if None.
     name : str
         What the rows are called in the shards.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import distributed
+    >>> recipe = ck.Recipe(n_columns=784)
+    >>> found = distributed.hash_spark_rows(frame, "signatures", recipe, id="row")  # doctest: +SKIP
     """
     n_parts = frame.rdd.getNumPartitions() if n_parts is None else n_parts
     parts = tuple(Part(number, f"{name}-{number}", 0, None) for number in range(n_parts))

@@ -28,6 +28,17 @@ def advice_report(advice: Advice, X: Any, source: str, options: str = "") -> Rep
         The file.
     options : str
         How it is read, for the command to run next: options of the command line.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import report
+    >>> from scipy import sparse
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> advice = ck.advise(X, y, n_rows=100, sizes=[64], cv=2, repeats=1, time_limit=1)
+    >>> report.advice_report(advice, sparse.csr_array(X[:100]), "digits.svm").title
+    'Does CoRE help on digits.svm?'
     """
     sections = [_next(advice, named_file(source, options)), _accuracies(advice)]
     if advice.confused:

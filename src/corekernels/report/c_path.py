@@ -26,6 +26,17 @@ def c_path_report(found: CPath, recipe: Recipe, source: str, options: str = "") 
         The file.
     options : str
         How it is read, for the command to run next: options of the command line.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from corekernels import report
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X[:400])
+    >>> path = ck.linear.c_path(S, y[:400], [0.01, 1], cv=2)
+    >>> report.c_path_report(path, S.recipe, "digits.svm").title
+    'The best C for digits.svm'
     """
     sections = [_next(found, recipe, named_file(source, options)), _accuracies(found)]
     return Report(f"The best C for {Path(source).name}", _lead(found), sections)

@@ -32,10 +32,11 @@ def test_figures_without_matplotlib(monkeypatch):
 
 WITHOUT_EXTRAS = """
 import contextlib, json, pathlib, sys, tempfile
-for package in ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "h5py"):
+for package in ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "h5py", "distributed",
+                "pyspark"):
     sys.modules[package] = None
 import corekernels as ck
-from corekernels import plotting, report
+from corekernels import distributed, plotting, report
 from corekernels.__main__ import main
 from corekernels.datasets.libsvm import _read_hdf5
 from corekernels.errors import MissingExtra
@@ -43,6 +44,8 @@ from corekernels.errors import MissingExtra
 folder = pathlib.Path(tempfile.mkdtemp())
 calls = {
     "cli": main,
+    "dask": lambda: distributed.open_engine("dask"),
+    "spark": lambda: distributed.open_engine("spark"),
     "documents": lambda: list(ck.documents.open_documents(folder / "texts.csv", text="text")),
     "hdf5": lambda: _read_hdf5(folder / "rows.hdf5"),
     "parquet": lambda: ck.io.write_rows(folder / "rows.parquet", [[1.0]]),

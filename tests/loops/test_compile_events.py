@@ -35,7 +35,11 @@ def compiling(dispatcher, seconds):
 
 def said(watch, dispatcher, seconds, times=1):
     """What a terminal shows of so much compiling."""
-    with redirect_stderr(Terminal()) as terminal, event.install_listener("numba:compile", watch):
+    with (
+        compile_events.unannounced(),  # what was compiled before may have used up its patience
+        redirect_stderr(Terminal()) as terminal,
+        event.install_listener("numba:compile", watch),
+    ):
         for _ in range(times):
             compiling(dispatcher, seconds)
     return terminal.getvalue()

@@ -3,13 +3,15 @@
 import numpy as np
 from numba import njit
 
+from .compilation import loop
+
 NOT_FINITE = 1
 ZERO = 2
 DISORDER = 4
 OUT_OF_RANGE = 8
 
 
-@njit(nogil=True, cache=True)
+@loop
 def inspect_rows(indptr, indices, data, n_columns):
     """Union of the flags above over all rows, found in flat passes that vectorise."""
     begin, end = indptr[0], indptr[-1]

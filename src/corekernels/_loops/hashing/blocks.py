@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ..compilation import loop
 from ..rows import inspect_rows, sum_and_scale, unit_values
 from ..simd.halves import write_halves
 from ..simd.integers import fetch_add
@@ -59,7 +60,7 @@ def _write_lengths(indptr, out):
         out[row] = indptr[row + 1] - indptr[row]
 
 
-@njit(nogil=True, cache=True)
+@loop
 def hash_supports(task, n_blocks, minima, mask, offsets, scratch, k, codes, lengths):
     """Codes of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
@@ -76,7 +77,7 @@ def hash_supports(task, n_blocks, minima, mask, offsets, scratch, k, codes, leng
     return True
 
 
-@njit(nogil=True, cache=True)
+@loop
 def hash_values(
     task, n_blocks, minima, mask, offsets, scratch, block_scratch, k, codes, weights, lengths, sums
 ):
@@ -101,7 +102,7 @@ def hash_values(
     return True
 
 
-@njit(nogil=True, cache=True)
+@loop
 def hash_projections(
     task, n_blocks, directions, sign_key, waves, starts, all_values, tiles, weights
 ):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS
 from ..simd.llvm import LINE
 from ..simd.vectors import add, load_line, lower, splat_line, store, where_not_above
@@ -45,7 +46,7 @@ class BinScratch(NamedTuple):
     filled: np.ndarray  # numbers of the bins that are not empty
 
 
-@njit(nogil=True, cache=True)
+@loop
 def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, out_values):
     """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
     and the value of the start each comes from, the last of equals.
@@ -161,7 +162,7 @@ def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashe
                 )
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mixed_minima(indptr, mixed, values, mask, minima, out, out_values):
     """Codes of slots hashed one by one, and the value behind each minimum.
 
@@ -187,7 +188,7 @@ def mixed_minima(indptr, mixed, values, mask, minima, out, out_values):
             out[row, j] = (minima[j] >> np.uint64(32)) & mask
 
 
-@njit(nogil=True, cache=True)
+@loop
 def binned_minima(indptr, indices, values, key, probe_key, mask, scratch, out, out_values):
     """One-permutation hashing with optimal densification (Shrivastava 2017).
 
@@ -232,7 +233,7 @@ def binned_minima(indptr, indices, values, key, probe_key, mask, scratch, out, o
                 out_values[row, j] = mine[held[j] & low]
 
 
-@njit(nogil=True, cache=True)
+@inner_loop
 def _filled_bin(j, key, bins, filled):
     """The first filled bin in the random sequence of bin j."""
     state = step(key, j)

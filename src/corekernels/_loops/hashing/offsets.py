@@ -8,8 +8,8 @@ the lowest stratum of values, which long rows reach in every slot, they are told
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import inner_loop
 from .mixing import mix
 
 # parts of the hash contract
@@ -42,7 +42,7 @@ def new_offsets(longest, width):
     )
 
 
-@njit(nogil=True, cache=True)
+@inner_loop
 def find_starts_and_offsets(columns, key, starts, offsets):
     """Split the mix of each column: 10 bits of start, 14 of offset; the last 32 are its rank."""
     for p in range(columns.shape[0]):
@@ -53,7 +53,7 @@ def find_starts_and_offsets(columns, key, starts, offsets):
         offsets.ranks[p] = mixed & np.uint64(0xFFFFFFFF)
 
 
-@njit(nogil=True, cache=True)
+@inner_loop
 def set_ranked(starts, offsets, values, positions, n_slots, mask, at, out, out_values):
     """Give slots with a value in the lowest stratum the code, and the value, of their first column.
 

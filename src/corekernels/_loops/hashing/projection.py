@@ -8,6 +8,7 @@ two multiply-adds, which the vector units are fast enough for.
 import numpy as np
 from numba import njit
 
+from ..compilation import inner_loop, loop
 from ..simd.halves import write_halves
 from ..simd.vectors import (
     high_halves,
@@ -61,7 +62,7 @@ def _write_weights(sums, waves, first_slot, out):
         write_cosines(sums, waves, first_slot, out)
 
 
-@njit(nogil=True, cache=True)
+@inner_loop
 def _sum_tiles(starts, values, table, both, out):
     """Sum of the slices that begin at the starts, each times its value: one tile of it or two.
 
@@ -122,7 +123,7 @@ def _store_sums(sums, at, out):
     store(h, at + 112, out)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mixed_projections(indptr, mixed, values, numbers, waves, sums, out):
     """All slots of each row, each random number one of the 2^16 `numbers`, hashed on the fly.
 

@@ -11,6 +11,7 @@ nonzeros that share stands for.
 import numpy as np
 from numba import njit
 
+from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_word
 from ..simd.vectors import load_line, pick, splat_line, store
 
@@ -39,7 +40,7 @@ def mark_starts(columns, start_of_column, n_positions, values, marks, bitmap):
         bitmap[word] = pack_marks(marks, word * WORD)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def sieve_minima(bitmap, places, shift, planes, out):
     """Locations of the 512 slots from `shift` on, of the row in the bitmap.
 
@@ -88,7 +89,7 @@ def sieve_minima(bitmap, places, shift, planes, out):
         _join(planes, n_planes, np.uint16, out)
 
 
-@njit(nogil=True, cache=True)
+@inner_loop
 def _join(planes, n_planes, kind, out):
     """Locations of the slots from the planes of their bits, which fit the kind of integer."""
     none = splat_word(kind(0))
@@ -113,7 +114,7 @@ def _join(planes, n_planes, kind, out):
     store(h, 7 * WORD, out)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def values_behind(words, places, shift, marks, out):
     """The values behind the locations of slots from `shift` on: the marks where their bits were.
 

@@ -2,19 +2,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
+ENGINE_TESTS := tests/distributed
 
-.PHONY: demo test test-all test-oldest lint bench dist clean
+.PHONY: demo test test-all test-oldest lint docs bench dist clean
 
 demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
 
 test: lint
 	$(BIN)/pytest -q -n auto $(COVERAGE)
+	$(BIN)/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(COVERAGE) --cov-append
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
 test-all: .venv/test .venv/loops
-	$(BIN)/pytest -q -n auto -m "slow or not slow"
+	$(BIN)/pytest -q -n auto -m "not engines"
+	$(BIN)/pytest -q -m engines $(ENGINE_TESTS)
 
 # with the oldest versions of everything that are supported
 test-oldest: .venv-oldest/test
@@ -27,6 +30,13 @@ lint: .venv/test .venv/loops
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Examples run: those of docstrings and pages as tests, gallery and notebook in the build itself.
+docs: .venv/docs .venv/loops
+	$(BIN)/pytest -q -n auto src tests/test_pages.py
+	rm -rf docs/api/generated
+	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	@echo docs/_build/html/index.html
 
 bench: .venv/bench .venv/loops
 	$(BIN)/python benchmarks/exact.py
@@ -52,7 +62,7 @@ dist: .venv/release
 	.venv-oldest/bin/python -m pip install --quiet --constraint oldest.txt --editable ".[test]"
 	touch $@
 
-.venv/report .venv/test .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
+.venv/report .venv/test .venv/docs .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
@@ -62,4 +72,4 @@ dist: .venv/release
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest dist
+	rm -rf .venv .venv-oldest dist docs/_build docs/api/generated docs/gallery

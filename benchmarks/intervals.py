@@ -169,9 +169,9 @@ def main() -> None:
             for n_bits, numbers in coverage(X, recipe, args.seeds):
                 cells[name, kernel, scheme, k, n_bits] = numbers
         print(table({key: cell for key, cell in cells.items() if key[0] == name}), flush=True)
-    rows = [dict(zip(KEYS, key, strict=True)) | cell for key, cell in cells.items()]
-    found = {"machine": measure.machine(), "settings": settings, "cells": rows}
-    target.write_text(json.dumps(found, indent=1) + "\n")
+        rows = [dict(zip(KEYS, key, strict=True)) | cell for key, cell in cells.items()]
+        found = {"machine": measure.machine(), "settings": settings, "cells": rows}
+        target.write_text(json.dumps(found, indent=1) + "\n")
     outside = [row for row in rows if not LOW <= row["coverage"] <= HIGH]
     for row in outside:
         print(json.dumps(row))

@@ -166,10 +166,14 @@ def draw(found: list[dict[str, Any]]) -> None:
     axes = figure.subplots(len(kinds), 2, sharey="row")
     for line, (kernel, gamma) in zip(axes, kinds, strict=True):
         mine = [one for one in found if (one["kernel"], one["gamma"]) == (kernel, gamma)]
-        for number, name in enumerate(dict.fromkeys(title(one) for one in mine)):
-            points = sorted(
-                (one for one in mine if title(one) == name), key=lambda one: one["n_hashes"]
+        mine.sort(
+            key=lambda one: (
+                one["orthogonal"], SLOTS.index((one["code_bits"], one["weight_bits"])),
+                one["n_hashes"],
             )
+        )  # fmt: skip
+        for number, name in enumerate(dict.fromkeys(title(one) for one in mine)):
+            points = [one for one in mine if title(one) == name]
             style = "o-" if number < 10 else "s--"  # there are ten colours
             accuracies = [one["accuracy"] for one in points]
             seconds = [one["hash"] + one["fit"] for one in points]
@@ -178,8 +182,12 @@ def draw(found: list[dict[str, Any]]) -> None:
             ):
                 panel.plot(x, accuracies, style, ms=4, lw=1, label=name)
         name = f"CoRE RBF, γ = {gamma:g}"
-        line[0].set(xscale="log", xlabel="bytes per row", ylabel="accuracy, %", title=name)
-        line[1].set(xscale="log", xlabel="seconds to hash and fit, one thread", title=name)
+        line[0].set(
+            xscale="log", xlim=(400, None), xlabel="bytes per row", ylabel="accuracy, %", title=name
+        )
+        line[1].set(
+            xscale="log", xlim=(0.6, None), xlabel="seconds to hash and fit, one thread", title=name
+        )
         line[1].legend(
             fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5),
             title="location + weight",

@@ -1,4 +1,4 @@
-"""The examples run as they are."""
+"""The examples run as they are. `make docs` runs them too, and shows what they draw."""
 
 import os
 import subprocess
@@ -7,27 +7,20 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "examples"
-EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*/plot_*.py"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
-def test_example_draws_its_figure(script, tmp_path):
-    if script.stem == "plot_search":
-        for peer in ("hnswlib", "pynndescent"):
-            pytest.importorskip(peer, reason=f"{peer} comes with the extra `bench`")
-    figure = tmp_path / "figure.png"
+def test_example_runs(script, tmp_path):
     subprocess.run(
-        [sys.executable, "-W", "error", script, figure],
+        [sys.executable, "-W", "error", script],
         env=os.environ | {"MPLBACKEND": "Agg"},
+        cwd=tmp_path,
         check=True,
     )
-    assert figure.stat().st_size > 10_000
+    assert not list(tmp_path.iterdir())  # what they write, they remove
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("script", sorted(FOLDER.glob("documents_*.py")), ids=lambda s: s.stem)
-def test_example_of_documents(script, tmp_path):
-    subprocess.run([sys.executable, "-W", "error", script, tmp_path], check=True)
-    assert len(list(tmp_path.iterdir())) >= 2
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 8

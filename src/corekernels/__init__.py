@@ -24,7 +24,7 @@ from .regressor import CoRERegressor
 from .signatures import Signatures, concatenate
 
 if TYPE_CHECKING:
-    from . import datasets
+    from . import datasets, distributed
     from .advice import advise
 
 __version__ = "0.1.0"
@@ -46,6 +46,7 @@ __all__ = [
     "core_rbf",
     "correlation",
     "datasets",
+    "distributed",
     "documents",
     "files",
     "gram_chunks",
@@ -60,7 +61,7 @@ __all__ = [
 ]
 
 # imported on use: what they need of scikit-learn takes as long as half of this package
-_ON_USE = {"advise": "advice", "datasets": "datasets"}
+_ON_USE = {"advise": "advice", "datasets": "datasets", "distributed": "distributed"}
 
 
 def __getattr__(name: str) -> Any:

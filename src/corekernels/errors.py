@@ -6,31 +6,100 @@ what to do about it.
 
 
 class CoREError(Exception):
-    """Base of all errors raised by corekernels."""
+    """Base of all errors raised by corekernels.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> try:
+    ...     _ = ck.core1([[1.0, float("nan")]])
+    ... except ck.errors.CoREError as error:
+    ...     print(error)
+    X: row 0 contains NaN; fill or drop such values first.
+    """
 
 
 class DataError(CoREError, ValueError):
-    """Rows that cannot be used: not finite, not numeric, of the wrong shape."""
+    """Rows that cannot be used: not finite, not numeric, of the wrong shape.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> try:
+    ...     _ = ck.core1([[1.0, float("nan")]])
+    ... except ck.errors.DataError as error:
+    ...     print(error)
+    X: row 0 contains NaN; fill or drop such values first.
+    """
 
 
 class DataTypeError(DataError, TypeError):
-    """An array, or an element of one, is of a kind that holds no numbers."""
+    """An array, or an element of one, is of a kind that holds no numbers.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> try:
+    ...     _ = ck.core1([[{}]])
+    ... except ck.errors.DataTypeError as error:
+    ...     print(error)
+    X: values are of type object; pass real numbers.
+    """
 
 
 class ParameterError(CoREError, ValueError):
-    """An argument is out of its range or names something unknown."""
+    """An argument is out of its range or names something unknown.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> try:
+    ...     _ = ck.CoREHasher("cosine").fit([[1.0]])
+    ... except ck.errors.ParameterError as error:
+    ...     print(error)
+    kernel: got 'cosine'; choose one of resemblance, core1, core2, core_rbf.
+    """
 
 
 class FileError(CoREError, OSError):
-    """A file cannot be read or written."""
+    """A file cannot be read or written.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> try:
+    ...     _ = ck.load_model("nowhere.ck")
+    ... except ck.errors.FileError as error:
+    ...     print(error)
+    nowhere.ck: does not exist; give the name of a corekernels classifier or regressor file.
+    """
 
 
 class MissingExtra(CoREError, ImportError):
-    """A part that comes with an optional extra is not installed."""
+    """A part that comes with an optional extra is not installed.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> issubclass(ck.errors.MissingExtra, ImportError)
+    True
+    """
 
 
 class RecipeMismatch(CoREError, ValueError):
-    """Signatures that were not hashed alike cannot be compared."""
+    """Signatures that were not hashed alike cannot be compared.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> hashers = [ck.CoREHasher(n_hashes=k, random_state=0).fit([[1.0]]) for k in (8, 16)]
+    >>> S, T = (hasher.sketch([[1.0]]) for hasher in hashers)
+    >>> try:
+    ...     _ = S.estimate_pairs([0], [0], T)
+    ... except ck.errors.RecipeMismatch as error:
+    ...     print(error)
+    recipes differ in n_hashes 8 and 16; hash both sides with one hasher.
+    """
 
     def __init__(self, mine: object, theirs: object) -> None:
         fields = [

@@ -52,7 +52,7 @@ from .recipe import DEFAULT_KERNEL
 def correlation(
     X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | None = None
 ) -> Any:
-    """Cosine similarity of all pairs of rows, rho = <u, v> / (|u| |v|).
+    """Cosine similarity of all pairs of rows, rho = <u, v> / sqrt(<u, u> <v, v>).
 
     The paper's "correlation": rows are not centred.
 

@@ -26,7 +26,15 @@ _GRID = np.linspace(0, 1, 101)  # of R and of the size of rho where they are not
 
 @dataclass(frozen=True)
 class Plan:
-    """What hashing will take and give; see `plan`."""
+    """What hashing will take and give; see `plan`.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> plan = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5)
+    >>> plan.n_hashes, plan.n_bits, plan.bytes_per_row
+    (666, 8, 2006)
+    """
 
     kernel: str
     n_hashes: int

@@ -208,11 +208,12 @@ class Signatures:
         theory for the pair as its slots show it, with a few slots counted in addition, so that it
         is not 0 where no slot happened to collide. An interval of 1.96 standard errors on both
         sides covers the exact value for 92 to 98 % of pairs (`benchmarks/intervals.py`). It covers
-        more where at most three slots are expected to collide, since the number of those that do
-        is too coarse for 95 %; and 91 % for core2 with one bit, for heavy-tailed rows with 64
-        hashes and for ten columns. For core2 it allows for large values that the slots have
-        missed, as a row's norm shows: it is wide where a few columns have most of the norm and
-        there are fewer hashes than nonzeros.
+        more (98 to 100 %) where at most three slots are expected to collide, for core_rbf at most
+        thirteen, since the number of those that do is too coarse for 95 %; 91 % for core2 with one
+        bit, for heavy-tailed rows with 64 hashes and for ten columns; and 98.1 % for core2 on ten
+        columns with one-permutation hashing. For core2 it allows for large values that the slots
+        have missed, as a row's norm shows: it is wide where a few columns have most of the norm
+        and there are fewer hashes than nonzeros.
         """
         T = self.require_same_recipe(T)
         i, j = np.atleast_1d(i), np.atleast_1d(j)

@@ -62,6 +62,7 @@ def write_signatures(
     provenance: Iterable[Origin] | None = None,
     *,
     durable: bool = True,
+    shared: bool = False,
 ) -> None:
     """Write arrays of signatures, with what `pack_labels` made of their labels."""
     about: dict[str, Any] = {"recipe": recipe.asdict()}
@@ -71,7 +72,7 @@ def write_signatures(
         about["classes"] = classes
     if provenance is not None:
         about["sources"] = [origin.asdict() for origin in provenance]
-    save_arrays(path, _KIND, _VERSION, arrays, about, durable=durable)
+    save_arrays(path, _KIND, _VERSION, arrays, about, durable=durable, shared=shared)
 
 
 def read_signatures(

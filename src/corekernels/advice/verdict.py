@@ -82,7 +82,7 @@ def advise(
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> advice = ck.advise(X, y, n_rows=300, sizes=[256], cv=3, repeats=1)
+    >>> advice = ck.advise(X, y, n_rows=100, sizes=[64], cv=2, repeats=1, time_limit=1)
     >>> advice.candidates[0].kind, advice.verdict in ("core", "other", "close")
     ('linear', True)
     """

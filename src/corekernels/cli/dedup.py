@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from .. import documents, files, io, report
+from .. import distributed, documents, files, io, report
 from ..documents.preference import FIRST
 from ..errors import ParameterError
 from ..io.readers import RowReader
@@ -17,9 +17,9 @@ from ..io.targets import require_target
 from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Gamma, Jobs, Output, Reading, one_of
+from .options import Cluster, Gamma, Jobs, Output, Reading, one_of, require_file_target
 from .pages import require_page
-from .printing import STANDARD_OUTPUT, to_write
+from .printing import STANDARD_OUTPUT, show, to_write
 
 
 @command("corekernels dedup train.svm pairs.tsv --threshold 0.8 --keep unique.svm")
@@ -76,6 +76,8 @@ def dedup(
     working_memory: Annotated[float, Option(help="Megabytes of rows to hold.")] = 1024.0,
     most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
     seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
+    *,
+    cluster: Cluster,
     n_jobs: Jobs = None,
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory.
@@ -83,6 +85,18 @@ def dedup(
     A run that is killed leaves what it has done in a hidden folder beside OUT: the same command
     with --resume goes on from there, and without it begins anew.
     """
+    if cluster:
+        if keep is not None or against is not None or page is not None or prefer != FIRST:
+            raise ParameterError(
+                "--keep, --against, --report, --prefer: are not done on a cluster; leave them out."
+            )
+        if resume:
+            raise ParameterError("--resume: is not done on a cluster; leave it out.")
+        _on_cluster(source, target, reading, output, cluster, groups, {
+            "threshold": threshold, "kernel": kernel, "gamma": gamma, "seed": seed,
+            "most_pairs": most_pairs, "all_pairs": not copies_once,
+        })  # fmt: skip
+        return
     targets = _targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
     require_file(display_name(source), is_stream(source))
@@ -117,6 +131,23 @@ def dedup(
     if parts is not None:
         shutil.rmtree(parts, ignore_errors=True)
     output.show({"target": target, **about}, reader, target, groups, keep)
+
+
+def _on_cluster(
+    source: str, target: str, reading: Reading, output: Output, cluster: Cluster,
+    groups: str | None, options: dict[str, Any],
+) -> None:  # fmt: skip
+    """Find near-duplicates by parts; rows gather in a folder beside OUT in the meantime."""
+    require_file_target(target)
+    final = require_target(target, source)
+    with cluster.start() as engine:
+        plan = reading.plan(engine, source, output, distributed.ROWS_PER_PART, labels=False)
+        scratch = final.with_name(f".{final.name}.rows")
+        found = distributed.duplicates_by_parts(engine, plan, scratch, **options)
+    files.write_pairs(found, final)
+    if groups is not None:
+        files.write_groups(found, to_write(groups))
+    show({"target": target, **_about_duplicates(found)}, output.as_json, output.quiet)
 
 
 def _parts(target: str, resume: bool) -> Path | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files, report
+from .. import distributed, files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.formats import FORMATS
@@ -16,7 +16,7 @@ from ..models import load_model
 from ..neighbors import CoRENeighbors
 from ..text.frequencies import InverseDocumentFrequency
 from .app import command
-from .options import Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
+from .options import Cluster, Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
 from .pages import Page, require_page
 from .printing import show
 
@@ -39,7 +39,7 @@ def info(
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
         if page is not None:
-            report.write_page(report.survey_report(found, source), page)
+            report.write_page(report.survey_report(found, source, reading.given), page)
         about = asdict(found) if output.as_json else _about_rows(found)
         show({"format": reader.format, **about}, output.as_json)
     else:
@@ -53,6 +53,7 @@ def hash_(
     hashing: Hashing,
     reading: Reading,
     output: Output,
+    cluster: Cluster,
     shard_rows: Annotated[
         int | None, Option(help="Make OUT a folder of shards of this many rows.")
     ] = None,
@@ -60,7 +61,14 @@ def hash_(
     append: Annotated[bool, Option("--append", help="Add to the rows in OUT.")] = False,
     n_jobs: Jobs = None,
 ) -> None:
-    """Hash the rows of IN into a signature file, in one pass and constant memory."""
+    """Hash the rows of IN into a signature file, in one pass and constant memory.
+
+    On a cluster OUT is a folder of shards, one per file or per --shard-rows.
+    """
+    if cluster:
+        _hash_on_cluster(source, target, hashing, reading, output, cluster, shard_rows,
+                         resume, append)  # fmt: skip
+        return
     like = []
     if append and target.is_file():  # columns count from where they did
         like = files.open_reader(target, format="signatures").provenance
@@ -70,6 +78,21 @@ def hash_(
         append=append, progress=output.progress, n_jobs=n_jobs,
     )  # fmt: skip
     output.show(asdict(done), reader)
+
+
+def _hash_on_cluster(
+    source: str, target: Path, hashing: Hashing, reading: Reading, output: Output,
+    cluster: Cluster, shard_rows: int | None, resume: bool, append: bool,
+) -> None:  # fmt: skip
+    if append:
+        raise ParameterError("--append: is not done on a cluster; hash into another folder.")
+    part_rows = shard_rows or distributed.rows_per_part(**asdict(hashing))
+    with cluster.start() as engine:
+        plan = reading.plan(engine, source, output, part_rows)
+        done = distributed.hash_parts(
+            engine, plan, target, hashing.recipe(plan), resume=resume, progress=output.progress
+        )
+    show(asdict(done), output.as_json, output.quiet)
 
 
 @command("corekernels convert train.svm train.npz")

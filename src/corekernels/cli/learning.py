@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files, plotting, report
+from .. import distributed, files, plotting, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.targets import require_target
@@ -15,6 +15,7 @@ from ..linear.solver import SOLVERS
 from ..models import Model, load_model
 from .app import command
 from .options import (
+    Cluster,
     Figure,
     Format,
     Hashing,
@@ -25,6 +26,7 @@ from .options import (
     RowsOrSignatures,
     Text,
     one_of,
+    require_file_target,
 )
 from .pages import Page, require_page
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
@@ -67,13 +69,29 @@ def train(
     solver: Annotated[
         str, Option(metavar="NAME", help=f"How to solve: {', '.join(SOLVERS)}.")
     ] = SOLVERS[0],
+    merge: Annotated[
+        bool,
+        Option("--merge", help="On a cluster, hash there and learn here: faster below 10^7 rows."),
+    ] = False,
+    *,
+    cluster: Cluster,
     n_jobs: Jobs = None,
 ) -> None:
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
     if regression and learning != Learning():
         raise ParameterError("--regression: has no --loss and no --balanced; leave them out.")
-    reader = reading.open(source, n_jobs=n_jobs)
     options = {} if regression else learning.parameters()
+    if cluster:
+        options |= {"C": C, "tol": tol, "max_iter": max_iter}
+        if merge:
+            options |= {"regression": regression, "n_jobs": n_jobs}
+        elif regression:
+            raise ParameterError("--regression: is not learned by parts; give --merge too.")
+        _train_on_cluster(source, target, hashing, reading, output, cluster, merge, options)
+        return
+    if merge:
+        raise ParameterError("--merge: is for a cluster; name its --engine.")
+    reader = reading.open(source, n_jobs=n_jobs)
     model = files.train(
         reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
         n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, solver=solver, **options,
@@ -82,6 +100,25 @@ def train(
     if isinstance(model, CoREClassifier):
         about["classes"] = len(model.classes_)
     output.show(about | {"C": C, "passes": model.n_iter_}, reader)
+
+
+def _train_on_cluster(
+    source: str, target: Path, hashing: Hashing, reading: Reading, output: Output,
+    cluster: Cluster, merge: bool, options: dict[str, Any],
+) -> None:  # fmt: skip
+    part_rows = distributed.rows_per_part(**asdict(hashing))
+    with cluster.start() as engine:
+        plan = reading.plan(engine, source, output, part_rows)
+        job = engine, plan, target, hashing.recipe(plan)
+        if merge:
+            model = distributed.merge_and_train(*job, progress=output.progress, **options)
+            about: dict[str, Any] = {"target": str(target), "rows": model.linear_.n_rows_}
+        else:
+            report = distributed.train_parts(*job, progress=output.progress, **options)
+            about = asdict(report)
+            if not output.as_json:
+                about |= {"rounds": len(report.rounds)}
+    show(about, output.as_json, output.quiet)
 
 
 @command("corekernels predict model.ck test.svm labels.txt")
@@ -97,6 +134,8 @@ def predict(
     proba: Annotated[
         bool, Option("--proba", help="Write the probability of each class too (log_loss only).")
     ] = False,
+    *,
+    cluster: Cluster,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
@@ -106,11 +145,18 @@ def predict(
     if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
-    reader = matching.open(
-        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, labels=False,
-        n_jobs=n_jobs,
-    )  # fmt: skip
+    known = loaded.recipe_.n_columns, loaded.provenance_
     wanted = "scores" if scores else "probabilities" if proba else "labels"
+    if cluster:
+        require_file_target(target)
+        with cluster.start() as engine:
+            plan = matching.plan(engine, source, *known, output, format=format, labels=False)
+            n_rows = distributed.predict_parts(
+                engine, loaded, plan, target, output=wanted, progress=output.progress
+            )
+        show({"target": target, "rows": n_rows}, output.as_json, output.quiet)
+        return
+    reader = matching.open(source, *known, format=format, labels=False, n_jobs=n_jobs)
     n_rows = files.predict(
         loaded, reader, to_write(target), output=wanted, progress=output.progress
     )
@@ -123,16 +169,21 @@ def evaluate(
     source: RowsOrSignatures,
     matching: Matching,
     output: Output,
+    cluster: Cluster,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
     """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
-    reader = matching.open(
-        source, loaded.recipe_.n_columns, loaded.provenance_, format=format, n_jobs=n_jobs
-    )
-    found = files.evaluate(loaded, reader, progress=output.progress)
-    output.show_notes(reader)
+    known = loaded.recipe_.n_columns, loaded.provenance_
+    if cluster:
+        with cluster.start() as engine:
+            plan = matching.plan(engine, source, *known, output, format=format)
+            found = distributed.evaluate_parts(engine, loaded, plan, progress=output.progress)
+    else:
+        reader = matching.open(source, *known, format=format, n_jobs=n_jobs)
+        found = files.evaluate(loaded, reader, progress=output.progress)
+        output.show_notes(reader)
     if isinstance(found, files.RegressionEvaluation):
         show(asdict(found), output.as_json)
         return
@@ -195,7 +246,7 @@ def path(
     if plot is not None:
         plotting.save_figure(plotting.draw_c_path(found), plot)
     if page is not None:
-        report.write_page(report.c_path_report(found, recipe, source), page)
+        report.write_page(report.c_path_report(found, recipe, source, reading.given), page)
     if output.as_json:
         result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
         show(result | {"scores": found.scores, "best_C": found.best_C}, True)

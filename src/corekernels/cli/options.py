@@ -1,14 +1,15 @@
 """Arguments and options that several commands share; groups of options are dataclasses."""
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import documents, files
+from .. import distributed, documents, files
 from ..errors import ParameterError
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
@@ -167,9 +168,35 @@ class Reading(Text):
         options |= {"format": self.format, "n_columns": self.n_columns}
         return files.open_reader(path, one_based=self.one_based, **self.columns, **options)
 
+    @property
+    def given(self) -> str:
+        """The options as they were given, for a command that reads the same file."""
+        words = []
+        for field in fields(self):
+            name, value = f"--{field.name.replace('_', '-')}", getattr(self, field.name)
+            if value is False and field.name == "one_based":
+                words.append("--zero-based")
+            elif value is True:
+                words.append(name)
+            elif value not in (None, False):
+                values = value if isinstance(value, list) else [value]
+                words += [f"{name} {shlex.quote(str(one))}" for one in values]
+        return " ".join(words)
+
     def open_rows(self, path: str, **options: Any) -> RowReader:
         """A reader of rows."""
         return require_rows(self.open(path, **options))
+
+    def plan(
+        self, engine: distributed.Engine, path: str, output: Output, part_rows: int | None = None,
+        **options: Any,
+    ) -> distributed.Plan:  # fmt: skip
+        """The parts of a file, of a folder or of what a pattern matches."""
+        options |= {"format": self.format, "n_columns": self.n_columns}
+        return distributed.plan_parts(
+            engine, path, part_rows=part_rows, one_based=self.one_based,
+            progress=output.progress, **self.columns, **options,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -189,6 +216,52 @@ class Matching(Text):
             path, n_columns, like=like, one_based=self.one_based,
             ignore_new_columns=self.ignore_new_columns, **self.columns, **options,
         )  # fmt: skip
+
+    def plan(
+        self, engine: distributed.Engine, path: str, n_columns: int, like: Sequence[Origin],
+        output: Output, **options: Any,
+    ) -> distributed.Plan:  # fmt: skip
+        """The parts of rows over the columns known before, or of signatures."""
+        return distributed.plan_parts(
+            engine, path, part_rows=distributed.ROWS_PER_PART, match_columns=n_columns, like=like,
+            one_based=self.one_based, ignore_new_columns=self.ignore_new_columns,
+            progress=output.progress, **self.columns, **options,
+        )  # fmt: skip
+
+
+def require_file_target(target: str) -> None:
+    """Refuse standard output, where a cluster is to write."""
+    if target == STANDARD_OUTPUT:
+        raise ParameterError("-: a cluster writes to files; name one.")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where a job runs, if not in this process alone."""
+
+    engine: Annotated[
+        str | None,
+        Option(
+            help=f"{one_of(distributed.ENGINES)}: go through IN part by part on a cluster. IN may "
+            "be a folder or a pattern, and all machines must reach it and OUT."
+        ),
+    ] = None
+    address: Annotated[
+        str | None, Option(help="Of the cluster; one is started here unless given.")
+    ] = None
+    workers: Annotated[
+        int | None, Option(help="Processes of a cluster started here.  [default: one per core]")
+    ] = None
+
+    def __bool__(self) -> bool:
+        if self.engine is None and (self.address is not None or self.workers is not None):
+            raise ParameterError("--address, --workers: are for a cluster; name its --engine.")
+        return self.engine is not None
+
+    def start(self) -> distributed.Engine:
+        """The engine, to be used in a `with` block."""
+        assert self.engine is not None
+        return distributed.open_engine(self.engine, self.address, self.workers)
 
 
 @dataclass(frozen=True)
@@ -215,6 +288,8 @@ class Hashing:
     gamma: Gamma = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
-    def recipe(self, reader: files.AnyReader) -> Recipe:
+    def recipe(self, reader: files.AnyReader | distributed.Plan) -> Recipe:
         """The recipe that the options make for the columns of a reader."""
+        if isinstance(reader, distributed.Plan):
+            return reader.recipe_for(**asdict(self))
         return files.recipe_for(reader, **asdict(self))

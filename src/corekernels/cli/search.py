@@ -6,14 +6,25 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import files
+from .. import distributed, files
 from ..errors import ParameterError
 from ..io.readers import require_rows
 from ..io.targets import require_target
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
 from .app import command
-from .options import Format, Jobs, Matching, Output, Reading, Rows, Similarity, one_of
+from .options import (
+    Cluster,
+    Format,
+    Jobs,
+    Matching,
+    Output,
+    Reading,
+    Rows,
+    Similarity,
+    one_of,
+    require_file_target,
+)
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 
@@ -78,6 +89,8 @@ def search(
     check: Annotated[
         int, Option(help="Compare this many of the first queries with exact search.")
     ] = 0,
+    *,
+    cluster: Cluster,
     format: Format = None,
     n_jobs: Jobs = None,
 ) -> None:
@@ -90,6 +103,18 @@ def search(
         _show_found(files.search_texts(found, query, n_neighbors, weights), query, output)
         return
     assert source is not None
+    if cluster:
+        require_file_target(target)
+        if check:
+            raise ParameterError("--check: is not done on a cluster; leave it out.")
+        with cluster.start() as engine:
+            known = found.n_features_in_, found.provenance_
+            plan = matching.plan(engine, source, *known, output, format=format, labels=False)
+            report = distributed.search_parts(
+                engine, path, plan, target, n_neighbors, radius=radius, progress=output.progress
+            )
+        show(_about_search(report), output.as_json, output.quiet)
+        return
     if target != STANDARD_OUTPUT:
         require_target(target, path, source)
     reader = require_rows(

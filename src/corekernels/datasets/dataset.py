@@ -27,6 +27,13 @@ class Dataset:
         from the files others use: figures on them compare with published ones only so far.
     source : str
         One sentence on where the rows come from and how they were made.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> digits = ck.datasets.load("digits")
+    >>> digits
+    Dataset('digits', train (1000, 64), test (797, 64), regenerated=False)
     """
 
     name: str

@@ -71,6 +71,11 @@ def m_rotate(
     Rows are float32 of unit length, 784 columns, dense. The well-known data set of that
     name is made like this; this one is made anew, from `seed`. `load("m-rotate")` gives
     the rows of `m_rotate(12_000, 50_000)`.
+
+    Examples
+    --------
+    >>> from corekernels import datasets
+    >>> X, y, X_test, y_test = datasets.m_rotate(1000, 1000)  # doctest: +SKIP
     """
     train, test = _split(Places(folder, download), n_train, n_test, seed, turned=True)
     return *train, *test

@@ -38,6 +38,11 @@ def mnist(
         COREKERNELS_DATA names if not given.
     download, progress : bool
         As of `load`; the download is OpenML's `mnist_784`.
+
+    Examples
+    --------
+    >>> from corekernels import datasets
+    >>> images, digits = datasets.mnist()  # doctest: +SKIP
     """
     return read_mnist(Places(folder, download, progress))
 

@@ -64,6 +64,11 @@ def word_counts(
     counts : csr_array of shape (n_words, n_documents), float32
     words : list of str
         The names of the rows.
+
+    Examples
+    --------
+    >>> from corekernels import datasets
+    >>> counts, words = datasets.word_counts()  # doctest: +SKIP
     """
     places = Places(folder, download)
     found = places.require("words", _WORD_FILES, f"counts of words in {_PAGE}", _fetch_words)

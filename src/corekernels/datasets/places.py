@@ -13,7 +13,19 @@ CACHE_VARIABLE = "COREKERNELS_CACHE"
 
 
 def data_folder(name: str) -> Path:
-    """The folder of one data set, inside the one that COREKERNELS_DATA names."""
+    """The folder of one data set, inside the one that COREKERNELS_DATA names.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from unittest import mock
+    >>> from corekernels import datasets
+    >>> with tempfile.TemporaryDirectory() as root:
+    ...     os.mkdir(os.path.join(root, "mnist"))
+    ...     with mock.patch.dict(os.environ, COREKERNELS_DATA=root):
+    ...         datasets.data_folder("mnist").name
+    'mnist'
+    """
     root = os.environ.get(FOLDER_VARIABLE)
     if not root:
         raise FileError(f"{FOLDER_VARIABLE}: not set; let it name the folder that holds {name!r}.")

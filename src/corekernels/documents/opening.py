@@ -132,7 +132,18 @@ def _open(path: PathLike, format: str | None) -> DocumentFile:  # noqa: A002
 
 
 def document_format(path: PathLike) -> str:
-    """The format of a file of documents, by its name or else by how it begins."""
+    """The format of a file of documents, by its name or else by how it begins.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     with open("notes", "w") as file:
+    ...         _ = file.write('{"body": "a rose"}\\n')
+    ...     ck.documents.document_format("notes")
+    'jsonl'
+    """
     if os.path.isdir(path):
         return "folder"
     found = format_of_name(path)

@@ -22,6 +22,17 @@ def preference_scores(
         "first", "longest" (the most characters), or the name of a column of numbers.
     rows : ndarray
         Numbers of the documents.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     with open("notes.jsonl", "w") as file:
+    ...         _ = file.write('{"body": "a rose"}\\n{"body": "a rose is a rose"}\\n')
+    ...     reader = ck.documents.open_documents("notes.jsonl", "body")
+    ...     ck.documents.preference_scores(reader, "longest", [0, 1])
+    {0: 6, 1: 16}
     """
     if prefer == FIRST:
         return None

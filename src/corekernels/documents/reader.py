@@ -31,6 +31,12 @@ class Columns:
         Where the text is; that of several columns is joined by newlines.
     label, id : str or None
         What is to be predicted; what documents are called in results.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.documents.Columns(("title", "body"), label="stars")
+    Columns(text=('title', 'body'), label='stars', id=None)
     """
 
     text: tuple[str, ...]
@@ -50,6 +56,19 @@ class DocumentReader(RowReader):
         How text becomes rows.
     files : list of DocumentFile
         Rows are numbered through all of them.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     with open("notes.jsonl", "w") as file:
+    ...         _ = file.write('{"body": "a rose"}\\n{"body": "a rose is a rose"}\\n')
+    ...     reader = ck.documents.open_documents("notes.jsonl", "body")
+    ...     reader.texts([1])
+    {1: 'a rose is a rose'}
+    >>> reader.format, reader.columns.text
+    ('jsonl', ('body',))
     """
 
     n_columns = N_COLUMNS

@@ -18,7 +18,17 @@ def convert(
     format: str | None = None,  # noqa: A002
     progress: bool | None = None,
 ) -> int:
-    """Write all rows and labels of a reader in another format; number of rows."""
+    """Write all rows and labels of a reader in another format; number of rows.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    ...     ck.files.convert(ck.files.open_reader("rows.svm"), "rows.npz")
+    2
+    """
     n_rows = 0
     if os.fspath(target) != STANDARD_INPUT:
         require_target(target, reader.name)
@@ -30,7 +40,18 @@ def convert(
 
 
 def file_kind(path: PathLike, format: str | None = None) -> str:  # noqa: A002
-    """What a file is: "rows", "signatures" (also a shard folder), "model", "index" or "gram"."""
+    """What a file is: "rows", "signatures" (also a shard folder), "model", "index" or "gram".
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
+    ...     ck.CoRENeighbors().fit([[0, 1.5], [2, 0]]).save("rows.index")
+    ...     [ck.files.file_kind(name) for name in ("rows.svm", "rows.index")]
+    ['rows', 'index']
+    """
     if format is not None or os.fspath(path) == "-":
         return "signatures" if format == "signatures" else "rows"
     if is_shard_folder(path):

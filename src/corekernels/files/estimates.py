@@ -16,7 +16,16 @@ from .readers import AnyReader, SignatureReader, hashed_batches
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimated kernel values of pairs: row `i` of one side with row `j` of the other."""
+    """Estimated kernel values of pairs: row `i` of one side with row `j` of the other.
+
+    Examples
+    --------
+    >>> import corekernels as ck, numpy as np
+    >>> found = ck.files.Estimates(np.array([0]), np.array([7]), np.array([0.61]), np.array([0.04]))
+    >>> for i, j, value, error in zip(found.i, found.j, found.value, found.standard_error):
+    ...     print(f"rows {i} and {j}: {value} ± {1.96 * error:.2f}")
+    rows 0 and 7: 0.61 ± 0.08
+    """
 
     i: npt.NDArray[np.int64]
     j: npt.NDArray[np.int64]
@@ -36,6 +45,20 @@ def estimate_pairs(
     pairs : array-like of shape (n, 2)
         Row of `reader`, and row of `against` (of `reader` too if None), counted from 0.
     against : SignatureReader, optional
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X = load_digits().data[:10]
+    ...     S = ck.CoREHasher("core1", 1024, random_state=0).fit(X).sketch(X)
+    ...     S.save("rows.sig")
+    ...     reader = ck.files.open_reader("rows.sig")
+    ...     found = ck.files.estimate_pairs(reader, [[0, 1], [0, 5]])
+    >>> found.value.round(2), found.standard_error.round(2)
+    (array([0.27, 0.45]), array([0.03, 0.03]))
     """
     _require_signatures(reader)
     rows = np.asarray(pairs)
@@ -67,6 +90,20 @@ def nearest(
         Rows for each query, nearest first; ties go to the lower row number.
     progress, n_jobs
         As for `hash_to_file`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X = load_digits().data[:10]
+    ...     S = ck.CoREHasher("core1", 1024, random_state=0).fit(X).sketch(X)
+    ...     S.save("rows.sig")
+    ...     reader = ck.files.open_reader("rows.sig")
+    ...     found = next(ck.files.nearest(reader, reader, n_nearest=2))
+    >>> list(zip(found.i[:4].tolist(), found.j[:4].tolist(), found.value[:4].round(2).tolist()))
+    [(0, 0, 1.03), (0, 8, 0.56), (1, 1, 1.03), (1, 2, 0.63)]
     """
     _require_signatures(reader)
     if n_nearest < 1:

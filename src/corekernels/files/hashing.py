@@ -1,6 +1,6 @@
 """Hashing a stream of rows into a file: one pass, constant memory, nothing half done."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,17 @@ class HashReport:
         Files written.
     n_bytes : int
         Size of the target.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     found = ck.files.hash_to_file(reader, "rows.sig", ck.files.recipe_for(reader))
+    >>> found.target, found.rows, found.parts
+    ('rows.sig', 2, 1)
     """
 
     target: str
@@ -166,11 +177,8 @@ def _write_parts(
     n_held, n_rows, first_row = 0, 0, writer.rows_before
 
     def write(signatures: list[Signatures], labels: list[Array], first_row: int) -> None:
-        n_rows = sum(map(len, signatures))
-        y = np.concatenate(labels) if labels else None
-        if y is not None and len(y) < n_rows:
-            raise DataError(f"{reader.name}: some rows have labels and some have none.")
-        writer.write(signatures, y, reader.origin(first_row, n_rows))
+        y = joined_labels(reader, signatures, labels)
+        writer.write(signatures, y, reader.origin(first_row, sum(map(len, signatures))))
 
     with WriteBehind(write) as write_later:
         for batch in batches:
@@ -194,6 +202,29 @@ def _write_parts(
         if held or first_row == 0:
             write_later(held or [Signatures.empty(writer.recipe, 0)], labels, first_row)
     return n_rows
+
+
+def hash_batches(
+    reader: RowReader, batches: Iterable[Batch], recipe: Recipe, n_jobs: int | None
+) -> tuple[list[Signatures], Array | None]:
+    """Signatures of all batches, and the labels of all rows."""
+    held: list[Signatures] = []
+    labels: list[Array] = []
+    for batch in batches:
+        held.append(sketch_batch(batch.X, recipe, n_jobs, reader.name))
+        if batch.y is not None:
+            labels.append(np.asarray(batch.y))
+    return held or [Signatures.empty(recipe, 0)], joined_labels(reader, held, labels)
+
+
+def joined_labels(
+    reader: RowReader, signatures: Sequence[Signatures], labels: Sequence[Array]
+) -> Array | None:
+    """The labels of rows, all of which have one if any has."""
+    y: Array | None = np.concatenate(labels) if labels else None
+    if y is not None and len(y) < sum(map(len, signatures)):
+        raise DataError(f"{reader.name}: some rows have labels and some have none.")
+    return y
 
 
 def _pieces(start: int, stop: int, first: int, size: int) -> Iterator[slice]:

@@ -25,6 +25,13 @@ class Histogram:
         Of values per bin.
     log : bool
         Whether bins are equally wide in the logarithm.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> found = ck.files.Histogram.of([1, 2, 2, 3], n_bins=2)
+    >>> found.edges, found.counts, found.log
+    ((0.5, 2.5, 4.5), (3, 1), False)
     """
 
     edges: tuple[float, ...]

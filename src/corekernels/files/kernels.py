@@ -41,6 +41,19 @@ def kernel_to_file(
     Returns
     -------
     (n, m) : shape of the matrix
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[1.0, 0, 1], [0, 2, 1]])
+    ...     ck.files.kernel_to_file(ck.files.open_reader("rows.svm"), "K.npy", "resemblance")
+    ...     np.load("K.npy").round(2)
+    (2, 2)
+    array([[1.  , 0.33],
+           [0.33, 1.  ]])
     """
     readers = [reader] if against is None else [reader, against]
     names = [side.name for side in readers]
@@ -80,6 +93,17 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
 
     The two files are replaced one after the other; the digest of the last row tells whether
     they belong together.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[1.0, 0, 1], [0, 2, 1]])
+    ...     _ = ck.files.kernel_to_file(ck.files.open_reader("rows.svm"), "K.npy", "core2")
+    ...     found = ck.files.gram_description("K.npy")
+    >>> found["kernel"], found["shape"]
+    ('core2', [2, 2])
     """
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         about = parse_json(description_path(path).read_bytes())

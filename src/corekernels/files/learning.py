@@ -64,8 +64,23 @@ def train(
     **options
         `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`; for regression
         `C`, `tol`, `max_iter` of `CoRERegressor`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X, y = load_digits(return_X_y=True)
+    ...     ck.io.write_rows("train.svm", X[:500], y[:500])
+    ...     ck.io.write_rows("test.svm", X[500:700], y[500:700])
+    ...     reader = ck.files.open_reader("train.svm")
+    ...     recipe = ck.files.recipe_for(reader, n_hashes=128)
+    ...     model = ck.files.train(reader, "model.ck", recipe, C=1.0)
+    >>> model.classes_, model.recipe_.n_hashes
+    (array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), 128)
     """
-    model = _model(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
+    model = model_for(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
     beside = require_target(target, reader.name)
     with _signatures(reader, recipe, beside, progress, n_jobs) as (S, y):
         labels = require_labels(y, reader.name)
@@ -101,8 +116,22 @@ def sweep(
         Rows to score on, instead of folds of the reader.
     **options
         `loss`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X, y = load_digits(return_X_y=True)
+    ...     ck.io.write_rows("train.svm", X[:300], y[:300])
+    ...     reader = ck.files.open_reader("train.svm")
+    ...     recipe = ck.files.recipe_for(reader, n_hashes=64)
+    ...     path = ck.files.sweep(reader, recipe, [0.01, 1], cv=2)
+    >>> path.best_C, path.scores.shape
+    (1.0, (2, 2))
     """
-    model = _model(CoREClassifier, recipe, n_jobs, options)
+    model = model_for(CoREClassifier, recipe, n_jobs, options)
     judges = None
     beside = None
     if target is not None:
@@ -142,9 +171,10 @@ def _naming_file(reader: AnyReader) -> Iterator[None]:
         raise DataError(f"{reader.name}: {str(error)[3:]}") from error
 
 
-def _model(
+def model_for(
     kind: type[AnyModel], recipe: Recipe, n_jobs: int | None, options: dict[str, Any]
 ) -> AnyModel:
+    """A model, not fitted, that hashes by a recipe."""
     hashing = {name: getattr(recipe, name) for name in ("kernel", "n_hashes", "n_bits", "scheme")}
     if recipe.projection is not None:
         hashing["projection"] = recipe.projection

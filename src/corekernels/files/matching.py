@@ -76,6 +76,16 @@ def open_matching(
         text became rows.
     ignore_new_columns : bool
         Whether columns beyond `n_columns` are left out, with a note, or an error.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("new.svm", [[1.0, 0, 1], [0, 2, 0]])
+    ...     reader = ck.files.open_matching("new.svm", 64)  # of a model that knows 64 columns
+    >>> reader.n_columns
+    64
     """
     options: dict[str, Any] = {
         "format": format, "one_based": one_based, "labels": labels, "n_jobs": n_jobs,

@@ -17,6 +17,8 @@ from ..io.targets import Target, open_target
 from ..models import Model
 from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 
+Outcomes = Counter[tuple[Any, Any]] | tuple[Array, Array]
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -31,6 +33,14 @@ class Evaluation:
         All labels of the model and of the file, sorted.
     confusion : ndarray of shape (n_classes, n_classes)
         Rows of class i that were given class j.
+
+    Examples
+    --------
+    >>> import corekernels as ck, numpy as np
+    >>> confusion = np.array([[8, 2], [1, 9]])
+    >>> found = ck.files.Evaluation(20, 0.85, 0.08, np.array(["ham", "spam"]), confusion)
+    >>> found.recall, found.precision.round(2)
+    (array([0.8, 0.9]), array([0.89, 0.82]))
     """
 
     rows: int
@@ -61,6 +71,13 @@ class RegressionEvaluation:
         Share of the variance of the values that is explained; NaN if all values are equal.
     mean_absolute_error : float
     root_mean_squared_error : float
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> found = ck.files.RegressionEvaluation(797, 0.75, 1.1, 1.4)
+    >>> f"{found.r2:.0%} of the variance of {found.rows} values explained"
+    '75% of the variance of 797 values explained'
     """
 
     rows: int
@@ -72,7 +89,22 @@ class RegressionEvaluation:
 def predictions(
     model: Model, reader: AnyReader, what: str = "predicting", progress: bool | None = None,
 ) -> Iterator[tuple[Array, Array | None]]:  # fmt: skip
-    """Predicted labels or values of a reader's rows, and their own labels, batch by batch."""
+    """Predicted labels or values of a reader's rows, and their own labels, batch by batch.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X, y = load_digits(return_X_y=True)
+    ...     model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
+    ...     ck.io.write_rows("test.npz", X[500:700], y[500:700])
+    ...     reader = ck.files.open_matching("test.npz", model.n_features_in_)
+    ...     found, truth = next(ck.files.predictions(model, reader))
+    >>> found[:5], truth[:5]
+    (array([9, 2, 2, 5, 7]), array([8, 2, 2, 5, 7]))
+    """
     for batch in hashed_batches(
         reader, model.recipe_, what, progress=progress, n_jobs=model.n_jobs
     ):
@@ -108,6 +140,22 @@ def predict(
         Probabilities are for models of the log loss.
     progress : bool, optional
         As for `hash_to_file`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from pathlib import Path
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X, y = load_digits(return_X_y=True)
+    ...     model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
+    ...     ck.io.write_rows("test.npz", X[500:700], y[500:700])
+    ...     reader = ck.files.open_matching("test.npz", model.n_features_in_)
+    ...     ck.files.predict(model, reader, "labels.txt")
+    ...     Path("labels.txt").read_text().split()[:5]
+    200
+    ['9', '2', '2', '5', '7']
     """
     require_choice("output", output, ("labels", *_NUMBERS))
     _require_one_label(model)
@@ -180,21 +228,49 @@ def label_text(label: Any) -> str:
 def evaluate(
     model: Model, reader: AnyReader, *, progress: bool | None = None
 ) -> Evaluation | RegressionEvaluation:
-    """How well a model does on the labelled rows of a reader."""
+    """How well a model does on the labelled rows of a reader.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X, y = load_digits(return_X_y=True)
+    ...     model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
+    ...     ck.io.write_rows("test.npz", X[500:700], y[500:700])
+    ...     reader = ck.files.open_matching("test.npz", model.n_features_in_)
+    ...     found = ck.files.evaluate(model, reader)
+    >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 3)
+    (200, 0.8, 0.028)
+    """
+    return evaluation(model, [outcomes(model, reader, progress)], reader.name)
+
+
+def outcomes(model: Model, reader: AnyReader, progress: bool | None = None) -> Outcomes:
+    """How often each label was given to rows of each; of a regressor, values found and true."""
     _require_one_label(model)
     batches = predictions(model, reader, "evaluating", progress)
     labelled = ((found, require_labels(y, reader.name)) for found, y in batches)
     if isinstance(model, CoREClassifier):
-        return _evaluate_classes(model, labelled, reader.name)
-    return _evaluate_values(labelled, reader.name)
+        counts: Counter[tuple[Any, Any]] = Counter()
+        for found, truth in labelled:
+            counts.update(zip(truth.tolist(), found.tolist(), strict=True))
+        return counts
+    return _values(labelled, reader.name)
+
+
+def evaluation(model: Model, parts: Iterable[Any], name: str) -> Evaluation | RegressionEvaluation:
+    """How well a model does on rows, from the outcomes of all their parts."""
+    if isinstance(model, CoREClassifier):
+        return _evaluate_classes(model, sum(parts, Counter()), name)
+    found, truth = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return _evaluate_values(found, truth, name)
 
 
 def _evaluate_classes(
-    model: CoREClassifier, labelled: Iterable[tuple[Array, Array]], name: str
+    model: CoREClassifier, counts: Counter[tuple[Any, Any]], name: str
 ) -> Evaluation:
-    counts: Counter[tuple[Any, Any]] = Counter()
-    for found, truth in labelled:
-        counts.update(zip(truth.tolist(), found.tolist(), strict=True))
     n_rows = counts.total()
     _require_rows(n_rows, name)
     names = {label for pair in counts for label in pair} | set(model.classes_.tolist())
@@ -213,16 +289,19 @@ def _evaluate_classes(
     return Evaluation(n_rows, accuracy, error, np.array(classes), confusion)
 
 
-def _evaluate_values(labelled: Iterable[tuple[Array, Array]], name: str) -> RegressionEvaluation:
+def _values(labelled: Iterable[tuple[Array, Array]], name: str) -> tuple[Array, Array]:
     found, truth = [np.empty(0)], [np.empty(0)]
     for values, labels in labelled:
         if labels.dtype.kind not in "biuf":
             raise DataError(f"{name}: labels such as {labels.flat[0]!s} are no numbers.")
         found.append(values)
         truth.append(labels.astype(np.float64))
-    y = np.concatenate(truth)
+    return np.concatenate(found), np.concatenate(truth)
+
+
+def _evaluate_values(found: Array, y: Array, name: str) -> RegressionEvaluation:
     _require_rows(len(y), name)
-    errors = np.concatenate(found) - y
+    errors = found - y
     spread = float(np.square(y - y.mean()).sum())
     r2 = 1 - float(np.square(errors).sum()) / spread if spread > 0 else np.nan
     root = float(np.sqrt(np.square(errors).mean()))

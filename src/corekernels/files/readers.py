@@ -45,6 +45,17 @@ class SignatureReader(Reader):
     """The signatures of a file or shard folder, in batches that stay on the disk until used.
 
     Attributes are those of `io.Reader`, and `recipe`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2], [3, 0]]).sketch([[1.0, 2]])
+    ...     S.save("rows.sig")
+    ...     reader = ck.files.open_reader("rows.sig")
+    >>> reader.n_rows, reader.recipe.n_hashes
+    (1, 8)
     """
 
     format = "signatures"
@@ -174,6 +185,18 @@ def open_reader(
         How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     frequencies : text.InverseDocumentFrequency, optional
         What weighs n-grams by their rarity: `count_frequencies` makes it.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5, 0], [2, 0, 1]], [1, -1])
+    ...     reader = ck.files.open_reader("rows.svm")
+    ...     [(batch.X.nnz, batch.y.tolist()) for batch in reader]
+    [(3, [1, -1])]
+    >>> reader.format, reader.n_columns
+    ('svmlight', 3)
     """
     if text is not None:
         if n_columns is not None or one_based is not None:
@@ -207,6 +230,17 @@ def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
     """A recipe for the columns of a reader; options that are None keep their default.
 
     A reader of signatures has its recipe already; options that contradict it are refused.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1.5, 0], [2, 0, 1]])
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     recipe = ck.files.recipe_for(reader, kernel="core2", n_hashes=64)
+    >>> recipe.kernel, recipe.n_hashes, recipe.n_columns
+    ('core2', 64, 3)
     """
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(reader, SignatureReader):

@@ -26,7 +26,18 @@ from ..text.settings import settings_like
 
 @dataclass(frozen=True)
 class IndexReport:
-    """What was indexed, and how it will be searched."""
+    """What was indexed, and how it will be searched.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    ...     found = ck.files.index_rows(ck.files.open_reader("rows.npz"), "rows.index")
+    >>> found.rows, found.method, found.estimated_recall
+    (2, 'exact', 1.0)
+    """
 
     target: str
     rows: int
@@ -41,7 +52,20 @@ class IndexReport:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """What was looked up, and how fast; `seconds` are those of the search alone."""
+    """What was looked up, and how fast; `seconds` are those of the search alone.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     index = ck.CoRENeighbors(n_neighbors=1).fit([[0, 1, 0, 1], [1, 0, 1, 0]])
+    ...     found = ck.files.search(index, reader, "neighbours.tsv")
+    >>> found.queries, found.found, found.queries_per_second > 0
+    (2, 2, True)
+    """
 
     target: str
     queries: int

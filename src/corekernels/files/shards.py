@@ -70,6 +70,16 @@ def shard_size(folder: Path) -> int:
     return len(Signatures.load(folder / part_name(0))) if marker is None else marker["shard_rows"]
 
 
+def write_part(
+    path: Path, recipe: Recipe, signatures: Sequence[Signatures], labels: Any, origin: Origin,
+    **options: bool,
+) -> None:  # fmt: skip
+    """Write signatures, one below the other, as one file; options of `write_signatures`."""
+    arrays = {name: Pieces([S.arrays()[name] for S in signatures]) for name in recipe.arrays}
+    packed, classes = (None, None) if labels is None else pack_labels(labels, origin.rows)
+    write_signatures(path, recipe, arrays, packed, classes, [origin], **options)
+
+
 class ShardWriter:
     """Takes signatures for a folder, part by part.
 
@@ -124,9 +134,10 @@ class ShardWriter:
                     self._begin()
                     yield self
                 except BaseException:
-                    if self._marked and not self.parts:
+                    if self._marked and self._is_nothing_finished():
                         self.discard()
                     raise
+                self._sweep()
                 (self.folder / MARKER).unlink(missing_ok=True)
         except FileError:
             raise
@@ -139,13 +150,8 @@ class ShardWriter:
     def write(self, signatures: Sequence[Signatures], labels: Any, origin: Origin) -> None:
         """Write the next part, of signatures one below the other, with where they came from."""
         path = self.folder / part_name(self._first + len(self.parts))
-        arrays = {
-            name: Pieces([S.arrays()[name] for S in signatures]) for name in self.recipe.arrays
-        }
-        packed, classes = (None, None) if labels is None else pack_labels(labels, origin.rows)
-        write_signatures(
-            path, self.recipe, arrays, packed, classes, [origin], durable=self.target == self.folder
-        )
+        durable = self.target == self.folder
+        write_part(path, self.recipe, signatures, labels, origin, durable=durable)
         self.parts.append(path)
 
     def discard(self) -> None:
@@ -182,7 +188,7 @@ class ShardWriter:
         job = {
             "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
         }  # fmt: skip
-        left = _in_order(set(self.folder.glob("part-*.safetensors")) - set(files))
+        left = [path for path in self._files() if path not in files]
         if self.resume and old is not None:
             require_same_job(self.folder, old, job)
             self.parts = self._whole(left)
@@ -193,8 +199,20 @@ class ShardWriter:
         self._marked = True
         for path in set(left) - set(self.parts):
             path.unlink()
+        self._sweep()
+
+    def _is_nothing_finished(self) -> bool:
+        """Whether this run has finished no part, and nobody else can finish one."""
+        return not self.parts
+
+    def _files(self) -> list[Path]:
+        """All parts that are there."""
+        return _in_order(self.folder.glob("part-*.safetensors"))
+
+    def _sweep(self) -> None:
+        """Remove what killed writers of parts left."""
         for path in self.folder.glob(".part-*.safetensors.*.part"):
-            path.unlink()
+            path.unlink(missing_ok=True)
 
     def _whole(self, files: list[Path]) -> list[Path]:
         """The parts a killed run has finished: all but a short one at the end."""

@@ -70,6 +70,16 @@ class Survey:
         Of the nonzeros per row.
     value_histogram : Histogram
         Of the nonzero values in a sample of rows.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    ...     found = ck.files.survey(ck.files.open_reader("rows.npz"))
+    >>> found.binary, found.row_lengths["max"], found.plan.n_hashes
+    (True, 2.0, 256)
     """
 
     rows: int
@@ -96,7 +106,20 @@ class Survey:
 def survey(
     reader: RowReader, *, seed: int = 0, progress: bool | None = None, n_jobs: int | None = None
 ) -> Survey:
-    """Describe the rows of a reader, and say which kernel, k and b they suggest."""
+    """Describe the rows of a reader, and say which kernel, k and b they suggest.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1.5, 0, 1], [2, 0, 1, 0], [1, 0, 1, 0]], [0, 1, 1])
+    ...     found = ck.files.survey(ck.files.open_reader("rows.npz"))
+    >>> found.rows, found.density, found.classes
+    (3, 0.5, {0: 1, 1: 2})
+    >>> found.plan.kernel, found.reason
+    ('core1', 'values and columns both count, and values are not heavy-tailed')
+    """
     require_rows(reader)
     lengths: Counter[int] = Counter()
     classes: Counter[Any] | None = Counter()
@@ -177,6 +200,16 @@ def sample(
     """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
 
     A reader without labels gives None for them, or is refused if they are to be there.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[1.0, 0]] * 100, list(range(100)))
+    ...     X, y = ck.files.sample(ck.files.open_reader("rows.npz"), 3)
+    >>> X.shape, y.tolist()
+    ((3, 2), [3, 11, 92])
     """
     require_rows(reader)
     kept, n_read = Sample(n_rows, seed), 0

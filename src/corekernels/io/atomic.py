@@ -69,7 +69,7 @@ def resolve_target(path: PathLike) -> Path:
 
 @contextlib.contextmanager
 def atomic_write(
-    target: PathLike, n_bytes: int = 0, *, durable: bool = True
+    target: PathLike, n_bytes: int = 0, *, durable: bool = True, shared: bool = False
 ) -> Iterator[IO[bytes]]:
     """A file that takes the name `target` once the block has ended well.
 
@@ -87,10 +87,26 @@ def atomic_write(
         not end on a full one.
     durable : bool
         Whether to wait until the bytes are on the disk, safe from a power failure too.
+    shared : bool
+        Whether other processes may write the same content to the same target meanwhile, as a
+        cluster does that tries a task again. No writer is refused, the last to finish stays,
+        and what killed ones left is for the caller to remove.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from pathlib import Path
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     with ck.io.atomic_write("result.txt") as file:
+    ...         _ = file.write(b"all or nothing")
+    ...     print(Path("result.txt").read_text())
+    all or nothing
     """
     final = resolve_target(target)
     with _named(target):
-        _clear_leftovers(final, target)
+        if not shared:
+            _clear_leftovers(final, target)
         part = final.with_name(f"{_part_start(final)}{secrets.token_hex(8)}.part")
         with _open_locked(part, final, target) as file:
             try:

@@ -56,10 +56,22 @@ def save_arrays(
     about: Any,
     *,
     durable: bool = True,
+    shared: bool = False,
 ) -> None:
     """Write arrays and a description of them; `kind` and `version` say how to read it.
 
     Unless `durable`, the file is safe from a killed process but not from a power failure.
+    `shared` is that of `atomic_write`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.save_arrays("a.safetensors", "mine", 1, {"x": np.arange(3)}, {"unit": "kg"})
+    ...     ck.io.load_arrays("a.safetensors", "mine", 1, mmap=False)
+    ({'x': array([0, 1, 2])}, {'unit': 'kg'})
     """
     stored = {
         name: Pieces([array]) if isinstance(array, np.ndarray) else array
@@ -89,7 +101,7 @@ def save_arrays(
             f"{path}: names of classes and columns take {len(text):,} bytes, of which a file "
             f"holds {MAX_HEADER_BYTES:,}; shorten them or leave them out."
         )
-    with atomic_write(path, 8 + len(text) + end, durable=durable) as file:
+    with atomic_write(path, 8 + len(text) + end, durable=durable, shared=shared) as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         for array in ordered.values():
@@ -99,7 +111,19 @@ def save_arrays(
 def load_arrays(
     path: PathLike, kind: str, version: int, *, mmap: bool = True
 ) -> tuple[dict[str, Array], Any]:
-    """The arrays of a file that `save_arrays` wrote, and their description."""
+    """The arrays of a file that `save_arrays` wrote, and their description.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.save_arrays("a.safetensors", "mine", 1, {"x": np.arange(3)}, {"unit": "kg"})
+    ...     arrays, about = ck.io.load_arrays("a.safetensors", "mine", 1, mmap=False)
+    >>> arrays["x"], about
+    (array([0, 1, 2]), {'unit': 'kg'})
+    """
     found = read_container(path, (kind,), version, mmap=mmap)
     return found.arrays, found.about
 

@@ -94,9 +94,13 @@ class NpyReader(RowReader):
         self._value_type = value_type(self._header.dtype, self.name)
 
     def _batches(self) -> Iterator[Batch]:
+        return self.batches_near(0)
+
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """As of `RowReader`; rows before are not read."""
         assert self.n_rows is not None
         size = max(1, self._batch_bytes // (self.n_columns * self._header.dtype.itemsize))
-        for row in range(0, self.n_rows, size):
+        for row in range(first_row, self.n_rows, size):
             stop = min(row + size, self.n_rows)
             with self._source.open() as file, reading(self.name, "npy"):
                 block = sparse.csr_array(self._block(file, row, stop).astype(self._value_type))

@@ -113,12 +113,19 @@ class NpzReader(RowReader):
             )
 
     def _batches(self) -> Iterator[Batch]:
+        return self.batches_near(0)
+
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """As of `RowReader`; values of the rows before are unpacked and not looked at."""
         with self._open() as archive:
             members = self._members(archive)
             labels = self._member(archive, self._label_key) if self._label_key else None
-            blocks = self._csr_blocks if self._kind == "csr" else self._whole_blocks
-            row = 0
-            for X in blocks(members):
+            whole = self._kind != "csr"
+            row = 0 if whole else first_row
+            if labels is not None:
+                labels.skip(row)
+            blocks = self._whole_blocks(members) if whole else self._csr_blocks(members, row)
+            for X in blocks:
                 y = None if labels is None else self._labels(labels, X.shape[0], row)
                 row += X.shape[0]
                 yield Batch(X, y, row - X.shape[0], self._share_done(row))
@@ -133,14 +140,19 @@ class NpzReader(RowReader):
                 self.name, some.indptr, some.indices, some.data, self.n_columns, start
             )
 
-    def _csr_blocks(self, members: dict[str, Member]) -> Iterator[sparse.csr_array]:
+    def _csr_blocks(self, members: dict[str, Member], first_row: int) -> Iterator[sparse.csr_array]:
         """Blocks of a matrix by rows, each unpacked by itself."""
         pointers, indices, data = members.values()
         item = indices.header.dtype.itemsize + data.header.dtype.itemsize
         capacity = max(1, self._batch_bytes // item)
         n_rows = self._shape[0]
         indptr = self._checked(pointers.take(1), 0, 0)
-        for row in range(0, n_rows, _POINTERS):
+        for row in range(0, first_row, _POINTERS):
+            more = pointers.take(min(_POINTERS, first_row - row))
+            indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
+        for member in (indices, data):
+            member.skip(int(indptr[-1]))
+        for row in range(first_row, n_rows, _POINTERS):
             more = pointers.take(min(_POINTERS, n_rows - row))
             indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
             for start, stop in row_blocks(indptr, capacity):

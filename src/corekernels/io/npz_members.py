@@ -1,5 +1,6 @@
 """Arrays in SciPy's `.npz`, and the matrices by columns (CSC) or by entries (COO) made of them."""
 
+import os
 import zipfile
 from typing import Any
 
@@ -40,6 +41,11 @@ class Member:
             if len(raw) < size:
                 raise EOFError
             return np.frombuffer(raw, self.header.dtype)
+
+    def skip(self, count: int) -> None:
+        """Leave out the next `count` items."""
+        with reading(self.name, "npz"):
+            self._file.seek(count * self.header.dtype.itemsize, os.SEEK_CUR)
 
 
 def require_parts(name: str, kind: str, members: dict[str, Member], shape: tuple[int, int]) -> int:

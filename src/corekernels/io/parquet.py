@@ -20,6 +20,7 @@ from .._core.types import Array, PathLike
 from .._core.validation import Rows
 from ..errors import DataError, FileError
 from .arrow_labels import labels_of_arrow
+from .arrow_rows import rows_of_lists
 from .format import Format, ReadOptions
 from .parquet_columns import dense_rows, plain_columns
 from .readers import Batch, RowReader, checked_rows, require_columns
@@ -137,11 +138,22 @@ class ParquetReader(RowReader):
         return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
 
     def _batches(self) -> Iterator[Batch]:
-        row = 0
+        return self.batches_near(0)
+
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """As of `RowReader`; row groups before are not read."""
         with self._source.open() as file:
             with reading(self.name, "Parquet"):
                 source = self._parquet_file(file)
-                batches = source.iter_batches(self._rows_per_batch(source), columns=self._names)
+                n_groups, skipped, row = source.metadata.num_row_groups, 0, 0
+                while skipped < n_groups:
+                    size = int(source.metadata.row_group(skipped).num_rows)
+                    if row + size > first_row:
+                        break
+                    skipped, row = skipped + 1, row + size
+                batches = source.iter_batches(
+                    self._rows_per_batch(source), range(skipped, n_groups), self._names
+                )
             while True:
                 with reading(self.name, "Parquet"):
                     table = next(batches, None)
@@ -161,40 +173,11 @@ class ParquetReader(RowReader):
             arrays = X.indptr.astype(np.int64), X.indices, X.data
             X = checked_rows(self.name, *arrays, self.n_columns, first_row)
         else:
-            X = self._rows_of_lists(table, first_row)
+            lists = table.column("indices"), table.column("values")
+            X = rows_of_lists(*lists, self.n_columns, self.name, first_row)
         if "label" not in self._names:
             return X, None
         return X, labels_of_arrow(table.column("label"), self.name, first_row)
-
-    def _rows_of_lists(self, table: Any, first_row: int) -> Any:
-        indices, indptr = self._flat(table.column("indices"), "indices", first_row)
-        values, ends = self._flat(table.column("values"), "values", first_row)
-        if not np.array_equal(indptr, ends):
-            row = int(np.argmax(np.diff(indptr) != np.diff(ends)))
-            raise DataError(
-                f"{self.name}: row {first_row + row} has {np.diff(indptr)[row]} indices and "
-                f"{np.diff(ends)[row]} values; give as many of one as of the other."
-            )
-        single = values.dtype in (np.float16, np.float32)
-        data = values.astype(np.float32 if single else np.float64, copy=False)
-        return checked_rows(self.name, indptr, indices, data, self.n_columns, first_row)
-
-    def _flat(self, lists: Any, what: str, first_row: int) -> tuple[Array, Array]:
-        """The items of lists end to end, and where each list starts."""
-        self._require_no_nulls(lists, what, first_row)
-        indptr = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False), out=indptr[1:])
-        items = lists.flatten()
-        if items.null_count:
-            place = int(np.flatnonzero(items.is_null().to_numpy(zero_copy_only=False))[0])
-            row = first_row + int(np.searchsorted(indptr, place, "right")) - 1
-            raise DataError(f"{self.name}: row {row} has a null among its {what}; fill or drop it.")
-        return items.to_numpy(zero_copy_only=False), indptr
-
-    def _require_no_nulls(self, column: Any, what: str, first_row: int) -> None:
-        if column.null_count:
-            place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-            raise DataError(f"{self.name}: row {first_row + place} has no {what}; fill or drop it.")
 
 
 class ParquetWriter:

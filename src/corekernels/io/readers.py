@@ -33,6 +33,16 @@ class Batch:
         What the rows are called in results, if not by their numbers.
     is_clean : bool
         Whether the rows are known to be clean, as `_core.validation` says.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    ...     batch = next(iter(ck.io.open_rows("rows.svm")))
+    >>> len(batch), batch.X.shape, batch.y.tolist()
+    (2, (2, 2), [1, -1])
     """
 
     X: sparse.csr_array
@@ -86,6 +96,16 @@ class Reader(ABC):
         What a user should know about how the file was read.
     provenance : list of Origin
         Where the rows come from.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.npz", [[0, 1.5], [2, 0]])
+    ...     reader = ck.files.open_reader("rows.npz")
+    >>> isinstance(reader, ck.io.Reader), reader.n_rows, reader.is_stream
+    (True, 2, False)
     """
 
     format: str
@@ -115,6 +135,18 @@ class RowReader(Reader):
     ----------
     one_based : bool or None
         Whether columns of svmlight text count from 1; None for other formats.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
+    ...     reader = ck.io.open_rows("rows.svm")
+    ...     [batch.first_row for batch in reader]
+    [0]
+    >>> reader.one_based
+    True
     """
 
     one_based: bool | None = None
@@ -128,6 +160,13 @@ class RowReader(Reader):
     @abstractmethod
     def _batches(self) -> Iterator[Batch]:
         """Batches of about `_batch_bytes`, none of them empty."""
+
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """Batches from row `first_row` to the end, and some before it.
+
+        Formats that can skip rows without reading them do so.
+        """
+        return self._batches()
 
     def __iter__(self) -> Iterator[Batch]:
         batches = self._batches()
@@ -197,9 +236,9 @@ def regrouped(batches: Iterator[Batch], n_rows: int) -> Iterator[Batch]:
             continue
         whole = joined(waiting)
         for start in range(0, n_waiting - n_rows + 1, n_rows):
-            yield _rows_of(whole, start, start + n_rows)
+            yield rows_of(whole, start, start + n_rows)
         n_waiting %= n_rows
-        waiting = [_rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
+        waiting = [rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
     if waiting:
         yield joined(waiting)
 
@@ -216,7 +255,8 @@ def joined(batches: list[Batch]) -> Batch:
     return Batch(sparse.csr_array(X), y, first.first_row, last.bytes_done, names)
 
 
-def _rows_of(batch: Batch, start: int, stop: int | None) -> Batch:
+def rows_of(batch: Batch, start: int, stop: int | None) -> Batch:
+    """Some rows of a batch, as a batch."""
     y = None if batch.y is None else batch.y[start:stop]
     names = None if batch.names is None else batch.names[start:stop]
     return Batch(batch.X[start:stop], y, batch.first_row + start, batch.bytes_done, names)

@@ -92,6 +92,11 @@ class ByteStream:
         """Stored bytes taken so far."""
         return self._raw.position
 
+    def seek(self, position: int) -> None:
+        """Go on from a position of a file that is not packed."""
+        with self._watched():
+            self._raw.seek_to(position)
+
     def read(self, size: int) -> bytes:
         """The next `size` unpacked bytes; fewer at the end."""
         pieces = []
@@ -155,6 +160,10 @@ class _Counted(io.RawIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def seek_to(self, position: int) -> None:
+        self._handle.seek(position)
+        self.position, self._rest = position, b""
 
     def read(self, size: int = -1, /) -> bytes:
         data = self._rest or self._handle.read(size)

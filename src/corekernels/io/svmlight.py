@@ -8,7 +8,8 @@ from is not, a look at the first block.
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -29,10 +30,30 @@ from .svmlight_writer import SvmlightWriter
 from .text_blocks import line_blocks
 
 
+class BlockStart(NamedTuple):
+    """Where reading can begin: numbers of a row, a line (from 1) and a byte."""
+
+    row: int
+    line: int
+    byte: int
+
+
 class SvmlightReader(RowReader):
-    """Rows of an svmlight file, plain or packed, or of standard input."""
+    """Rows of an svmlight file, plain or packed, or of standard input.
+
+    Attributes are those of `RowReader`, and:
+
+    Attributes
+    ----------
+    block_starts : sequence of BlockStart
+        Ascending. Found by a pass over text that is not packed; a reader of the same file that
+        is given them can skip the rows before.
+    integer_labels : bool or None
+        Whether all labels are integers, if a pass over the text has told.
+    """
 
     format = "svmlight"
+    block_starts: Sequence[BlockStart] = (BlockStart(0, 1, 0),)
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
@@ -40,7 +61,7 @@ class SvmlightReader(RowReader):
         self._n_threads = thread_count(options.n_jobs)
         self.is_stream = is_stream(path)
         self._is_used = False
-        self._integers: bool | None = None  # whether all labels are; unknown before a scan
+        self.integer_labels: bool | None = None
         self._words: bool | None = None  # whether labels are words; the first row's tells
         n_columns, one_based = options.n_columns, options.one_based
         if self.is_stream:
@@ -58,12 +79,12 @@ class SvmlightReader(RowReader):
         self.n_columns, self.one_based = n_columns, one_based
 
     @contextlib.contextmanager
-    def _blocks(self) -> Iterator[tuple[ByteStream, Iterator[Array]]]:
-        with (
-            ByteStream(self._source) as stream,
-            contextlib.closing(line_blocks(stream, self._batch_bytes)) as blocks,
-        ):
-            yield stream, blocks
+    def _blocks(self, first_byte: int = 0) -> Iterator[tuple[ByteStream, Iterator[Array]]]:
+        with ByteStream(self._source) as stream:
+            if first_byte:
+                stream.seek(first_byte)
+            with contextlib.closing(line_blocks(stream, self._batch_bytes)) as blocks:
+                yield stream, blocks
 
     def _scan(self, n_columns: int | None, one_based: bool | None) -> tuple[int, bool]:
         """The number of columns and where they count from, by a pass over the text.
@@ -74,17 +95,23 @@ class SvmlightReader(RowReader):
         total = np.zeros(loops.N_FACTS, np.int64)
         total[loops.LARGEST] = -1
 
+        starts, n_bytes = [], 0
         with self._blocks() as (stream, blocks):
             self.n_bytes = stream.n_bytes
             for block in blocks:
+                rows_and_lines = int(total[loops.ROWS]), int(total[loops.LINES]) + 1
+                starts.append(BlockStart(*rows_and_lines, n_bytes))
+                n_bytes += len(block)
                 text = read_only(block)
                 for facts in scan_block(text, self._n_threads):
                     _add_facts(total, facts)
                 if n_columns is not None:
                     break
         if n_columns is None:
+            if stream.packing is None and n_bytes >= (self.n_bytes or 0):  # no byte order mark
+                self.block_starts = starts
             self.n_rows = int(total[loops.ROWS])
-            self._integers = not total[loops.OTHER_LABELS]
+            self.integer_labels = not total[loops.OTHER_LABELS]
             self._require_rows(self.n_rows)
         if total[loops.QUERIES]:
             self._note_queries()
@@ -117,15 +144,20 @@ class SvmlightReader(RowReader):
         return (found if n_columns is None else n_columns), bool(found_base)
 
     def _batches(self) -> Iterator[Batch]:
-        batches = self._parsed_batches()
+        return self.batches_near(0)
+
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """As of `RowReader`; text before a known start of a block is not read."""
+        batches = self._parsed_batches(first_row)
         return read_ahead(batches) if self._n_threads > 1 else batches
 
-    def _parsed_batches(self) -> Iterator[Batch]:
+    def _parsed_batches(self, first_row: int) -> Iterator[Batch]:
         if self.is_stream and self._is_used:
             raise FileError(f"{self.name}: was read before and is gone; save it in a file first.")
         self._is_used = True
-        line, row = 1, 0
-        with self._blocks() as (stream, blocks):
+        starts = [start for start in self.block_starts if start.row <= first_row]
+        row, line, byte = starts[-1] if starts else (0, 1, 0)
+        with self._blocks(byte) as (stream, blocks):
             for block in blocks:
                 text = read_only(block)
                 parsed = self._parse(text, line)
@@ -159,7 +191,7 @@ class SvmlightReader(RowReader):
             self._words = not lines.is_number(first)
         if self._words:
             return self._word_labels(text, parsed, first_line)
-        y, integers = parsed.labels, self._integers
+        y, integers = parsed.labels, self.integer_labels
         for row in np.flatnonzero(np.isnan(y)):
             token = text[parsed.label_starts[row] : parsed.label_ends[row]].tobytes()
             if not lines.is_plain_number(token) or not np.isfinite(float(token)):

@@ -32,6 +32,17 @@ def write_rows(path: PathLike, X: Any, y: Any = None, *, format: str | None = No
     `.pq`.
     Zeros are not stored and columns are sorted; values are kept exactly. svmlight text
     counts columns from 1, keeps no number of columns, and shows labels that are missing as 0.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from pathlib import Path
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    ...     print(Path("rows.svm").read_text(), end="")
+    1 2:1.5
+    -1 1:2
     """
     with RowWriter(path, format) as writer:
         writer.write(X, y)

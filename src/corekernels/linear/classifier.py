@@ -43,7 +43,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     For two classes it finds the plane that minimises
 
-        1/2 (|w|^2 + b^2) + C sum_i c_i loss(y_i (w . x_i + s b)),
+        1/2 (w . w + b^2) + C sum_i c_i loss(y_i (w . x_i + s b)),
 
     where x_i is row i of `Signatures.to_csr()`, c_i its weight and s the
     `intercept_scaling`; for more classes, one such plane for each class against all

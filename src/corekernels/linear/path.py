@@ -46,6 +46,16 @@ class CPath:
         The C of the highest mean; the smallest of several.
     best_model : HashedLinearClassifier
         Fitted with `best_C` on all rows of S.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X[:400])
+    >>> path = ck.linear.c_path(S, y[:400], [0.01, 1], cv=2)
+    >>> path.best_C, path.mean.round(2)
+    (1.0, array([0.78, 0.86]))
     """
 
     Cs: npt.NDArray[np.float64]
@@ -98,7 +108,7 @@ def c_path(
     path_tol : float
         Accuracies are read once every plane is certain to be within the root of `path_tol`,
         times its length, of the best one: the default means a tenth. (The duality gap is then
-        at most `path_tol` |w|^2 / 2. A descent also ends at the model's own `tol`.) That moves
+        at most `path_tol` w.w / 2. A descent also ends at the model's own `tol`.) That moves
         accuracies by about a fifth of their standard error and by half of it at most, as
         measured on M-Rotate (20,000 rows to score, `benchmarks/learning.py`) and on
         digits, with each loss and kernel. The best model goes on to its own `tol`.

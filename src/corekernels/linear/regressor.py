@@ -25,7 +25,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
 
     It finds the plane that minimises
 
-        1/2 (|w|^2 + b^2) + C sum_i c_i (w . x_i + s b + m - y_i)^2,
+        1/2 (w . w + b^2) + C sum_i c_i (w . x_i + s b + m - y_i)^2,
 
     where x_i is row i of `Signatures.to_csr()`, c_i its weight, s the `intercept_scaling` and
     m the median of y (0 without an intercept), by the methods of `HashedLinearClassifier`.

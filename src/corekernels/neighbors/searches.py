@@ -32,6 +32,15 @@ class RecallCheck:
         Share of the true nearest rows among those found, ties counted as equal.
     seconds, exact_seconds : float
         Time that the index and that exact search took.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> found = ck.CoRENeighbors(random_state=0).fit(X[:1000]).check_recall(X[1000:1100])
+    >>> found.queries, found.recall
+    (100, 1.0)
     """
 
     queries: int

@@ -72,7 +72,7 @@ class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """The graph of the nearest rows fitted, of shape (n_queries, n_samples_fit_)."""
+        """The graph of the nearest rows fitted, of shape (n_queries, `n_samples_fit_`)."""
         self._fitted_matrix(X)
         n_neighbors = self.n_neighbors + (self.mode == "distance")
         return self.index_.kneighbors_graph(X, n_neighbors, self.mode)

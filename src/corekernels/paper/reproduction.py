@@ -34,6 +34,12 @@ class Reproduction:
     missing : list of str
         What could not be measured; the report says why.
     seconds : float
+
+    Examples
+    --------
+    >>> from corekernels import paper
+    >>> found = paper.reproduce(out="reproduction")  # doctest: +SKIP
+    >>> found.report, [table.caption for table in found.tables()]  # doctest: +SKIP
     """
 
     report: Path

@@ -8,7 +8,16 @@ from .wording import cell_text, column_kinds, duration, spans
 
 
 def markdown_page(report: Report, figures: str = "figures") -> str:
-    """A report as Markdown text that shows the figures in the folder of this name."""
+    """A report as Markdown text that shows the figures in the folder of this name.
+
+    Examples
+    --------
+    >>> from corekernels import report
+    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
+    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> print(report.markdown_page(page).splitlines()[0])
+    # One result
+    """
     parts = [f"# {_plain(report.title)}", *map(_inline, report.lead)]
     parts.append("\n".join(f"- [{_plain(s.title)}](#{s.name}){_took(s)}" for s in report.sections))
     for section in report.sections:

@@ -18,13 +18,28 @@ from .wording import cell_text, column_kinds, duration, sign, spans, typeset
 
 
 def require_page() -> None:
-    """Raise unless pages can be made: for use before long work."""
+    """Raise unless pages can be made: for use before long work.
+
+    Examples
+    --------
+    >>> from corekernels import report
+    >>> report.require_page()  # nothing happens: the extra is installed
+    """
     for package in ("jinja2", "matplotlib"):
         require_extra(package, "report", "pages")
 
 
 def html_page(report: Report) -> str:
-    """A report as the text of an HTML page; the same report gives the same text."""
+    """A report as the text of an HTML page; the same report gives the same text.
+
+    Examples
+    --------
+    >>> from corekernels import report
+    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
+    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> "<h1>One result</h1>" in report.html_page(page)
+    True
+    """
     require_page()
     import jinja2
 
@@ -49,18 +64,51 @@ def html_page(report: Report) -> str:
 
 
 def write_report(report: Report, folder: PathLike) -> list[Path]:
-    """Write `report.html`, `report.md` and `figures/*.svg` into a folder. Returns the files."""
+    """Write `report.html`, `report.md` and `figures/*.svg` into a folder. Returns the files.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from corekernels import report
+    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
+    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     [path.name for path in report.write_report(page, ".")]
+    ['report.html', 'report.md']
+    """
     page = write_page(report, Path(folder) / "report.html")
     return [page, *write_markdown(report, Path(folder) / "report.md")]
 
 
 def write_page(report: Report, path: PathLike) -> Path:
-    """Write a report as an HTML page."""
+    """Write a report as an HTML page.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from corekernels import report
+    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
+    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     report.write_page(page, "page.html").name
+    'page.html'
+    """
     return _write(Path(path), html_page(report))
 
 
 def write_markdown(report: Report, path: PathLike, figures: str = "figures") -> list[Path]:
-    """Write a report as Markdown, and before it its figures as SVG files in a folder beside it."""
+    """Write a report as Markdown, and before it its figures as SVG files in a folder beside it.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from corekernels import report
+    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
+    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     [path.name for path in report.write_markdown(page, "page.md")]
+    ['page.md']
+    """
     looks = assign_looks(report.figures(), report.series)
     drawn = {figure.name: draw(figure, looks) for figure in report.figures()}
     folder = Path(path).parent / figures

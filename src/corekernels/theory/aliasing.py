@@ -18,6 +18,13 @@ class Aliasing(NamedTuple):
 
     Given that the minimum of the first row comes first, codes are equal with
     probability `first`; given that the second's does, with probability `second`.
+
+    Examples
+    --------
+    >>> from corekernels import theory
+    >>> chance = theory.aliasing(100, 100, 2**32, b=4)
+    >>> round(float(chance.C1), 4), round(float(chance.collision_probability(1.0)), 4)
+    (0.0625, 1.0)
     """
 
     C1: Any

@@ -21,6 +21,14 @@ class Dependence(NamedTuple):
         first column alone
     shared_directions : probability that two columns have the same random directions in all
         slots, which adds to CoRE 1 an error that does not fall with k
+
+    Examples
+    --------
+    >>> from corekernels import theory
+    >>> pair = theory.Pair(rho=0.5, f1=3, f2=3, a=2)
+    >>> less = theory.Dependence(change=-0.5)
+    >>> float(theory.variance_resemblance(pair, 100, dependence=less))
+    0.00125
     """
 
     change: Any = 0.0

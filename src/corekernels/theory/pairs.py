@@ -24,6 +24,13 @@ class Pair:
     f1, f2 : number of nonzeros of u and of v
     a : number of columns where both are nonzero
     shared_squares : sum of u_i^2 v_i^2 over the columns, for rows of unit length
+
+    Examples
+    --------
+    >>> from corekernels import theory
+    >>> pair = theory.Pair.of([3.0, 4.0, 0.0], [0.0, 1.0, 0.0])
+    >>> float(pair.rho), float(pair.R), int(pair.union)
+    (0.8, 0.5, 2)
     """
 
     rho: Any

@@ -31,4 +31,6 @@ def find_contained(
     )
     pairs = comparison.compare(reader, collected.pairs(), "pairs")
     missed = missed_share(threshold)
-    return file_duplicates(reader, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows)
+    return file_duplicates(
+        reader.name, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows
+    )

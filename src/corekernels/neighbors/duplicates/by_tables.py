@@ -62,7 +62,7 @@ def find_in_file(
             both = (pairs[0] < boundary) & (pairs[1] >= boundary)
             pairs = pairs[0][both], pairs[1][both], pairs[2][both]
         return file_duplicates(
-            reader, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows
+            reader.name, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows
         )
     assert plan is not None
     keys = KeyFile(plan.n_tables + _OTHER_TABLES, work, sizes.key_rows)
@@ -81,7 +81,7 @@ def find_in_file(
     )
     pairs = _compared(reader, candidates, comparison, most_pairs, boundary, work)
     return file_duplicates(
-        reader, pairs, copies, all_pairs, most_pairs, boundary, plan.missed, len(lengths)
+        reader.name, pairs, copies, all_pairs, most_pairs, boundary, plan.missed, len(lengths)
     )
 
 
@@ -104,7 +104,7 @@ def _compared(
             some = done["left"], done["right"], done["values"]
         found.append(some)
         if sum(len(left) for left, _, _ in found) > most_pairs:
-            raise too_many(reader, most_pairs)
+            raise too_many(reader.name, most_pairs)
     return joined(found)
 
 

@@ -19,7 +19,7 @@ def across(pairs: Array, n_rows: int, boundary: int | None) -> Array:
 
 
 def file_duplicates(
-    reader: RowReader, pairs: tuple[Array, Array, Array], copies: Copies, all_pairs: bool,
+    name: str, pairs: tuple[Array, Array, Array], copies: Copies, all_pairs: bool,
     most_pairs: int, boundary: int | None, missed: float, n_rows: int,
 ) -> FileDuplicates:  # fmt: skip
     """What was found, with all pairs of copies if these are wanted."""
@@ -27,7 +27,7 @@ def file_duplicates(
     if all_pairs:
         every = pairs_with_copies(*pairs, copies, most_pairs, within_sets=boundary is None)
     if every is None or len(every[0]) > most_pairs:
-        raise too_many(reader, most_pairs)
+        raise too_many(name, most_pairs)
     left, right, values = every
     order = np.lexsort((right, left))
     in_order = np.stack([left[order], right[order]], axis=1)
@@ -39,8 +39,8 @@ def boundary_of(reader: RowReader) -> int | None:
     return reader.boundary if isinstance(reader, Chained) else None
 
 
-def too_many(reader: RowReader, most_pairs: int) -> DataError:
+def too_many(name: str, most_pairs: int) -> DataError:
     return DataError(
-        f"{reader.name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
+        f"{name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
         "list copies only once, or allow more pairs (most_pairs)."
     )

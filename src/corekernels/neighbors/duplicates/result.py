@@ -27,6 +27,14 @@ class NearDuplicates:
         Exact kernel values.
     expected_missed : float
         Largest expected share of pairs not found: that at the threshold itself.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> rows = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    >>> found = ck.CoRENeighbors().fit(rows).near_duplicates(0.9)
+    >>> found.pairs, found.similarities, found.redundant()
+    (array([[0, 1]]), array([1.]), array([1]))
     """
 
     pairs: Array
@@ -64,6 +72,18 @@ class FileDuplicates(NearDuplicates):
         Rows of the file.
     copies : int
         Rows equal to an earlier one in every column and value.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    ...     ck.io.write_rows("rows.npz", X)
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     found = ck.files.near_duplicates(reader, 0.9)
+    >>> found.rows, found.copies, found.redundant()
+    (3, 1, array([1]))
     """
 
     rows: int
@@ -84,6 +104,18 @@ class FileMatches:
         Largest expected share of pairs not found: that at the threshold itself.
     rows, rows_against : int
         Rows of the file, and of the other one.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
+    ...     ck.io.write_rows("test.npz", [[1.0, 2, 0]])
+    ...     train, test = map(ck.files.open_reader, ("train.npz", "test.npz"))
+    ...     found = ck.files.near_matches(train, test, 0.9)
+    >>> found.pairs, found.redundant()
+    (array([[0, 0]]), array([0]))
     """
 
     pairs: Array
@@ -110,6 +142,21 @@ def write_pairs(
 
     Rows may have names, those of the first and those of the second column: then they follow, as
     `name_i` and `name_j`.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from pathlib import Path
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    ...     ck.io.write_rows("rows.npz", X)
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     found = ck.files.near_duplicates(reader, 0.9)
+    ...     ck.files.write_pairs(found, "pairs.tsv")
+    ...     print(Path("pairs.tsv").read_text().expandtabs(4), end="")
+    i   j   similarity
+    0   1   1.000000
     """
     with open_target(target) as file:
         file.write(b"i\tj\tsimilarity" + (b"" if names is None else b"\tname_i\tname_j") + b"\n")
@@ -132,6 +179,22 @@ def write_groups(
     """A line `row`, `group` for each row that has near-duplicates, after a line of names.
 
     A group has the number of the row to keep, as `NearDuplicates.groups` says.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> from pathlib import Path
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    ...     ck.io.write_rows("rows.npz", X)
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     found = ck.files.near_duplicates(reader, 0.9)
+    ...     ck.files.write_groups(found, "groups.tsv")
+    ...     print(Path("groups.tsv").read_text().expandtabs(8), end="")
+    row     group
+    0       0
+    1       0
     """
     with open_target(target) as file:
         file.write(b"row\tgroup\n")
@@ -150,6 +213,18 @@ def write_kept(
     """Write the rows and labels of a reader but for some, in ascending order; number of rows.
 
     Rows are written in a format as of `io.write_rows`, documents in that which they came in.
+
+    Examples
+    --------
+    >>> import contextlib, tempfile
+    >>> import corekernels as ck
+    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    ...     ck.io.write_rows("rows.npz", X)
+    ...     reader = ck.files.open_reader("rows.npz")
+    ...     found = ck.files.near_duplicates(reader, 0.9)
+    ...     ck.files.write_kept(reader, found.redundant(), "clean.npz")
+    2
     """
     if isinstance(reader, DocumentReader):
         return reader.write_without(target, dropped, progress)

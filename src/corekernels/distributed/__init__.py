@@ -1,0 +1,26 @@
+"""Jobs on many machines: parts of the data, tasks on one part each, and engines that run them.
+
+`plan_parts` cuts files into parts; `open_engine` is Dask, Spark or this process; the jobs run a
+task on each part and put the results together. Results are those of one machine.
+"""
+
+from .choice import ENGINES, open_engine
+from .columns import FrameColumns, signature_columns, signatures_of_table
+from .dask import DaskEngine
+from .dask_frames import hash_dask_blocks, hash_dask_frame
+from .duplicates import duplicates_by_parts
+from .engines import Engine, LocalEngine
+from .hashing import hash_parts, rows_per_part
+from .learning import Round, TrainReport, merge_and_train, train_parts
+from .plan import ROWS_PER_PART, Part, Plan, plan_parts
+from .prediction import evaluate_parts, predict_parts, search_parts
+from .spark import SparkEngine
+from .spark_frames import hash_spark_frame, hash_spark_rows
+
+__all__ = [
+    "ENGINES", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns", "LocalEngine", "Part",
+    "Plan", "Round", "SparkEngine", "TrainReport", "duplicates_by_parts", "evaluate_parts",
+    "hash_dask_blocks", "hash_dask_frame", "hash_parts", "hash_spark_frame", "hash_spark_rows",
+    "merge_and_train", "open_engine", "plan_parts", "predict_parts", "rows_per_part",
+    "search_parts", "signature_columns", "signatures_of_table", "train_parts",
+]  # fmt: skip

@@ -1,0 +1,164 @@
+"""Tasks on a Dask cluster."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.extras import require_extra
+from .._core.threads import thread_count
+from ..errors import FileError
+from .engines import (
+    FAN_IN,
+    Engine,
+    Failure,
+    Task,
+    add_up,
+    attempt,
+    checked_results,
+    checked_total,
+    gather_group,
+)
+
+_GROUP = "group"  # the column of numbers of groups, in tables of records
+_RETRIES = 3  # of a task whose worker died or that failed other than by bad input
+
+
+class DaskEngine(Engine):
+    """Runs tasks on a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        A client that is open already; it stays open.
+    address : str, optional
+        Of the scheduler, as "tcp://host:8786". A cluster of processes on this machine is started
+        if there is neither.
+    workers : int, optional
+        Processes of such a cluster; None means one per core.
+    """
+
+    name = "dask"
+
+    def __init__(
+        self, client: Any = None, *, address: str | None = None, workers: int | None = None
+    ) -> None:
+        self._distributed = require_extra("distributed", "dask", "Dask clusters")
+        self._own: list[Any] = []
+        self.client = client if client is not None else self._connected(address, workers)
+        self.n_workers = max(1, sum(self.client.nthreads().values()))
+
+    def _connected(self, address: str | None, workers: int | None) -> Any:
+        cluster: Any = address
+        if address is None:
+            cluster = self._distributed.LocalCluster(
+                n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=":0"
+            )
+            self._own.append(cluster)
+        try:
+            client = self._distributed.Client(cluster, set_as_default=False)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise FileError(
+                f"{address}: no Dask scheduler answers ({reason}); give the address that it "
+                "printed when it started."
+            ) from error
+        self._own.append(client)
+        return client
+
+    def results(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
+        """As of `Engine`, as they are finished."""
+        futures = self._submit(task, shared, arguments)
+        numbers = {future.key: number for number, future in enumerate(futures)}
+        finished = self._distributed.as_completed(futures, loop=self.client.loop, with_results=True)
+        try:
+            for future, result in finished:
+                if future.cancelled():
+                    raise FileError(
+                        "dask: the cluster has given up a task, its workers died too often; look "
+                        "at their logs, and run the same again to go on."
+                    )
+                yield numbers[future.key], result
+        finally:
+            self.client.cancel(futures, force=True)
+
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
+        """As of `Engine`."""
+        sums = self._submit(task, shared, arguments)
+        while len(sums) > 1:
+            sums = [
+                self.client.submit(add_up, sums[at : at + FAN_IN], pure=False)
+                for at in range(0, len(sums), FAN_IN)
+            ]
+        return checked_total(sums[0].result())
+
+    def shuffle(
+        self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
+    ) -> list[Any]:
+        """As of `Engine`, by the shuffle of Dask's data frames."""
+        dask = require_extra("dask", "dask", "Dask clusters")
+        frames = require_extra("dask.dataframe", "dask", "Dask clusters")
+        sent = self._send(shared)
+        table = dask.delayed(_as_table, pure=False)
+        first = self.client.submit(_as_table, attempt, task, sent, arguments[0], pure=False)
+        tables = [first, *(table(attempt, task, sent, argument) for argument in arguments[1:])]
+        meta = self.client.submit(_without_rows, first, pure=False).result()
+        shuffled = frames.from_delayed(tables, meta=meta).shuffle(_GROUP, npartitions=n_groups)
+        lists = [
+            dask.delayed(_gather_table, pure=False)(part, gather, sent)
+            for part in shuffled.to_delayed()
+        ]
+        futures = self.client.compute(lists, retries=_RETRIES)
+        pairs = [pair for some in self.client.gather(futures) for pair in some]
+        return checked_results([result for _, result in sorted(pairs, key=lambda pair: pair[0])])
+
+    def _send(self, value: Any) -> Any:
+        """A value for all tasks, as a task of its own: what a dead worker held is made again."""
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self.client.submit(_given, value, pure=False)
+
+    def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
+        sent = self._send(shared)
+        return [self._submit_one(task, sent, argument) for argument in arguments]
+
+    def _submit_one(self, task: Task, sent: Any, argument: Any) -> Any:
+        """A future; an argument may be a Dask object, which is computed first."""
+        dask = require_extra("dask", "dask", "Dask clusters")
+        if dask.is_dask_collection(argument):
+            lazy = dask.delayed(attempt, pure=False)(task, sent, argument)
+            return self.client.compute(lazy, retries=_RETRIES)
+        return self.client.submit(attempt, task, sent, argument, pure=False, retries=_RETRIES)
+
+    def close(self) -> None:
+        """Close the connection and end the cluster, if they were made here."""
+        while self._own:
+            self._own.pop().close()
+
+
+def _given(value: Any) -> Any:
+    return value
+
+
+def _as_table(attempt_task: Any, task: Task, shared: Any, argument: Any) -> Any:
+    """The records of a task as a table, with the numbers of their groups."""
+    pandas = require_extra("pandas", "dask", "Dask clusters")
+    result = attempt_task(task, shared, argument)
+    if isinstance(result, Failure):
+        raise result.error()
+    groups = np.repeat(list(result), [len(some) for some in result.values()])
+    records = np.concatenate(list(result.values()))
+    return pandas.DataFrame.from_records(records).assign(**{_GROUP: groups.astype(np.int64)})
+
+
+def _without_rows(table: Any) -> Any:
+    return table.iloc[:0]
+
+
+def _gather_table(table: Any, gather: Task, shared: Any) -> list[tuple[int, Any]]:
+    """Numbers and results of the groups in a table."""
+    return [
+        (int(group), gather_group(gather, shared, [some.drop(columns=_GROUP).to_records(False)]))
+        for group, some in table.groupby(_GROUP)
+    ]

@@ -1,0 +1,115 @@
+"""Dask DataFrames and arrays of sparse blocks, hashed where their blocks are."""
+
+from pathlib import Path
+from typing import Any
+
+from .._core.extras import require_extra
+from .._core.types import PathLike
+from ..errors import DataError
+from ..files.hashing import HashReport
+from ..files.readers import sketch_batch
+from ..files.shards import part_name, write_part
+from ..io.provenance import Origin
+from ..recipe import Recipe
+from .columns import LISTS, FrameColumns, rows_of_block, signature_columns
+from .dask import DaskEngine
+from .hashing import HashedPart, HashJob, fill_folder, label_kind
+from .plan import Part, Plan
+
+
+def hash_dask_frame(frame: Any, recipe: Recipe, columns: FrameColumns = LISTS) -> Any:
+    """A Dask DataFrame of the signatures of another one's rows, with the same index.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+    recipe : Recipe
+        Its `n_columns` is the number of columns of the matrix.
+    columns : FrameColumns
+        Where rows and labels are; labels become the column "label".
+
+    Returns
+    -------
+    dask.dataframe.DataFrame with the columns of `signature_columns`.
+    """
+    pandas = require_extra("pandas", "dask", "Dask frames")
+    types = {name: "object" if shape else dtype for name, (dtype, shape) in recipe.arrays.items()}
+    if columns.label is not None:
+        types["label"] = frame.dtypes[columns.label]
+    meta = pandas.DataFrame({name: pandas.Series(dtype=kind) for name, kind in types.items()})
+    return frame.map_partitions(_hashed_frame, recipe, columns, meta=meta)
+
+
+def _hashed_frame(block: Any, recipe: Recipe, columns: FrameColumns) -> Any:
+    """The signatures of the rows of a pandas frame, as a pandas frame."""
+    pandas = require_extra("pandas", "dask", "Dask frames")
+    X, y = rows_of_block(block, columns, recipe.n_columns, "frame")
+    found = signature_columns(sketch_batch(X, recipe, 1, "frame"))
+    data = {name: array.to_pandas().to_numpy() for name, array in found.items()}
+    if y is not None:
+        data["label"] = y
+    return pandas.DataFrame(data, index=block.index)
+
+
+def hash_dask_blocks(
+    engine: DaskEngine, collection: Any, target: PathLike, recipe: Recipe,
+    columns: FrameColumns = LISTS, *, labels: Any = None, name: str = "blocks",
+    resume: bool = False, progress: bool | None = None,
+) -> HashReport:  # fmt: skip
+    """Hash the blocks of a Dask DataFrame or array into a folder of shards, one per block.
+
+    Parameters
+    ----------
+    engine : DaskEngine
+    collection : dask.dataframe.DataFrame or dask.array.Array
+        An array has blocks of rows, each with all columns: NumPy arrays or SciPy sparse ones.
+    target, recipe, resume, progress
+        As for `hash_parts`.
+    columns : FrameColumns
+        Where rows and labels of a DataFrame are.
+    labels : dask.array.Array, optional
+        Labels of the rows of an array, in blocks of as many.
+    name : str
+        What the rows are called in the shards.
+    """
+    blocks = _delayed_blocks(collection)
+    y = [None] * len(blocks) if labels is None else _delayed_blocks(labels)
+    if len(y) != len(blocks):
+        raise DataError(f"labels: are in {len(y)} blocks, the rows in {len(blocks)}.")
+    parts = tuple(Part(number, f"{name}-{number}", 0, None) for number in range(len(blocks)))
+    plan = Plan(name, parts, recipe.n_columns, None, 0)
+    task = _HashBlock(columns)
+    delayed = require_extra("dask", "dask", "Dask frames").delayed
+    given = [
+        delayed((part.path, part.number, block, label))
+        for part, block, label in zip(parts, blocks, y, strict=True)
+    ]
+    return fill_folder(engine, task, plan, given, target, recipe, resume=resume, progress=progress)
+
+
+class _HashBlock:
+    """A task: the signatures and labels of a block as a shard."""
+
+    def __init__(self, columns: FrameColumns) -> None:
+        self._columns = columns
+
+    def __call__(self, job: HashJob, argument: tuple[str, int, Any, Any]) -> HashedPart:
+        name, number, block, y = argument
+        X, own = rows_of_block(block, self._columns, job.recipe.n_columns, name)
+        S, labels = sketch_batch(X, job.recipe, 1, name), own if y is None else y
+        path = Path(job.folder) / part_name(number)
+        write_part(path, job.recipe, [S], labels, Origin(name, 0, len(S)), shared=True)
+        return HashedPart(len(S), path.stat().st_size, label_kind(labels))
+
+
+def _delayed_blocks(collection: Any) -> list[Any]:
+    """The blocks of a collection, not computed yet."""
+    blocks = collection.to_delayed()
+    if getattr(blocks, "ndim", 1) == 2:
+        if blocks.shape[1] != 1:
+            raise DataError(
+                f"collection: its columns are in {blocks.shape[1]} blocks; give rows in one piece, "
+                "by rechunk({1: -1})."
+            )
+        blocks = blocks[:, 0]
+    return list(blocks)

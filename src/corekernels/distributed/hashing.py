@@ -1,0 +1,188 @@
+"""Hashing by parts: one shard per part, byte for byte those of one machine."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._core.arguments import require_count
+from .._core.types import PathLike
+from .._hashing.signature_file import read_signatures
+from ..errors import CoREError, DataError, FileError, RecipeMismatch
+from ..files.hashing import PART_BYTES, HashReport, hash_batches
+from ..files.readers import SignatureReader
+from ..files.shards import ShardWriter, is_finished, part_name, write_part
+from ..io.readers import require_rows
+from ..recipe import Recipe
+from .engines import Engine, Task
+from .plan import Part, Plan
+
+
+class HashJob(NamedTuple):
+    """What all parts are hashed by, and where their signatures go."""
+
+    recipe: Recipe
+    folder: str
+
+
+class HashedPart(NamedTuple):
+    """What hashing a part has given."""
+
+    rows: int
+    n_bytes: int
+    labels: str  # "none", "numbers" or "words"
+
+
+def hash_part(job: HashJob, part: Part) -> HashedPart:
+    """A task: write the signatures and labels of a part as a shard."""
+    reader = require_rows(part.open())
+    signatures, labels = hash_batches(reader, iter(reader), job.recipe, 1)
+    n_rows = sum(map(len, signatures))
+    path = Path(job.folder) / part_name(part.number)
+    write_part(path, job.recipe, signatures, labels, reader.origin(0, n_rows), shared=True)
+    return HashedPart(n_rows, path.stat().st_size, label_kind(labels))
+
+
+def label_kind(labels: Any) -> str:
+    """What labels are: numbers, words, or none."""
+    if labels is None:
+        return "none"
+    return "words" if labels.dtype.kind in "UO" else "numbers"
+
+
+def rows_per_part(**options: Any) -> int:
+    """Rows whose signatures make a shard of the usual size, given options of `Recipe`."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return max(1, PART_BYTES // Recipe(n_columns=1, **given).bytes_per_row)
+
+
+def hash_parts(
+    engine: Engine, plan: Plan, target: PathLike, recipe: Recipe, *, resume: bool = False,
+    progress: bool | None = None,
+) -> HashReport:  # fmt: skip
+    """Hash all parts of a plan into a folder of shards, which every worker must reach.
+
+    A part becomes a shard. The folder counts once all of them are there. After a kill, an error on
+    one part, or a worker that died too often, finished shards wait for the next run to resume.
+
+    Parameters
+    ----------
+    engine : Engine
+        From `open_engine`.
+    plan : Plan
+        From `plan_parts`.
+    target : path
+        The folder to create.
+    recipe : Recipe
+        How to hash; `Recipe(n_columns=plan.n_columns, ...)` makes one.
+    resume : bool
+        Write only those shards that an unfinished run of the same job has not finished. Without
+        it, leftovers are cleared first.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
+
+    Examples
+    --------
+    >>> import corekernels as ck, numpy as np, os, tempfile
+    >>> from corekernels import distributed
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for number in range(3):
+    ...     np.save(os.path.join(folder.name, f"rows-{number}.npy"), np.eye(5))
+    >>> with distributed.open_engine("local") as engine:
+    ...     plan = distributed.plan_parts(engine, os.path.join(folder.name, "*.npy"))
+    ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=16)
+    ...     report = distributed.hash_parts(engine, plan, os.path.join(folder.name, "sig"), recipe)
+    >>> report.rows, report.parts
+    (15, 3)
+    >>> folder.cleanup()
+    """
+    if plan.recipe is not None:
+        raise DataError(f"{plan.name}: is hashed already; give files of rows.")
+    return fill_folder(
+        engine, hash_part, plan, plan.parts, target, recipe, resume=resume, progress=progress
+    )
+
+
+def fill_folder(
+    engine: Engine, task: Task, plan: Plan, arguments: Sequence[Any], target: PathLike,
+    recipe: Recipe, *, resume: bool, progress: bool | None,
+) -> HashReport:  # fmt: skip
+    """Have a task write the shard of each part, given its argument."""
+    if resume and is_finished(target):
+        return _finished_before(plan, Path(target), recipe)
+    folder = PartFolder(target, recipe, plan, resume)
+    with folder.writing():
+        left = [part for part in plan.parts if part.number not in folder.finished]
+        asked = [arguments[part.number] for part in left]
+        job = HashJob(recipe, str(folder.folder.absolute()))
+        kinds: dict[str, str] = {}
+
+        def done(number: int, result: HashedPart) -> None:
+            kinds.setdefault(result.labels, left[number].path)
+            require_one_kind(kinds)
+
+        engine.run(task, job, asked, what="hashing", progress=progress, done=done)
+        folder.parts = [folder.folder / part_name(part.number) for part in plan.parts]
+        sizes = [path.stat().st_size for path in folder.parts]
+    found = SignatureReader(target)
+    before = sum(folder.finished.values())
+    return HashReport(str(target), found.n_rows, before, len(sizes), sum(sizes))
+
+
+def require_one_kind(kinds: Mapping[str, str]) -> None:
+    """Refuse labels of several kinds, given one part that has each."""
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise DataError(
+            f"{second}: its labels are {other}, those of {first} are {one}; make them alike."
+        )
+
+
+class PartFolder(ShardWriter):
+    """A shard folder whose parts are written by tasks, in any order."""
+
+    def __init__(self, folder: PathLike, recipe: Recipe, plan: Plan, resume: bool) -> None:
+        most = max((part.rows or 0 for part in plan.parts), default=0)
+        source = f"{plan.name} ({plan.key})"
+        super().__init__(folder, recipe, source, require_count("rows", max(1, most)), resume=resume)
+        self._plan = plan
+        self.finished: dict[int, int] = {}  # rows of the parts of an earlier run, by their numbers
+
+    def _is_nothing_finished(self) -> bool:
+        return False  # tasks may still be at work
+
+    def _whole(self, files: list[Path]) -> list[Path]:
+        """The parts that an earlier run has finished."""
+        names = {part_name(part.number): part for part in self._plan.parts}
+        for path in files:
+            part = names.get(path.name)
+            rows = None if part is None else _rows_if_whole(path, part, self.recipe)
+            if part is not None and rows is not None:
+                self.finished[part.number] = rows
+        return [path for path in files if names.get(path.name) is not None
+                and names[path.name].number in self.finished]  # fmt: skip
+
+
+def _rows_if_whole(path: Path, part: Part, recipe: Recipe) -> int | None:
+    """Rows of a shard, None if it is not what hashing the part would give."""
+    try:
+        found = read_signatures(path)
+    except CoREError:
+        return None
+    origins = [(origin.source, origin.first_row) for origin in found.provenance]
+    is_whole = (
+        found.recipe == recipe
+        and origins == [(Path(part.path).name, part.first_row)]
+        and (part.rows is None or len(found) == part.rows)
+    )
+    return len(found) if is_whole else None
+
+
+def _finished_before(plan: Plan, target: Path, recipe: Recipe) -> HashReport:
+    """The report on shards that are complete, if they are those of this job."""
+    found = SignatureReader(target)
+    if found.recipe != recipe.in_version_of(found.recipe):
+        raise RecipeMismatch(found.recipe, recipe)
+    theirs = [(origin.source, origin.first_row) for origin in found.provenance]
+    if theirs != [(Path(part.path).name, part.first_row) for part in plan.parts]:
+        raise FileError(f"{target}: holds shards of other files; name another folder.")
+    return HashReport(str(target), found.n_rows, found.n_rows, len(found.parts), found.n_bytes)

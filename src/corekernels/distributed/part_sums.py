@@ -1,0 +1,235 @@
+"""Sums over the rows of all parts, as Newton steps need them, taken where the rows are.
+
+Every task is a function of one part and of vectors. What a process has computed of a part it
+keeps; where a task comes to another process, it is computed again, with the same result. Sums are
+added in one order, so what is learned depends on the parts alone, not on the engine.
+"""
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core.types import Array
+from ..errors import DataError
+from ..files.readers import load_signatures, require_labels
+from ..io.containers import load_arrays, save_arrays
+from ..linear.labels import check_labels, encode_labels
+from ..linear.one_vs_rest import OneVsRest
+from ..linear.packed import pack
+from ..linear.passes import Passes
+from ..linear.training_set import TrainingSet
+from ..linear.vectors import Lanes, Vector
+from ..signatures import Signatures
+from .engines import Engine
+from .plan import Part
+
+_KEPT_PARTS = 32  # that a process keeps as passes need them
+_KIND, _VERSION = "vector", 1
+
+
+class LearnJob(NamedTuple):
+    """What is minimised over the rows of all parts: the problems of one block."""
+
+    key: str  # of the job, different for different ones
+    problem: OneVsRest
+    C: float
+    classes: Array
+    n_codes: int  # that occur
+    block: int
+
+    def training_set(self, part: Part) -> TrainingSet:
+        """The rows of a part, with the numbers of their classes."""
+        S, labels = labelled_rows(part)
+        packed = replace(pack(S, 1), n_codes=self.n_codes)
+        return TrainingSet.of(packed, encode_labels(labels, self.classes), np.ones(len(S)), 1)
+
+    def passes(self, part: Part) -> Passes:
+        """The rows of a part, for sums over them."""
+        training = self.training_set(part)
+        return Passes(training.packed, self.problem.blocks(training, self.C)[self.block], 1)
+
+
+def labelled_rows(part: Part) -> tuple[Signatures, Array]:
+    """The signatures and labels of a part."""
+    S, y = load_signatures(part.path)
+    try:
+        return S, check_labels(require_labels(y, part.path), len(S))
+    except DataError as error:
+        raise DataError(f"{part.path}: {str(error).removeprefix('y: ')}") from error
+
+
+class LabelCounts(NamedTuple):
+    """What is known of the rows of a part before learning."""
+
+    labels: Array
+    counts: Array
+    largest_code: int
+
+
+def labels_part(_: Any, part: Part) -> LabelCounts:
+    """A task: the labels of a part, each once, how many rows have them, and its largest code."""
+    S, y = labelled_rows(part)
+    S.require_codes()
+    return LabelCounts(*np.unique(y, return_counts=True), int(S.codes.max()) if len(S) else 0)
+
+
+class Point(NamedTuple):
+    """Where sums are taken: a job, and the file of a vector w."""
+
+    job: LearnJob
+    path: str
+
+    def vector(self) -> Vector:
+        """The vector w."""
+        return load_vector(Path(self.path))[0]
+
+
+def save_vector(path: Path, w: Vector, **about: Any) -> None:
+    """Write a vector to a file, with what is to be known about it."""
+    arrays: dict[str, Array] = {"planes": w.planes, "biases": w.biases}
+    save_arrays(path, _KIND, _VERSION, arrays, about, durable=False)
+
+
+def load_vector(path: Path) -> tuple[Vector, dict[str, Any]]:
+    """A vector from a file, and what was noted about it."""
+    arrays, about = load_arrays(path, _KIND, _VERSION, mmap=False)
+    return Vector(arrays["planes"], arrays["biases"]), about
+
+
+class _Kept(NamedTuple):
+    passes: Passes
+    at: str  # the point at which scores, slopes and curvatures were taken
+
+
+_kept: "OrderedDict[tuple[str, int, str], _Kept]" = OrderedDict()  # the latest used comes last
+
+
+@contextlib.contextmanager
+def _passes_of(point: Point, part: Part) -> Iterator[tuple[Passes, bool]]:
+    """The rows of a part, and whether they are at the point already; they are there at the end.
+
+    They are taken out in the meantime: no two threads use them at once.
+    """
+    key = point.job.key, point.job.block, part.path
+    found = _kept.pop(key, None) or _Kept(point.job.passes(part), "")
+    yield found.passes, found.at == point.path
+    _kept[key] = _Kept(found.passes, point.path)
+    while len(_kept) > _KEPT_PARTS:
+        with contextlib.suppress(KeyError):  # another thread was faster
+            _kept.popitem(last=False)
+
+
+@contextlib.contextmanager
+def _passes_at(point: Point, part: Part) -> Iterator[Passes]:
+    """The rows of a part at a point."""
+    with _passes_of(point, part) as (passes, is_there):
+        if not is_there:
+            w = point.vector()
+            passes.move_to(w)
+            passes.gradient(w.zeros_like())
+        yield passes
+
+
+def gradient_part(point: Point, part: Part) -> tuple[Lanes, Array, Lanes]:
+    """A task: the losses of the rows of a part, and their gradient."""
+    w = point.vector()
+    out = w.zeros_like()
+    with _passes_of(point, part) as (passes, is_there):
+        if not is_there:
+            passes.move_to(w)
+        losses = passes.gradient(out)
+    return losses, out.planes, out.biases
+
+
+class Asked(NamedTuple):
+    """Where products are taken, of which lanes, with which direction."""
+
+    point: Point
+    lanes: npt.NDArray[np.bool_]
+    direction: Vector
+
+
+def product_part(asked: Asked, part: Part) -> tuple[Array, Lanes, float, int]:
+    """A task: the Hessian of the losses of a part, times a direction; rows visited, and parts."""
+    out = asked.direction.zeros_like()
+    with _passes_at(asked.point, part) as passes:
+        passes.choose_lanes(asked.lanes)
+        share = passes.product(asked.direction, out)
+    return out.planes, out.biases, share, 1
+
+
+class Line(NamedTuple):
+    """Where losses are taken: steps from a point in a direction."""
+
+    point: Point
+    direction: Vector
+    steps: Lanes
+
+
+def line_part(line: Line, part: Part) -> tuple[Array]:
+    """A task: losses of the rows of a part along a line, one row per step."""
+    with _passes_at(line.point, part) as passes:
+        return (passes.losses_along(line.direction, line.steps),)
+
+
+@dataclass
+class PartSums:
+    """Sums over all parts, for `linear.newton.Newton`.
+
+    Vectors w are kept in a folder that every worker reaches.
+    """
+
+    engine: Engine
+    parts: Sequence[Part]
+    job: LearnJob
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self._n_points = 0
+        self._lanes: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+
+    def move_to(self, w: Vector) -> None:
+        """Take sums at w from now on."""
+        before = getattr(self, "_point", None)
+        path = self.folder / f"w-{self.job.block}-{self._n_points}"
+        self._n_points += 1
+        save_vector(path, w)
+        self._w, self._point = w, Point(self.job, str(path))
+        if before is not None:
+            Path(before.path).unlink(missing_ok=True)
+
+    def gradient(self, out: Vector) -> Lanes:
+        """Add the gradient of the losses to `out`; the losses, lane by lane."""
+        losses, planes, biases = self.engine.total(gradient_part, self._point, self.parts)
+        out.planes[...] += planes
+        out.biases[:] += biases
+        found: Lanes = losses
+        return found
+
+    def choose_lanes(self, lanes: npt.NDArray[np.bool_]) -> None:
+        """Say which lanes the products to come are for."""
+        self._lanes = lanes
+
+    def product(self, direction: Vector, out: Vector) -> float:
+        """Add the Hessian of the losses times a direction to `out`; the share of rows visited."""
+        asked = Asked(self._point, self._lanes, direction)
+        planes, biases, share, n_parts = self.engine.total(product_part, asked, self.parts)
+        out.planes[...] += planes
+        out.biases[:] += biases
+        return float(share / n_parts)
+
+    def losses_along(self, direction: Vector, steps: Lanes) -> Array:
+        """Losses at w + step * direction, one row per step."""
+        (found,) = self.engine.total(line_part, Line(self._point, direction, steps), self.parts)
+        along: Array = found
+        return along
+
+    def step(self, steps: Lanes) -> None:
+        """Take sums at where w has moved to."""
+        self.move_to(self._w)

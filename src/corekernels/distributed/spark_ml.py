@@ -1,0 +1,165 @@
+"""For pipelines of Spark ML: a transformer that hashes, a classifier and its model.
+
+Needs the extra `spark`. Workers must reach the folders named.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark import keyword_only
+from pyspark.ml import Estimator, Model, Transformer
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCol
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.sql import functions
+
+from .._core.extras import require_extra
+from .._core.types import PathLike
+from ..classifier import CoREClassifier
+from ..recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
+from .columns import FrameColumns, rows_of_table
+from .learning import train_parts
+from .plan import plan_parts
+from .spark import SparkEngine
+from .spark_frames import hash_spark_frame, hash_spark_rows
+
+
+def _parameter(name: str, doc: str, convert: Any) -> Any:
+    return Param(Params._dummy(), name, doc, convert)
+
+
+class _Hashing(HasFeaturesCol):
+    """Parameters of the hash."""
+
+    kernel = _parameter("kernel", "kernel to come close to", TypeConverters.toString)
+    nHashes = _parameter("nHashes", "hashes per row", TypeConverters.toInt)
+    nBits = _parameter("nBits", "bits kept of each hash", TypeConverters.toInt)
+    seed = _parameter("seed", "seed of the hash", TypeConverters.toInt)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(kernel=DEFAULT_KERNEL, nHashes=DEFAULT_HASHES, nBits=DEFAULT_BITS, seed=0)
+
+    def _recipe(self, n_columns: int) -> Recipe:
+        chosen = {name: self.getOrDefault(name) for name in ("kernel", "seed")}
+        sizes = {"n_hashes": self.getOrDefault("nHashes"), "n_bits": self.getOrDefault("nBits")}
+        return Recipe(n_columns=n_columns, **chosen, **sizes)
+
+    def _recipe_of(self, frame: Any) -> Recipe:
+        """The recipe for the vectors of a frame, the first of which tells how many columns."""
+        return self._recipe(frame.select(self.getFeaturesCol()).first()[0].size)
+
+
+class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultParamsWritable):
+    """Adds the columns of signatures (`signature_columns`) to a frame with a column of vectors."""
+
+    @keyword_only  # type: ignore[untyped-decorator]
+    def __init__(
+        self, *, featuresCol: str = "features", kernel: str = DEFAULT_KERNEL,
+        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS, seed: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._set(**self._input_kwargs)
+
+    def _transform(self, dataset: Any) -> Any:
+        columns = FrameColumns(self.getFeaturesCol())
+        recipe = self._recipe_of(dataset)
+        kept = [name for name in dataset.columns if name != self.getFeaturesCol()]
+        return hash_spark_frame(dataset, recipe, columns, kept)
+
+
+class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
+    """Hashes vectors and learns their labels by parts, on the cluster.
+
+    Parameters
+    ----------
+    folder : str
+        Where shards lie while it learns; every worker must reach it.
+    featuresCol, labelCol, predictionCol : str
+    kernel, nHashes, nBits, seed, loss, C, tol, maxIter
+        `kernel`, `n_hashes`, `n_bits`, `random_state`, `loss`, `C`, `tol`, `max_iter` of
+        `train_parts` and `CoREClassifier`.
+    """
+
+    loss = _parameter("loss", "squared_hinge or log_loss", TypeConverters.toString)
+    C = _parameter("C", "weight of the losses", TypeConverters.toFloat)
+    tol = _parameter("tol", "largest duality gap, as a share", TypeConverters.toFloat)
+    maxIter = _parameter("maxIter", "most passes over the rows", TypeConverters.toInt)
+    folder = _parameter("folder", "where shards lie meanwhile", TypeConverters.toString)
+
+    @keyword_only  # type: ignore[untyped-decorator]
+    def __init__(
+        self, *, folder: str, featuresCol: str = "features", labelCol: str = "label",
+        predictionCol: str = "prediction", kernel: str = DEFAULT_KERNEL,
+        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS, seed: int = 0,
+        loss: str = "squared_hinge", C: float = 1.0, tol: float = 1e-3, maxIter: int = 1000,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._setDefault(loss="squared_hinge", C=1.0, tol=1e-3, maxIter=1000)
+        self._set(**self._input_kwargs)
+
+    def _fit(self, dataset: Any) -> "CoRESparkModel":
+        engine = SparkEngine(dataset.sparkSession)
+        columns = FrameColumns(self.getFeaturesCol(), self.getLabelCol())
+        with tempfile.TemporaryDirectory(dir=self.getOrDefault("folder")) as folder:
+            numbered = dataset.select(*columns.names).withColumn(
+                "row", functions.monotonically_increasing_id()
+            )
+            shards, target = Path(folder) / "shards", Path(folder) / "model"
+            recipe = self._recipe_of(dataset)
+            hash_spark_rows(numbered, shards, recipe, columns, id="row")
+            plan = plan_parts(engine, shards, progress=False)
+            options = {name: self.getOrDefault(name) for name in ("loss", "C", "tol")}
+            options["max_iter"] = self.getOrDefault("maxIter")
+            train_parts(engine, plan, target, recipe, progress=False, **options)
+            model = CoRESparkModel(CoREClassifier.load(target))
+        self._copyValues(model)
+        return model
+
+
+class CoRESparkModel(Model, HasFeaturesCol, HasPredictionCol):
+    """Predicts labels of vectors; `model` is an ordinary `CoREClassifier`."""
+
+    def __init__(self, model: CoREClassifier) -> None:
+        super().__init__()
+        self.model = model
+
+    def _transform(self, dataset: Any) -> Any:
+        labels = self.model.classes_
+        kind = "string" if labels.dtype.kind == "U" else "double"
+        kept = [
+            f"`{field.name}` {field.dataType.simpleString()}"
+            for field in dataset.schema
+            if field.name != self.getFeaturesCol()
+        ]
+        sent = dataset.sparkSession.sparkContext.broadcast(self.model)
+        names = FrameColumns(self.getFeaturesCol()), self.getPredictionCol()
+        work = partial(_predicted_batches, sent, *names)
+        return dataset.mapInArrow(work, ", ".join([*kept, f"`{names[1]}` {kind}"]))
+
+    def save(self, path: PathLike) -> None:
+        """Write the model to a file, for `CoREClassifier.load` too."""
+        self.model.save(path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> "CoRESparkModel":
+        """A model from a file."""
+        return cls(CoREClassifier.load(path))
+
+
+def _predicted_batches(
+    sent: Any, columns: FrameColumns, name: str, batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Batches without their vectors, and with what is predicted for them."""
+    arrow = require_extra("pyarrow", "spark", "Spark frames")
+    model = sent.value.set_params(n_jobs=1)
+    for batch in batches:
+        X = rows_of_table(batch, columns, model.recipe_.n_columns, "frame")
+        labels = model.predict(X)
+        found = arrow.array(labels if labels.dtype.kind == "U" else labels.astype(float))
+        names = [other for other in batch.schema.names if other != columns.features]
+        arrays = [*(batch.column(other) for other in names), found]
+        yield arrow.RecordBatch.from_arrays(arrays, [*names, name])

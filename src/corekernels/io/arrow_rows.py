@@ -1,0 +1,72 @@
+"""Rows from Arrow arrays: lists of columns and values, or the vectors of Spark ML."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._core.types import Array
+from ..errors import DataError
+from .readers import checked_rows
+
+_DENSE = 1  # the type of a vector of Spark ML that holds a value for every column
+
+
+def rows_of_lists(
+    indices: Any, values: Any, n_columns: int, name: str, first_row: int
+) -> sparse.csr_array:
+    """Rows whose columns and values are lists; errors name the file and the row."""
+    columns, indptr = flat_lists(indices, "indices", name, first_row)
+    data, ends = flat_lists(values, "values", name, first_row)
+    if not np.array_equal(indptr, ends):
+        row = int(np.argmax(np.diff(indptr) != np.diff(ends)))
+        raise DataError(
+            f"{name}: row {first_row + row} has {np.diff(indptr)[row]} indices and "
+            f"{np.diff(ends)[row]} values; give as many of one as of the other."
+        )
+    return checked_rows(name, indptr, columns, as_floats(data), n_columns, first_row)
+
+
+def rows_of_vectors(vectors: Any, n_columns: int, name: str, first_row: int) -> sparse.csr_array:
+    """Rows that are vectors of Spark ML, dense and sparse ones mixed: structs of Arrow."""
+    require_no_nulls(vectors, "vector", name, first_row)
+    fields = dict(zip((field.name for field in vectors.type), vectors.flatten(), strict=True))
+    data, indptr = flat_lists(fields["values"], "values", name, first_row)
+    is_dense = fields["type"].to_numpy(zero_copy_only=False) == _DENSE
+    lengths = np.diff(indptr)
+    columns = np.arange(len(data)) - np.repeat(indptr[:-1], lengths)  # those of dense rows
+    given = fields["indices"].flatten().to_numpy(zero_copy_only=False)
+    columns[np.repeat(~is_dense, lengths)] = given
+    sizes = np.where(is_dense, lengths, fields["size"].fill_null(0).to_numpy())
+    if (wrong := np.flatnonzero(sizes != n_columns)).size:
+        raise DataError(
+            f"{name}: row {first_row + wrong[0]} has {sizes[wrong[0]]} columns where {n_columns} "
+            "are wanted; both must describe the same columns."
+        )
+    return checked_rows(name, indptr, columns, as_floats(data), n_columns, first_row)
+
+
+def as_floats(values: Array) -> Array:
+    """The values in single precision if they have no more, else in double."""
+    single = values.dtype in (np.float16, np.float32)
+    return values.astype(np.float32 if single else np.float64, copy=False)
+
+
+def flat_lists(lists: Any, what: str, name: str, first_row: int) -> tuple[Array, Array]:
+    """The items of lists end to end, and where each list starts."""
+    require_no_nulls(lists, what, name, first_row)
+    indptr = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False), out=indptr[1:])
+    items = lists.flatten()
+    if items.null_count:
+        place = int(np.flatnonzero(items.is_null().to_numpy(zero_copy_only=False))[0])
+        row = first_row + int(np.searchsorted(indptr, place, "right")) - 1
+        raise DataError(f"{name}: row {row} has a null among its {what}; fill or drop it.")
+    return items.to_numpy(zero_copy_only=False), indptr
+
+
+def require_no_nulls(column: Any, what: str, name: str, first_row: int) -> None:
+    """Refuse rows without a value."""
+    if column.null_count:
+        place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise DataError(f"{name}: row {first_row + place} has no {what}; fill or drop it.")

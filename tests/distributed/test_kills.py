@@ -1,0 +1,88 @@
+"""Workers and drivers killed at random moments: the shards are the same, byte for byte."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import corekernels as ck
+from corekernels import distributed, io
+from support import tasks
+
+N_KILLS = 20
+
+pytestmark = [pytest.mark.engines, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory, digits, local):
+    """Rows in files, how to hash them, and the shards they should become."""
+    X, y = digits
+    base = tmp_path_factory.mktemp("kills")
+    (base / "rows").mkdir()
+    for number in range(8):
+        io.write_rows(base / "rows" / f"{number}.npz", X, y)
+    plan = distributed.plan_parts(local, base / "rows", part_rows=300)
+    recipe = ck.Recipe(n_columns=64, n_hashes=1024)
+    distributed.hash_parts(local, plan, base / "whole", recipe)
+    return base / "rows", recipe, contents(base / "whole")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def kill_soon(pids, rng):
+    """Kill one of some processes at a random moment."""
+    victim, wait = rng.choice(pids), 0.5 * rng.random()
+    timer = threading.Timer(wait, lambda: os.kill(victim, signal.SIGKILL))
+    timer.start()
+    return timer
+
+
+@pytest.mark.parametrize("engine", ["dask", "spark"], indirect=True)
+def test_killed_workers(engine, job, tmp_path):
+    source, recipe, whole = job
+    rng = random.Random(0)
+    for number in range(N_KILLS):
+        target = tmp_path / str(number)
+        plan = distributed.plan_parts(engine, source, part_rows=300)
+        pids = sorted(set(engine.run(tasks.own_pid, None, list(range(8)))))
+        timer = kill_soon(pids, rng)
+        distributed.hash_parts(engine, plan, target, recipe)
+        timer.join()
+        assert contents(target) == whole
+
+
+@pytest.mark.parametrize("name", ["dask", "local"])
+def test_killed_drivers(job, tmp_path, name):
+    source, _, whole = job
+    rng = random.Random(0)
+    line = [
+        sys.executable, "-m", "corekernels", "hash", str(source), "", "--n-hashes", "1024",
+        "--shard-rows", "300", "--resume", "--quiet", "--engine", name, "--workers", "2",
+    ]  # fmt: skip
+    target = tmp_path / "timed"
+    line[5] = str(target)
+    start = time.monotonic()
+    subprocess.run(line, check=True)
+    seconds = time.monotonic() - start
+    assert contents(target) == whole
+    n_cut = 0
+    for number in range(N_KILLS):
+        target = tmp_path / str(number)
+        line[5] = str(target)
+        process = subprocess.Popen(line, start_new_session=True)
+        time.sleep(seconds * (0.3 + 0.7 * rng.random()))
+        with_workers = os.getpgid(process.pid)
+        os.killpg(with_workers, signal.SIGKILL)
+        process.wait()
+        n_cut += (target / ".unfinished.json").exists()
+        subprocess.run(line, check=True)
+        assert contents(target) == whole
+    assert n_cut

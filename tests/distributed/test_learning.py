@@ -1,0 +1,217 @@
+"""Models learned by parts come as near to the best as asked, whatever the parts and the engine."""
+
+import numpy as np
+import pytest
+
+import corekernels as ck
+from corekernels import distributed, files, io
+from corekernels.errors import DataError, ParameterError
+from support.command_line import as_json, run
+
+TOL = 1e-3
+N_ROWS = 600
+N_SPARK = 100
+
+
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory, digits):
+    """Shard folders of digits: `shuffled` in 4, `sorted` by label in 16; two classes in 3."""
+    X, y = digits
+    base = tmp_path_factory.mktemp("hashed")
+    recipe = ck.Recipe(n_columns=64, n_hashes=64, n_bits=4)
+    orders = {"shuffled": np.arange(N_ROWS), "sorted": np.argsort(y[:N_ROWS], kind="stable")}
+    for (name, order), n_parts in zip(orders.items(), (4, 16), strict=True):
+        io.write_rows(base / f"{name}.npz", X[order], y[order])
+        reader = files.open_reader(base / f"{name}.npz")
+        shard_rows = -(-N_ROWS // n_parts)
+        files.hash_to_file(reader, base / name, recipe, shard_rows=shard_rows)
+    io.write_rows(base / "halves.npz", X[:200], y[:200] < 5)
+    files.hash_to_file(
+        files.open_reader(base / "halves.npz"), base / "halves", recipe, shard_rows=70
+    )
+    return base, recipe
+
+
+def objectives(model, S, y, C, weights=None):
+    """The objective of each of a model's problems."""
+    X = S.to_csr()
+    coefficients, biases = model.linear_.coef_.astype(float), model.linear_.intercept_
+    scores = X @ coefficients.T + biases
+    found = []
+    for number, label in enumerate(model.classes_):
+        signs = np.where(y == label, 1, -1)
+        margins = signs * scores[:, number]
+        if model.loss == "log_loss":
+            losses = np.logaddexp(0, -margins)
+        else:
+            losses = np.maximum(0, 1 - margins) ** 2
+        if weights is not None:
+            losses = losses * np.where(signs > 0, weights[number], 1)
+        square = (coefficients[number] ** 2).sum() + biases[number] ** 2
+        found.append(0.5 * square + C * losses.sum())
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", ["shuffled", "sorted"])
+@pytest.mark.parametrize(("loss", "C"), [("squared_hinge", 1.0), ("log_loss", 10.0)])
+def test_objectives_are_within_the_tolerance_of_the_best(local, hashed, tmp_path, name, loss, C):
+    base, recipe = hashed
+    plan = distributed.plan_parts(local, base / name)
+    report = distributed.train_parts(
+        local, plan, tmp_path / "model", recipe, loss=loss, C=C, tol=TOL
+    )
+    assert report.gap <= TOL
+    assert report.rounds[-1].objective > 0
+    S, y = files.load_signatures(base / name)
+    best = ck.CoREClassifier(n_hashes=64, n_bits=4, loss=loss, C=C, tol=1e-5, random_state=0)
+    best.fit_signatures(S, y)
+    model = ck.load_model(tmp_path / "model")
+    mine, theirs = objectives(model, S, y, C), objectives(best, S, y, C)
+    # each is within its tolerance of the same optimum; weights are rounded to single precision
+    assert (mine <= theirs * (1 + TOL + 1e-5)).all()
+    assert (theirs <= mine * (1 + 2e-5)).all()
+    assert model.linear_.n_rows_ == N_ROWS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+def test_the_model_does_not_depend_on_the_engine(engine, local, hashed, tmp_path):
+    base, recipe = hashed
+    for name, some in (("one", local), ("two", engine)):
+        plan = distributed.plan_parts(some, base / "halves")
+        distributed.train_parts(some, plan, tmp_path / name, recipe, max_iter=1)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_class_weights_and_two_classes(local, digits, tmp_path):
+    X, y = digits
+    few = (y == 3) | ((y == 8) & (np.arange(len(y)) % 4 == 0))
+    words = np.where(y[few] == 3, "three", "eight")
+    (tmp_path / "rows").mkdir()
+    for number, some in enumerate(np.array_split(np.flatnonzero(few), 3)):
+        labels = np.where(y[some] == 3, "three", "eight")
+        io.write_rows(tmp_path / "rows" / f"{number}.npz", X[some], labels)
+    plan = distributed.plan_parts(local, tmp_path / "rows")
+    recipe = plan.recipe_for(n_hashes=32, n_bits=4)
+    report = distributed.train_parts(
+        local, plan, tmp_path / "model", recipe, class_weight="balanced", tol=1e-4
+    )
+    assert (report.rows, report.classes) == (few.sum(), 2)
+    best = ck.CoREClassifier(
+        n_hashes=32, n_bits=4, class_weight="balanced", tol=1e-6, random_state=0
+    ).fit(X[few], words)
+    found = ck.load_model(tmp_path / "model").decision_function(X[few])
+    expected = best.decision_function(X[few])
+    # |w - best|^2 <= 2 gap (strong convexity), and rows have unit length; the intercept the same
+    objective = 0.5 * (best.linear_.coef_.astype(float) ** 2).sum() + 1000
+    assert np.abs(found - expected).max() <= 2 * np.sqrt(2 * 1.01e-4 * objective)
+
+
+def test_a_killed_driver_is_gone_on_with(local, hashed, tmp_path):
+    base, recipe = hashed
+    plan = distributed.plan_parts(local, base / "shuffled")
+
+    class Killed(BaseException):
+        pass
+
+    class Dying(distributed.LocalEngine):
+        n_calls = 0
+
+        def total(self, *arguments):
+            type(self).n_calls += 1
+            if self.n_calls == 9:
+                raise Killed
+            return super().total(*arguments)
+
+    with pytest.raises(Killed):
+        distributed.train_parts(Dying(1), plan, tmp_path / "model", recipe, tol=TOL)
+    assert not (tmp_path / "model").exists()
+    report = distributed.train_parts(local, plan, tmp_path / "model", recipe, tol=TOL)
+    whole = distributed.train_parts(local, plan, tmp_path / "other", recipe, tol=TOL)
+    assert report.gap <= TOL
+    assert report.rounds[0].gap < whole.rounds[0].gap
+
+
+def test_the_hinge_loss_by_rounds(local, hashed, tmp_path):
+    base, recipe = hashed
+    plan = distributed.plan_parts(local, base / "shuffled")
+    report = distributed.train_parts(
+        local, plan, tmp_path / "model", recipe, loss="hinge", max_iter=60
+    )
+    S, y = files.load_signatures(base / "shuffled")
+    best = ck.CoREClassifier(n_hashes=64, n_bits=4, loss="hinge", tol=1e-4, random_state=0)
+    best.fit_signatures(S, y)
+    mine, theirs = (
+        hinge_objectives(model, S, y) for model in (ck.load_model(tmp_path / "model"), best)
+    )
+    # the gap that is reported bounds the distance from the optimum
+    assert (mine <= theirs * (1 + 2 * report.gap + 1e-4)).all()
+    assert report.gap < report.rounds[0].gap / 5
+    assert ck.load_model(tmp_path / "model").loss == "hinge"
+
+
+def hinge_objectives(model, S, y):
+    scores = model.linear_.decision_function(S)
+    weights, biases = model.linear_.coef_.astype(float), model.linear_.intercept_
+    signs = np.where(y[:, None] == model.classes_, 1, -1)
+    losses = np.maximum(0, 1 - signs * scores).sum(axis=0)
+    return 0.5 * ((weights**2).sum(axis=1) + biases**2) + losses
+
+
+def test_what_is_refused(local, hashed, digits, tmp_path):
+    base, recipe = hashed
+    plan = distributed.plan_parts(local, base / "shuffled")
+    with pytest.raises(ParameterError, match="loss"):
+        distributed.train_parts(local, plan, tmp_path / "model", recipe, loss="square")
+    X, y = digits
+    io.write_rows(tmp_path / "one.npz", X[y == 3], y[y == 3])
+    plan = distributed.plan_parts(local, tmp_path / "one.npz")
+    with pytest.raises(DataError, match="holds one class only"):
+        distributed.train_parts(local, plan, tmp_path / "model", plan.recipe_for(n_hashes=4))
+
+
+def test_the_commands(hashed, digits, tmp_path):
+    base, _ = hashed
+    options = "--n-hashes 32 --n-bits 4 --tol 0.01 --engine local"
+    found = as_json(f"train {base}/shuffled.npz {tmp_path}/parts {options}")
+    assert (found["rows"], found["classes"]) == (N_ROWS, 10)
+    assert {"objective", "gap", "seconds"} <= set(found["rounds"][0])
+    merged = as_json(f"train {base}/shuffled.npz {tmp_path}/merged {options} --merge")
+    assert merged["rows"] == N_ROWS
+    as_json(f"train {base}/shuffled.npz {tmp_path}/one --n-hashes 32 --n-bits 4 --tol 0.01")
+    assert (tmp_path / "merged").read_bytes() == (tmp_path / "one").read_bytes()
+    X, y = digits
+    scores = [
+        ck.load_model(tmp_path / name).score(X[N_ROWS:], y[N_ROWS:]) for name in ("parts", "one")
+    ]
+    assert abs(scores[0] - scores[1]) < 0.02
+    line = f"train {base}/shuffled.npz {tmp_path}/x"
+    assert "name its --engine" in run(f"{line} --merge").stderr
+    assert "give --merge too" in run(f"{line} --regression --engine local").stderr
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("engine", ["spark"], indirect=True)
+def test_spark_ml(engine, digits, tmp_path):
+    from pyspark.ml import Pipeline
+    from pyspark.ml.linalg import Vectors
+
+    from corekernels.distributed.spark_ml import (
+        CoREHashTransformer,
+        CoRESparkClassifier,
+        CoRESparkModel,
+    )
+
+    X, y = digits
+    easy = np.flatnonzero(y < 2)[:N_SPARK]  # a single step tells zeros from ones
+    made = [(float(y[row]), Vectors.dense(X[row])) for row in easy.tolist()]
+    frame = engine.session.createDataFrame(made, ["label", "features"]).repartition(2)
+    hashes = {"nHashes": 32, "nBits": 4}
+    assert "codes" in CoREHashTransformer(**hashes).transform(frame).columns
+    learner = CoRESparkClassifier(folder=str(tmp_path), maxIter=1, **hashes)
+    (model,) = Pipeline(stages=[learner]).fit(frame).stages
+    rows = model.transform(frame).collect()
+    assert np.mean([row.label == row.prediction for row in rows]) > 0.95
+    model.save(tmp_path / "model")
+    again = CoRESparkModel.load(tmp_path / "model").transform(frame).collect()
+    assert [row.prediction for row in again] == [row.prediction for row in rows]
+    assert ck.load_model(tmp_path / "model").score(X[easy], y[easy]) > 0.95

@@ -49,7 +49,7 @@ def main() -> None:
         parts = CONTENDERS | {"features": features, "check": check}
         print(json.dumps(parts[options.contender](options.corpus)))
         return
-    results: dict[str, object] = {"machine": about()}
+    results: dict[str, dict[str, object]] = {"machine": about()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         part = first_rows(options.corpus, options.checked, folder)
@@ -62,10 +62,12 @@ def main() -> None:
                 for name in options.only
                 if name not in SLOW_PEERS or n_rows <= options.slow_peers
             ]
-            results[f"{n_rows}"] = compare(part, options.peers, names, options.gigabytes)
+            for name in names:  # a long run that is stopped has what it measured
+                found = compare(part, options.peers, [name], options.gigabytes)
+                results[f"{n_rows}"] = results.get(f"{n_rows}", {}) | found
+                if options.out:
+                    options.out.write_text(json.dumps(results, indent=1) + "\n")
             part.unlink()
-    if options.out:
-        options.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def compare(

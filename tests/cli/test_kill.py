@@ -53,6 +53,7 @@ JOBS = {
     "index": "index rows.svm {out} --n-jobs 1 --quiet --method exact",
     "search": "search whole-index rows.svm {out} --n-jobs 1 --quiet",
     "dedup": "dedup rows.svm {out} --n-jobs 1 --quiet",
+    "parts": "dedup rows.svm {out} --n-jobs 1 --quiet --working-memory 0.5 --resume",
     "kernel": "kernel rows.svm {out} --n-jobs 1 --quiet --working-memory 0.5",
 }
 
@@ -112,7 +113,7 @@ def load(path, job):
         ck.CoREClassifier.load(path)
     elif job == "index":
         assert ck.CoRENeighbors.load(path).n_samples_fit_ == 3000
-    elif job in ("search", "dedup"):
+    elif job in ("search", "dedup", "parts"):
         assert path.read_bytes().endswith(b"\n")
     else:
         files.load_signatures(path)

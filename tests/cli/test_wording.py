@@ -1,7 +1,8 @@
-"""Messages in the words of the command line."""
+"""Messages and options in the words of the command line."""
 
 import pytest
 
+from corekernels.cli.options import Reading
 from corekernels.cli.wording import name_options
 
 OPTIONS = {
@@ -28,3 +29,19 @@ OPTIONS = {
 def test_arguments_are_named_as_options(message, expected):
     assert name_options(message, OPTIONS) == expected
     assert name_options(message, {}) == message
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        ({}, ""),
+        ({"one_based": False}, "--zero-based"),
+        ({"one_based": True, "n_columns": 7}, "--n-columns 7 --one-based"),
+        (
+            {"text": ["title", "the body"], "label": "subject", "ngrams": "1-2"},
+            "--text title --text 'the body' --label subject --ngrams 1-2",
+        ),
+    ],
+)
+def test_how_a_file_is_read_can_be_said_again(options, given):
+    assert Reading(**options).given == given

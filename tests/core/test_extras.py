@@ -1,6 +1,10 @@
 """Packages of optional extras: a missing one is an error that names the extra."""
 
+import json
+import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -24,3 +28,64 @@ def test_figures_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"figures need matplotlib, .*'corekernels\[plot\]'"):
         plotting.require_figure("accuracy.png")
+
+
+WITHOUT_EXTRAS = """
+import contextlib, json, pathlib, sys, tempfile
+for package in ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "h5py"):
+    sys.modules[package] = None
+import corekernels as ck
+from corekernels import plotting, report
+from corekernels.__main__ import main
+from corekernels.datasets.libsvm import _read_hdf5
+from corekernels.errors import MissingExtra
+
+folder = pathlib.Path(tempfile.mkdtemp())
+calls = {
+    "cli": main,
+    "documents": lambda: list(ck.documents.open_documents(folder / "texts.csv", text="text")),
+    "hdf5": lambda: _read_hdf5(folder / "rows.hdf5"),
+    "parquet": lambda: ck.io.write_rows(folder / "rows.parquet", [[1.0]]),
+    "plot": lambda: plotting.require_figure("figure.png"),
+    "report": report.require_page,
+}
+(folder / "texts.csv").write_text("text\\nwords\\n")
+said = {}
+for extra, call in calls.items():
+    try:
+        call()
+    except MissingExtra as error:
+        said[extra] = str(error)
+    except SystemExit as error:
+        said[extra] = f"exit code {error.code}"
+print(json.dumps(said))
+"""
+
+
+def test_without_any_extra_each_is_named():
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, check=True
+    )
+    said = json.loads(ended.stdout)
+    assert said.pop("cli") == "exit code 2"
+    assert "pip install 'corekernels[cli]'" in ended.stderr
+    for extra, text in said.items():
+        assert f"pip install 'corekernels[{extra}]'" in text
+    assert {"cli", *said} == for_users() - {"all"}
+
+
+def test_all_is_every_extra():
+    (everything,) = extras()["all"]
+    assert set(everything.removeprefix("corekernels[").removesuffix("]").split(",")) == (
+        for_users() - {"all"}
+    )
+
+
+def extras():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    return project["optional-dependencies"]
+
+
+def for_users():
+    """The extras that are not for work on the package itself."""
+    return set(extras()) - {"bench", "docs", "release", "test"}

@@ -157,6 +157,23 @@ def test_pairs_of_equal_keys():
     assert sorted(map(divmod, some.tolist(), [7] * 2)) == [(5, 3), (6, 4)]
 
 
+def test_keys_that_occur_twice_are_taken():
+    keys = np.array([9, 1, 9, 5, 1, 1, 7], np.uint64) << np.uint64(58)  # of 6 bits
+    wanted = np.array([1, 1, 1, 1, 1, 1, 0], bool)
+    once, twice = np.zeros((2, 1), np.uint64)
+    buckets.mark_keys(keys, wanted, np.uint64(58), once, twice)
+    assert (once[0], twice[0]) == (1 << 9 | 1 << 5 | 1 << 1, 1 << 9 | 1 << 1)
+    out = np.empty(8, np.uint64), np.empty(8, np.int64)
+    low, high = np.uint64(0), keys[0]
+    n = buckets.take_marked(keys, wanted, 10, low, high, np.uint64(58), twice, *out)
+    assert out[1][:n].tolist() == [10, 11, 12, 14, 15]
+    n = buckets.take_marked(keys, wanted, 10, keys[3], high, np.uint64(58), twice, *out)
+    assert out[1][:n].tolist() == [10, 12]
+    rows = np.array([5, 3, 9, 4, 8, 7])
+    buckets.ascend_within_keys(np.array([1, 1, 2, 3, 3, 3]), rows)
+    assert rows.tolist() == [3, 5, 9, 4, 7, 8]
+
+
 def test_digests_tell_rows_apart(X):
     rows = check_rows(np.vstack([X, X[3], -X[4]]))
     out = np.empty((32, 2), np.uint64)

@@ -55,12 +55,15 @@ def survey(rows, tmp_path):
 @pytest.mark.parametrize(
     ("best", "said"),
     [
-        ("hashed", "corekernels train 'my rows.svm' model.ck --kernel core1 --n-hashes 256 --C 1"),
-        ("exact", "corekernels path 'my rows.svm' --kernel core1 --n-hashes 8192"),
+        (
+            "hashed",
+            "corekernels train 'my rows.svm' --one-based model.ck --kernel core1 --n-hashes 256",
+        ),
+        ("exact", "corekernels path 'my rows.svm' --one-based --kernel core1 --n-hashes 8192"),
     ],
 )
 def test_advice_says_what_to_run_next(rows, best, said):
-    report = advice_report(advice(best), rows, "my rows.svm")
+    report = advice_report(advice(best), rows, "my rows.svm", "--one-based")
     assert report.lead[0].startswith("Yes")
     assert said in report.sections[0].command
     assert report.title == "Does CoRE help on my rows.svm?"

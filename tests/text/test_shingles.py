@@ -130,7 +130,7 @@ def inputs():
     yield "arrow series", pd.Series(DOCUMENTS, dtype=pd.ArrowDtype(pa.string()))
     yield "string", arrow
     yield "large string", arrow.cast(pa.large_string())
-    yield "string view", arrow.cast(pa.string_view())
+    yield "string view", pa.array(DOCUMENTS, pa.string_view())
     yield "dictionary", arrow.dictionary_encode()
     yield "chunks", pa.chunked_array([DOCUMENTS[:3], [], DOCUMENTS[3:]])
     yield "slice", pa.array(["x", *DOCUMENTS, "y"])[1:-1]

@@ -63,7 +63,7 @@ def advise(
     if plot is not None:
         plotting.save_figure(plotting.draw_advice(found), plot)
     if page is not None:
-        report.write_page(report.advice_report(found, X, source), page)
+        report.write_page(report.advice_report(found, X, source, reading.given), page)
     if output.as_json:
         show({"helps": found.helps, **asdict(found)}, True)
         return

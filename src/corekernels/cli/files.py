@@ -39,7 +39,7 @@ def info(
         found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
         if page is not None:
-            report.write_page(report.survey_report(found, source), page)
+            report.write_page(report.survey_report(found, source, reading.given), page)
         about = asdict(found) if output.as_json else _about_rows(found)
         show({"format": reader.format, **about}, output.as_json)
     else:

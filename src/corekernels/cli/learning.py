@@ -195,7 +195,7 @@ def path(
     if plot is not None:
         plotting.save_figure(plotting.draw_c_path(found), plot)
     if page is not None:
-        report.write_page(report.c_path_report(found, recipe, source), page)
+        report.write_page(report.c_path_report(found, recipe, source, reading.given), page)
     if output.as_json:
         result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
         show(result | {"scores": found.scores, "best_C": found.best_C}, True)

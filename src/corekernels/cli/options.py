@@ -1,8 +1,9 @@
 """Arguments and options that several commands share; groups of options are dataclasses."""
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -166,6 +167,21 @@ class Reading(Text):
         """A reader of rows or signatures."""
         options |= {"format": self.format, "n_columns": self.n_columns}
         return files.open_reader(path, one_based=self.one_based, **self.columns, **options)
+
+    @property
+    def given(self) -> str:
+        """The options as they were given, for a command that reads the same file."""
+        words = []
+        for field in fields(self):
+            name, value = f"--{field.name.replace('_', '-')}", getattr(self, field.name)
+            if value is False and field.name == "one_based":
+                words.append("--zero-based")
+            elif value is True:
+                words.append(name)
+            elif value not in (None, False):
+                values = value if isinstance(value, list) else [value]
+                words += [f"{name} {shlex.quote(str(one))}" for one in values]
+        return " ".join(words)
 
     def open_rows(self, path: str, **options: Any) -> RowReader:
         """A reader of rows."""

@@ -1,6 +1,5 @@
 """What `advise` found, as a report: the verdict, accuracies, costs, and what to run next."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,14 @@ from ..advice import Advice, Candidate
 from ..files import Histogram
 from .layout import Figure, Interval, Panel, Report, Section, Table
 from .rows import rows_figure
-from .wording import duration
+from .wording import duration, named_file
 
 _GROWTH = (1, 10, 100)  # times the rows of the sample
 _MANY_HASHES = 8192
 _SQUARED = ("exact", "gaussian")  # kinds whose cost grows with the square of the rows
 
 
-def advice_report(advice: Advice, X: Any, source: str) -> Report:
+def advice_report(advice: Advice, X: Any, source: str, options: str = "") -> Report:
     """A report on what `advise` found.
 
     Parameters
@@ -26,9 +25,11 @@ def advice_report(advice: Advice, X: Any, source: str) -> Report:
     X : sparse matrix
         The rows, or a sample of them.
     source : str
-        The file, as it is named in the command to run next.
+        The file.
+    options : str
+        How it is read, for the command to run next: options of the command line.
     """
-    sections = [_next(advice, source), _accuracies(advice)]
+    sections = [_next(advice, named_file(source, options)), _accuracies(advice)]
     if advice.confused:
         sections.append(_confusions(advice))
     sections += [_costs(advice), _rows(X)]
@@ -123,8 +124,8 @@ def _rows(X: Any) -> Section:
     return Section("rows", "The rows", text, figures=[figure])
 
 
-def _next(advice: Advice, source: str) -> Section:
-    best, file = advice.best, shlex.quote(source)
+def _next(advice: Advice, file: str) -> Section:
+    best = advice.best
     gamma = "" if best.gamma is None else f" --gamma {best.gamma:g}"
     kernel, title = f"--kernel {best.kernel}{gamma}", "What to run next"
     if best.kind == "hashed":

@@ -1,7 +1,6 @@
 """What was found along C, as a report: accuracies, the best C, and what to run next."""
 
 import math
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,12 @@ import numpy as np
 from ..linear import CPath
 from ..recipe import Recipe
 from .layout import Figure, Line, Mark, Panel, Report, Section, Table
+from .wording import named_file
 
 _QUANTILE = 1.96  # of 95 % intervals
 
 
-def c_path_report(found: CPath, recipe: Recipe, source: str) -> Report:
+def c_path_report(found: CPath, recipe: Recipe, source: str, options: str = "") -> Report:
     """A report on accuracies along C.
 
     Parameters
@@ -23,9 +23,11 @@ def c_path_report(found: CPath, recipe: Recipe, source: str) -> Report:
     recipe : Recipe
         How the rows were hashed.
     source : str
-        The file, as it is named in the command to run next.
+        The file.
+    options : str
+        How it is read, for the command to run next: options of the command line.
     """
-    sections = [_next(found, recipe, source), _accuracies(found)]
+    sections = [_next(found, recipe, named_file(source, options)), _accuracies(found)]
     return Report(f"The best C for {Path(source).name}", _lead(found), sections)
 
 
@@ -77,11 +79,11 @@ def _accuracies(found: CPath) -> Section:
     return Section("accuracy", "Accuracy along C", [], [table], [figure])
 
 
-def _next(found: CPath, recipe: Recipe, source: str) -> Section:
+def _next(found: CPath, recipe: Recipe, file: str) -> Section:
     gamma = "" if recipe.gamma is None else f" --gamma {recipe.gamma:g}"
     bits = "" if recipe.n_bits is None else f" --n-bits {recipe.n_bits}"
     command = (
-        f"corekernels train {shlex.quote(source)} model.ck --kernel {recipe.kernel}{gamma} "
+        f"corekernels train {file} model.ck --kernel {recipe.kernel}{gamma} "
         f"--n-hashes {recipe.n_hashes}{bits} --seed {recipe.seed} --C {found.best_C:g}"
     )
     return Section("next", "What to run next", command=command, command_label="Run")

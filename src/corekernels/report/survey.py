@@ -1,17 +1,17 @@
 """What a file of rows is like, and the hashing it suggests, as a report."""
 
-import shlex
+import math
 from pathlib import Path
 
 from ..files import Survey
 from .layout import Figure, Line, Panel, Report, Section, Table
 from .rows import rows_figure
-from .wording import duration
+from .wording import duration, named_file
 
 _MOST_CLASSES = 20
 
 
-def survey_report(found: Survey, source: str) -> Report:
+def survey_report(found: Survey, source: str, options: str = "") -> Report:
     """A report on the rows of a file: what they are like, how to hash them, what that takes.
 
     Parameters
@@ -19,9 +19,11 @@ def survey_report(found: Survey, source: str) -> Report:
     found : Survey
         From `files.survey`.
     source : str
-        The file, as it is named in the command to run next.
+        The file.
+    options : str
+        How it is read, for the command to run next: options of the command line.
     """
-    sections = [_next(found, source), _rows(found)]
+    sections = [_next(found, named_file(source, options)), _rows(found)]
     if found.classes:
         sections.append(_classes(found.classes))
     sections.append(_forecast(found))
@@ -42,7 +44,7 @@ def _lead(found: Survey) -> list[str]:
 
 def _rows(found: Survey) -> Section:
     lengths = found.row_lengths
-    rows = [
+    rows: list[list[str | None]] = [
         ["rows", f"{found.rows:,}"],
         ["rows without nonzeros", f"{found.empty_rows:,}"],
         ["columns", f"{found.columns:,}"],
@@ -50,8 +52,8 @@ def _rows(found: Survey) -> Section:
         ["nonzeros per row, median", f"{lengths['median']:,.0f}"],
         ["nonzeros per row, mean", f"{lengths['mean']:,.1f}"],
         ["nonzeros per row, most", f"{lengths['max']:,.0f}"],
-        ["least value", f"{found.least:.4g}"],
-        ["greatest value", f"{found.greatest:.4g}"],
+        ["least value", None if math.isnan(found.least) else f"{found.least:.4g}"],
+        ["greatest value", None if math.isnan(found.greatest) else f"{found.greatest:.4g}"],
         ["heaviness", f"{found.heaviness:.3g}"],
     ]
     table = Table("The rows in numbers.", ["", "value"], rows)
@@ -101,10 +103,9 @@ def _forecast(found: Survey) -> Section:
     return Section("forecast", "Time, memory and error", [], [table], [figure])
 
 
-def _next(found: Survey, source: str) -> Section:
+def _next(found: Survey, file: str) -> Section:
     plan, text = found.plan, []
     bits = "" if plan.n_bits is None else f" --n-bits {plan.n_bits}"
-    file = shlex.quote(source)
     if found.classes:
         text = [f"Whether that helps to learn the labels: `corekernels advise {file}`."]
     command = (

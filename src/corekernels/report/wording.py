@@ -1,6 +1,7 @@
 """Small things that the page and its Markdown twin say alike."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from .layout import Table
@@ -25,6 +26,15 @@ def duration(seconds: float, *, fine: bool = False) -> str:
         return f"{whole // 60} min {whole % 60} s".removesuffix(" 0 s")
     minutes = round(seconds / 60)
     return f"{minutes // 60} h {minutes % 60} min".removesuffix(" 0 min")
+
+
+def named_file(source: str, options: str = "") -> str:
+    """A file as a command names it, and the options by which it is read.
+
+    >>> named_file("my rows.csv", "--text body")
+    "'my rows.csv' --text body"
+    """
+    return f"{shlex.quote(source)} {options}".strip()
 
 
 def spans(text: str) -> Iterator[tuple[bool, str]]:

@@ -2,7 +2,8 @@
 
 Several threads call these loops with the same counter. Each call does a few blocks and tells
 whether there may be more; a block with a flaw (see `inspect_rows`) is left alone and noted.
-Codes and weights hold the k slots of one row after those of another.
+Projections are a second pass over all blocks, so that the loops of the first are compiled once for
+all kernels without values. Codes hold the k slots of one row after those of another.
 """
 
 from typing import NamedTuple

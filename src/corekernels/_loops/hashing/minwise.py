@@ -143,17 +143,9 @@ def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashe
                         codes[j] = scratch.locations[j] & mask
                 else:
                     slice_minima(
-                        starts,
-                        offsets,
-                        mine,
-                        table,
-                        slot,
-                        n_slots,
-                        mask,
-                        first_slot,
-                        scratch.codes,
-                        spare,
-                    )
+                        starts, offsets, mine, table, slot, n_slots, mask, first_slot,
+                        scratch.codes, spare,
+                    )  # fmt: skip
                     for j in range(n_slots):
                         codes[j] = scratch.codes[j]
                 if values is not None:

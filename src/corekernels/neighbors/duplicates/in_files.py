@@ -47,7 +47,7 @@ def near_duplicates(
     """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
     The file is read twice, or more often where the rows or pairs to compare exceed
-    `working_memory`. Memory is at most 16 bytes per row, 100 bytes per pair found, twice
+    `working_memory`. Memory is at most 24 bytes per row, 100 bytes per pair found, twice
     `working_memory`, and 512 bytes for each row of a batch; the disk holds 536 bytes per row
     in the meantime, and of documents 12 bytes per n-gram. A file that fits in
     `working_memory`, tables included, is searched there at once: up to 4096 rows exactly, and

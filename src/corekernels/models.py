@@ -13,11 +13,10 @@ def load_model(path: PathLike) -> Model:
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
+    >>> import corekernels as ck
     >>> model = ck.CoRERegressor(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [3.0, 5.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(os.path.join(folder, "model.safetensors"))
-    ...     again = ck.load_model(os.path.join(folder, "model.safetensors"))
+    >>> model.save("model.safetensors")
+    >>> again = ck.load_model("model.safetensors")
     >>> type(again).__name__, bool((again.predict([[0, 2.0]]) == model.predict([[0, 2.0]])).all())
     ('CoRERegressor', True)
     """

@@ -242,11 +242,10 @@ class Signatures:
 
         Examples
         --------
-        >>> import corekernels as ck, os, tempfile
+        >>> import corekernels as ck
         >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2.0]]).sketch([[1.0, 2.0]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     S.save(os.path.join(folder, "rows.safetensors"))
-        ...     again = ck.Signatures.load(os.path.join(folder, "rows.safetensors"), mmap=False)
+        >>> S.save("rows.safetensors")
+        >>> again = ck.Signatures.load("rows.safetensors", mmap=False)
         >>> bool((again.codes == S.codes).all()), again.recipe == S.recipe
         (True, True)
         """

@@ -17,13 +17,12 @@ def data_folder(name: str) -> Path:
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import os
     >>> from unittest import mock
     >>> from corekernels import datasets
-    >>> with tempfile.TemporaryDirectory() as root:
-    ...     os.mkdir(os.path.join(root, "mnist"))
-    ...     with mock.patch.dict(os.environ, COREKERNELS_DATA=root):
-    ...         datasets.data_folder("mnist").name
+    >>> os.mkdir("mnist")
+    >>> with mock.patch.dict(os.environ, COREKERNELS_DATA="."):
+    ...     datasets.data_folder("mnist").name
     'mnist'
     """
     root = os.environ.get(FOLDER_VARIABLE)

@@ -173,14 +173,12 @@ def duplicates_by_parts(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
-    ...         found = distributed.duplicates_by_parts(engine, plan, "scratch", 0.9)
+    >>> ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    ...     found = distributed.duplicates_by_parts(engine, plan, "scratch", 0.9)
     >>> found.pairs, found.rows
     (array([[0, 1]]), 3)
     """

@@ -89,18 +89,16 @@ def hash_parts(
 
     Examples
     --------
-    >>> import corekernels as ck, numpy as np, os, tempfile
+    >>> import corekernels as ck, numpy as np
     >>> from corekernels import distributed
-    >>> folder = tempfile.TemporaryDirectory()
     >>> for number in range(3):
-    ...     np.save(os.path.join(folder.name, f"rows-{number}.npy"), np.eye(5))
+    ...     np.save(f"rows-{number}.npy", np.eye(5))
     >>> with distributed.open_engine("local") as engine:
-    ...     plan = distributed.plan_parts(engine, os.path.join(folder.name, "*.npy"))
+    ...     plan = distributed.plan_parts(engine, "*.npy")
     ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=16)
-    ...     report = distributed.hash_parts(engine, plan, os.path.join(folder.name, "sig"), recipe)
+    ...     report = distributed.hash_parts(engine, plan, "sig", recipe)
     >>> report.rows, report.parts
     (15, 3)
-    >>> folder.cleanup()
     """
     if plan.recipe is not None:
         raise DataError(f"{plan.name}: is hashed already; give files of rows.")

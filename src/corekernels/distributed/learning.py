@@ -78,17 +78,15 @@ class TrainReport:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", X[:300], y[:300])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
-    ...         recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
-    ...         found = distributed.train_parts(engine, plan, "model.ck", recipe)
+    >>> ck.io.write_rows("rows.npz", X[:300], y[:300])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
+    ...     found = distributed.train_parts(engine, plan, "model.ck", recipe)
     >>> found.target, found.parts, len(found.rounds) > 0
     ('model.ck', 1, True)
     """
@@ -138,17 +136,15 @@ def train_parts(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", X[:300], y[:300])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
-    ...         recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
-    ...         found = distributed.train_parts(engine, plan, "model.ck", recipe)
+    >>> ck.io.write_rows("rows.npz", X[:300], y[:300])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
+    ...     found = distributed.train_parts(engine, plan, "model.ck", recipe)
     >>> found.rows, found.classes, found.gap <= 1e-3
     (300, 10, True)
     """
@@ -203,17 +199,15 @@ def merge_and_train(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", X[:300], y[:300])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
-    ...         recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
-    ...         model = distributed.merge_and_train(engine, plan, "model.ck", recipe)
+    >>> ck.io.write_rows("rows.npz", X[:300], y[:300])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
+    ...     model = distributed.merge_and_train(engine, plan, "model.ck", recipe)
     >>> len(model.classes_)
     10
     """

@@ -47,13 +47,11 @@ class Part:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    ...     with distributed.LocalEngine() as engine:
-    ...         part = distributed.plan_parts(engine, "rows.npz").parts[0]
+    >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
+    >>> with distributed.LocalEngine() as engine:
+    ...     part = distributed.plan_parts(engine, "rows.npz").parts[0]
     >>> part.number, part.first_row, part.rows
     (0, 0, 2)
     """
@@ -99,13 +97,11 @@ class Plan:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
+    >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
     >>> len(plan.parts), plan.n_rows, plan.n_columns
     (1, 2, 2)
     """
@@ -191,14 +187,12 @@ def plan_parts(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
-    ...     ck.io.write_rows("b.npy", [[3.0, 0]])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "*.npy")
+    >>> ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
+    >>> ck.io.write_rows("b.npy", [[3.0, 0]])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "*.npy")
     >>> [(part.number, part.rows) for part in plan.parts]
     [(0, 2), (1, 1)]
     """

@@ -53,17 +53,15 @@ def predict_parts(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
-    ...     ck.io.write_rows("rows.npz", X[300:500])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
-    ...         distributed.predict_parts(engine, model, plan, "labels.txt")
+    >>> model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
+    >>> ck.io.write_rows("rows.npz", X[300:500])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    ...     distributed.predict_parts(engine, model, plan, "labels.txt")
     200
     """
 
@@ -85,17 +83,15 @@ def evaluate_parts(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
-    ...     ck.io.write_rows("rows.npz", X[300:500], y[300:500])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
-    ...         found = distributed.evaluate_parts(engine, model, plan)
+    >>> model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
+    >>> ck.io.write_rows("rows.npz", X[300:500], y[300:500])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    ...     found = distributed.evaluate_parts(engine, model, plan)
     >>> found.rows, found.accuracy > 0.5
     (200, True)
     """
@@ -146,17 +142,15 @@ def search_parts(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import distributed
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.CoRENeighbors(n_neighbors=3).fit(X[:300]).save("rows.index")
-    ...     ck.io.write_rows("rows.npz", X[300:310])
-    ...     with distributed.LocalEngine() as engine:
-    ...         plan = distributed.plan_parts(engine, "rows.npz")
-    ...         found = distributed.search_parts(engine, "rows.index", plan, "found.tsv")
+    >>> ck.CoRENeighbors(n_neighbors=3).fit(X[:300]).save("rows.index")
+    >>> ck.io.write_rows("rows.npz", X[300:310])
+    >>> with distributed.LocalEngine() as engine:
+    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    ...     found = distributed.search_parts(engine, "rows.index", plan, "found.tsv")
     >>> found.queries, found.found
     (10, 30)
     """

@@ -81,12 +81,11 @@ def open_documents(
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "notes.jsonl")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write('{"body": "a rose is a rose"}\\n{"body": "a thorn"}\\n')
-    ...     rows = [batch.X for batch in ck.documents.open_documents(path, "body")]
+    >>> import corekernels as ck
+    >>> path = "notes.jsonl"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write('{"body": "a rose is a rose"}\\n{"body": "a thorn"}\\n')
+    >>> rows = [batch.X for batch in ck.documents.open_documents(path, "body")]
     >>> rows[0].shape[0], rows[0].nnz
     (2, 3)
     """
@@ -136,12 +135,10 @@ def document_format(path: PathLike) -> str:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     with open("notes", "w") as file:
-    ...         _ = file.write('{"body": "a rose"}\\n')
-    ...     ck.documents.document_format("notes")
+    >>> with open("notes", "w") as file:
+    ...     _ = file.write('{"body": "a rose"}\\n')
+    >>> ck.documents.document_format("notes")
     'jsonl'
     """
     if os.path.isdir(path):

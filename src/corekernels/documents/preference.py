@@ -25,13 +25,11 @@ def preference_scores(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     with open("notes.jsonl", "w") as file:
-    ...         _ = file.write('{"body": "a rose"}\\n{"body": "a rose is a rose"}\\n')
-    ...     reader = ck.documents.open_documents("notes.jsonl", "body")
-    ...     ck.documents.preference_scores(reader, "longest", [0, 1])
+    >>> with open("notes.jsonl", "w") as file:
+    ...     _ = file.write('{"body": "a rose"}\\n{"body": "a rose is a rose"}\\n')
+    >>> reader = ck.documents.open_documents("notes.jsonl", "body")
+    >>> ck.documents.preference_scores(reader, "longest", [0, 1])
     {0: 6, 1: 16}
     """
     if prefer == FIRST:

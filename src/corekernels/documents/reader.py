@@ -59,13 +59,11 @@ class DocumentReader(RowReader):
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     with open("notes.jsonl", "w") as file:
-    ...         _ = file.write('{"body": "a rose"}\\n{"body": "a rose is a rose"}\\n')
-    ...     reader = ck.documents.open_documents("notes.jsonl", "body")
-    ...     reader.texts([1])
+    >>> with open("notes.jsonl", "w") as file:
+    ...     _ = file.write('{"body": "a rose"}\\n{"body": "a rose is a rose"}\\n')
+    >>> reader = ck.documents.open_documents("notes.jsonl", "body")
+    >>> reader.texts([1])
     {1: 'a rose is a rose'}
     >>> reader.format, reader.columns.text
     ('jsonl', ('body',))

@@ -22,11 +22,9 @@ def convert(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
-    ...     ck.files.convert(ck.files.open_reader("rows.svm"), "rows.npz")
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    >>> ck.files.convert(ck.files.open_reader("rows.svm"), "rows.npz")
     2
     """
     n_rows = 0
@@ -44,12 +42,10 @@ def file_kind(path: PathLike, format: str | None = None) -> str:  # noqa: A002
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
-    ...     ck.CoRENeighbors().fit([[0, 1.5], [2, 0]]).save("rows.index")
-    ...     [ck.files.file_kind(name) for name in ("rows.svm", "rows.index")]
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
+    >>> ck.CoRENeighbors().fit([[0, 1.5], [2, 0]]).save("rows.index")
+    >>> [ck.files.file_kind(name) for name in ("rows.svm", "rows.index")]
     ['rows', 'index']
     """
     if format is not None or os.fspath(path) == "-":

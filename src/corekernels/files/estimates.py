@@ -48,15 +48,13 @@ def estimate_pairs(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X = load_digits().data[:10]
-    ...     S = ck.CoREHasher("core1", 1024, random_state=0).fit(X).sketch(X)
-    ...     S.save("rows.sig")
-    ...     reader = ck.files.open_reader("rows.sig")
-    ...     found = ck.files.estimate_pairs(reader, [[0, 1], [0, 5]])
+    >>> X = load_digits().data[:10]
+    >>> S = ck.CoREHasher("core1", 1024, random_state=0).fit(X).sketch(X)
+    >>> S.save("rows.sig")
+    >>> reader = ck.files.open_reader("rows.sig")
+    >>> found = ck.files.estimate_pairs(reader, [[0, 1], [0, 5]])
     >>> found.value.round(2), found.standard_error.round(2)
     (array([0.27, 0.45]), array([0.03, 0.03]))
     """
@@ -93,15 +91,13 @@ def nearest(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X = load_digits().data[:10]
-    ...     S = ck.CoREHasher("core1", 1024, random_state=0).fit(X).sketch(X)
-    ...     S.save("rows.sig")
-    ...     reader = ck.files.open_reader("rows.sig")
-    ...     found = next(ck.files.nearest(reader, reader, n_nearest=2))
+    >>> X = load_digits().data[:10]
+    >>> S = ck.CoREHasher("core1", 1024, random_state=0).fit(X).sketch(X)
+    >>> S.save("rows.sig")
+    >>> reader = ck.files.open_reader("rows.sig")
+    >>> found = next(ck.files.nearest(reader, reader, n_nearest=2))
     >>> list(zip(found.i[:4].tolist(), found.j[:4].tolist(), found.value[:4].round(2).tolist()))
     [(0, 0, 1.03), (0, 8, 0.56), (1, 1, 1.03), (1, 2, 0.63)]
     """

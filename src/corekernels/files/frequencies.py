@@ -29,12 +29,11 @@ def count_frequencies(
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     corpus = os.path.join(folder, "a.txt")
-    ...     with open(corpus, "w") as file:
-    ...         _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
-    ...     counts = ck.files.count_frequencies(ck.files.open_reader(corpus, text="text"))
+    >>> import corekernels as ck
+    >>> corpus = "a.txt"
+    >>> with open(corpus, "w") as file:
+    ...     _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
+    >>> counts = ck.files.count_frequencies(ck.files.open_reader(corpus, text="text"))
     >>> counts.n_documents_, sorted(counts.document_frequencies_.tolist())
     (2, [1, 1, 1, 1, 2])
     """

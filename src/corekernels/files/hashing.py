@@ -39,12 +39,10 @@ class HashReport:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
-    ...     reader = ck.files.open_reader("rows.npz")
-    ...     found = ck.files.hash_to_file(reader, "rows.sig", ck.files.recipe_for(reader))
+    >>> ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    >>> reader = ck.files.open_reader("rows.npz")
+    >>> found = ck.files.hash_to_file(reader, "rows.sig", ck.files.recipe_for(reader))
     >>> found.target, found.rows, found.parts
     ('rows.sig', 2, 1)
     """
@@ -101,15 +99,13 @@ def hash_to_file(
 
     Examples
     --------
-    >>> import corekernels as ck, numpy as np, os, tempfile
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> rows = os.path.join(folder.name, "rows.npy")
+    >>> import corekernels as ck, numpy as np
+    >>> rows = "rows.npy"
     >>> np.save(rows, np.eye(5))
     >>> reader = ck.files.open_reader(rows)
     >>> recipe = ck.files.recipe_for(reader, n_hashes=16)
-    >>> ck.files.hash_to_file(reader, os.path.join(folder.name, "rows.sig"), recipe).rows
+    >>> ck.files.hash_to_file(reader, "rows.sig", recipe).rows
     5
-    >>> folder.cleanup()
     """
     target = Path(target)
     if isinstance(reader, SignatureReader):

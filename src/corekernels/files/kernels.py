@@ -44,14 +44,12 @@ def kernel_to_file(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[1.0, 0, 1], [0, 2, 1]])
-    ...     ck.files.kernel_to_file(ck.files.open_reader("rows.svm"), "K.npy", "resemblance")
-    ...     np.load("K.npy").round(2)
+    >>> ck.io.write_rows("rows.svm", [[1.0, 0, 1], [0, 2, 1]])
+    >>> ck.files.kernel_to_file(ck.files.open_reader("rows.svm"), "K.npy", "resemblance")
     (2, 2)
+    >>> np.load("K.npy").round(2)
     array([[1.  , 0.33],
            [0.33, 1.  ]])
     """
@@ -96,12 +94,10 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[1.0, 0, 1], [0, 2, 1]])
-    ...     _ = ck.files.kernel_to_file(ck.files.open_reader("rows.svm"), "K.npy", "core2")
-    ...     found = ck.files.gram_description("K.npy")
+    >>> ck.io.write_rows("rows.svm", [[1.0, 0, 1], [0, 2, 1]])
+    >>> _ = ck.files.kernel_to_file(ck.files.open_reader("rows.svm"), "K.npy", "core2")
+    >>> found = ck.files.gram_description("K.npy")
     >>> found["kernel"], found["shape"]
     ('core2', [2, 2])
     """

@@ -67,16 +67,14 @@ def train(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X, y = load_digits(return_X_y=True)
-    ...     ck.io.write_rows("train.svm", X[:500], y[:500])
-    ...     ck.io.write_rows("test.svm", X[500:700], y[500:700])
-    ...     reader = ck.files.open_reader("train.svm")
-    ...     recipe = ck.files.recipe_for(reader, n_hashes=128)
-    ...     model = ck.files.train(reader, "model.ck", recipe, C=1.0)
+    >>> X, y = load_digits(return_X_y=True)
+    >>> ck.io.write_rows("train.svm", X[:500], y[:500])
+    >>> ck.io.write_rows("test.svm", X[500:700], y[500:700])
+    >>> reader = ck.files.open_reader("train.svm")
+    >>> recipe = ck.files.recipe_for(reader, n_hashes=128)
+    >>> model = ck.files.train(reader, "model.ck", recipe, C=1.0)
     >>> model.classes_, model.recipe_.n_hashes
     (array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), 128)
     """
@@ -119,15 +117,13 @@ def sweep(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X, y = load_digits(return_X_y=True)
-    ...     ck.io.write_rows("train.svm", X[:300], y[:300])
-    ...     reader = ck.files.open_reader("train.svm")
-    ...     recipe = ck.files.recipe_for(reader, n_hashes=64)
-    ...     path = ck.files.sweep(reader, recipe, [0.01, 1], cv=2)
+    >>> X, y = load_digits(return_X_y=True)
+    >>> ck.io.write_rows("train.svm", X[:300], y[:300])
+    >>> reader = ck.files.open_reader("train.svm")
+    >>> recipe = ck.files.recipe_for(reader, n_hashes=64)
+    >>> path = ck.files.sweep(reader, recipe, [0.01, 1], cv=2)
     >>> path.best_C, path.scores.shape
     (1.0, (2, 2))
     """

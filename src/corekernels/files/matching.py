@@ -79,11 +79,9 @@ def open_matching(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("new.svm", [[1.0, 0, 1], [0, 2, 0]])
-    ...     reader = ck.files.open_matching("new.svm", 64)  # of a model that knows 64 columns
+    >>> ck.io.write_rows("new.svm", [[1.0, 0, 1], [0, 2, 0]])
+    >>> reader = ck.files.open_matching("new.svm", 64)  # of a model that knows 64 columns
     >>> reader.n_columns
     64
     """

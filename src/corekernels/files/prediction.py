@@ -93,15 +93,13 @@ def predictions(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X, y = load_digits(return_X_y=True)
-    ...     model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
-    ...     ck.io.write_rows("test.npz", X[500:700], y[500:700])
-    ...     reader = ck.files.open_matching("test.npz", model.n_features_in_)
-    ...     found, truth = next(ck.files.predictions(model, reader))
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
+    >>> ck.io.write_rows("test.npz", X[500:700], y[500:700])
+    >>> reader = ck.files.open_matching("test.npz", model.n_features_in_)
+    >>> found, truth = next(ck.files.predictions(model, reader))
     >>> found[:5], truth[:5]
     (array([9, 2, 2, 5, 7]), array([8, 2, 2, 5, 7]))
     """
@@ -143,18 +141,16 @@ def predict(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from pathlib import Path
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X, y = load_digits(return_X_y=True)
-    ...     model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
-    ...     ck.io.write_rows("test.npz", X[500:700], y[500:700])
-    ...     reader = ck.files.open_matching("test.npz", model.n_features_in_)
-    ...     ck.files.predict(model, reader, "labels.txt")
-    ...     Path("labels.txt").read_text().split()[:5]
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
+    >>> ck.io.write_rows("test.npz", X[500:700], y[500:700])
+    >>> reader = ck.files.open_matching("test.npz", model.n_features_in_)
+    >>> ck.files.predict(model, reader, "labels.txt")
     200
+    >>> Path("labels.txt").read_text().split()[:5]
     ['9', '2', '2', '5', '7']
     """
     require_choice("output", output, ("labels", *_NUMBERS))
@@ -232,15 +228,13 @@ def evaluate(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X, y = load_digits(return_X_y=True)
-    ...     model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
-    ...     ck.io.write_rows("test.npz", X[500:700], y[500:700])
-    ...     reader = ck.files.open_matching("test.npz", model.n_features_in_)
-    ...     found = ck.files.evaluate(model, reader)
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
+    >>> ck.io.write_rows("test.npz", X[500:700], y[500:700])
+    >>> reader = ck.files.open_matching("test.npz", model.n_features_in_)
+    >>> found = ck.files.evaluate(model, reader)
     >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 3)
     (200, 0.8, 0.028)
     """

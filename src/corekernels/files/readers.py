@@ -48,12 +48,10 @@ class SignatureReader(Reader):
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2], [3, 0]]).sketch([[1.0, 2]])
-    ...     S.save("rows.sig")
-    ...     reader = ck.files.open_reader("rows.sig")
+    >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2], [3, 0]]).sketch([[1.0, 2]])
+    >>> S.save("rows.sig")
+    >>> reader = ck.files.open_reader("rows.sig")
     >>> reader.n_rows, reader.recipe.n_hashes
     (1, 8)
     """
@@ -139,11 +137,10 @@ def load_signatures(path: PathLike) -> tuple[Signatures, Array | None]:
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
+    >>> import corekernels as ck
     >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2.0]]).sketch([[1.0, 2.0]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     S.save(os.path.join(folder, "rows.safetensors"), labels=["spam"])
-    ...     S, y = ck.files.load_signatures(os.path.join(folder, "rows.safetensors"))
+    >>> S.save("rows.safetensors", labels=["spam"])
+    >>> S, y = ck.files.load_signatures("rows.safetensors")
     >>> len(S), y.tolist()
     (1, ['spam'])
     """
@@ -188,12 +185,10 @@ def open_reader(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[0, 1.5, 0], [2, 0, 1]], [1, -1])
-    ...     reader = ck.files.open_reader("rows.svm")
-    ...     [(batch.X.nnz, batch.y.tolist()) for batch in reader]
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5, 0], [2, 0, 1]], [1, -1])
+    >>> reader = ck.files.open_reader("rows.svm")
+    >>> [(batch.X.nnz, batch.y.tolist()) for batch in reader]
     [(3, [1, -1])]
     >>> reader.format, reader.n_columns
     ('svmlight', 3)
@@ -233,12 +228,10 @@ def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[0, 1.5, 0], [2, 0, 1]])
-    ...     reader = ck.files.open_reader("rows.npz")
-    ...     recipe = ck.files.recipe_for(reader, kernel="core2", n_hashes=64)
+    >>> ck.io.write_rows("rows.npz", [[0, 1.5, 0], [2, 0, 1]])
+    >>> reader = ck.files.open_reader("rows.npz")
+    >>> recipe = ck.files.recipe_for(reader, kernel="core2", n_hashes=64)
     >>> recipe.kernel, recipe.n_hashes, recipe.n_columns
     ('core2', 64, 3)
     """

@@ -30,11 +30,9 @@ class IndexReport:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
-    ...     found = ck.files.index_rows(ck.files.open_reader("rows.npz"), "rows.index")
+    >>> ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    >>> found = ck.files.index_rows(ck.files.open_reader("rows.npz"), "rows.index")
     >>> found.rows, found.method, found.estimated_recall
     (2, 'exact', 1.0)
     """
@@ -56,13 +54,11 @@ class SearchReport:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
-    ...     reader = ck.files.open_reader("rows.npz")
-    ...     index = ck.CoRENeighbors(n_neighbors=1).fit([[0, 1, 0, 1], [1, 0, 1, 0]])
-    ...     found = ck.files.search(index, reader, "neighbours.tsv")
+    >>> ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    >>> reader = ck.files.open_reader("rows.npz")
+    >>> index = ck.CoRENeighbors(n_neighbors=1).fit([[0, 1, 0, 1], [1, 0, 1, 0]])
+    >>> found = ck.files.search(index, reader, "neighbours.tsv")
     >>> found.queries, found.found, found.queries_per_second > 0
     (2, 2, True)
     """
@@ -103,12 +99,11 @@ def index_rows(
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rows, index = os.path.join(folder, "rows.npy"), os.path.join(folder, "rows.index")
-    ...     ck.io.write_rows(rows, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    ...     report = ck.files.index_rows(ck.files.open_reader(rows), index, n_neighbors=1)
-    ...     ck.CoRENeighbors.load(index).kneighbors([[0.0, 0, 1]])[1].tolist()
+    >>> import corekernels as ck
+    >>> rows, index = "rows.npy", "rows.index"
+    >>> ck.io.write_rows(rows, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    >>> report = ck.files.index_rows(ck.files.open_reader(rows), index, n_neighbors=1)
+    >>> ck.CoRENeighbors.load(index).kneighbors([[0.0, 0, 1]])[1].tolist()
     [[1]]
     >>> report.rows, report.method
     (3, 'exact')
@@ -159,13 +154,12 @@ def search(
 
     Examples
     --------
-    >>> import corekernels as ck, io, os, tempfile
+    >>> import corekernels as ck, io
     >>> index = ck.CoRENeighbors(n_neighbors=1).fit([[1.0, 2, 0], [0, 0, 3]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "queries.npy")
-    ...     ck.io.write_rows(path, [[0.0, 0, 1]])
-    ...     found = io.BytesIO()
-    ...     report = ck.files.search(index, ck.files.open_reader(path), found)
+    >>> path = "queries.npy"
+    >>> ck.io.write_rows(path, [[0.0, 0, 1]])
+    >>> found = io.BytesIO()
+    >>> report = ck.files.search(index, ck.files.open_reader(path), found)
     >>> found.getvalue().decode().split()
     ['query', 'id', 'similarity', '0', '1', '1.000000']
     """
@@ -221,14 +215,13 @@ def search_texts(
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     corpus, target = os.path.join(folder, "a.txt"), os.path.join(folder, "a.index")
-    ...     with open(corpus, "w") as file:
-    ...         _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
-    ...     reader = ck.files.open_reader(corpus, text="text")
-    ...     _ = ck.files.index_rows(reader, target, kernel="resemblance")
-    ...     index = ck.CoRENeighbors.load(target)
+    >>> import corekernels as ck
+    >>> corpus, target = "a.txt", "a.index"
+    >>> with open(corpus, "w") as file:
+    ...     _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
+    >>> reader = ck.files.open_reader(corpus, text="text")
+    >>> _ = ck.files.index_rows(reader, target, kernel="resemblance")
+    >>> index = ck.CoRENeighbors.load(target)
     >>> ck.files.search_texts(index, ["without thorn"], 1)
     [[(1, 0.5)]]
     """

@@ -73,11 +73,9 @@ class Survey:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
-    ...     found = ck.files.survey(ck.files.open_reader("rows.npz"))
+    >>> ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
+    >>> found = ck.files.survey(ck.files.open_reader("rows.npz"))
     >>> found.binary, found.row_lengths["max"], found.plan.n_hashes
     (True, 2.0, 256)
     """
@@ -110,11 +108,9 @@ def survey(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[0, 1.5, 0, 1], [2, 0, 1, 0], [1, 0, 1, 0]], [0, 1, 1])
-    ...     found = ck.files.survey(ck.files.open_reader("rows.npz"))
+    >>> ck.io.write_rows("rows.npz", [[0, 1.5, 0, 1], [2, 0, 1, 0], [1, 0, 1, 0]], [0, 1, 1])
+    >>> found = ck.files.survey(ck.files.open_reader("rows.npz"))
     >>> found.rows, found.density, found.classes
     (3, 0.5, {0: 1, 1: 2})
     >>> found.plan.kernel, found.reason
@@ -203,11 +199,9 @@ def sample(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[1.0, 0]] * 100, list(range(100)))
-    ...     X, y = ck.files.sample(ck.files.open_reader("rows.npz"), 3)
+    >>> ck.io.write_rows("rows.npz", [[1.0, 0]] * 100, list(range(100)))
+    >>> X, y = ck.files.sample(ck.files.open_reader("rows.npz"), 3)
     >>> X.shape, y.tolist()
     ((3, 2), [3, 11, 92])
     """

@@ -94,13 +94,11 @@ def atomic_write(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from pathlib import Path
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     with ck.io.atomic_write("result.txt") as file:
-    ...         _ = file.write(b"all or nothing")
-    ...     print(Path("result.txt").read_text())
+    >>> with ck.io.atomic_write("result.txt") as file:
+    ...     _ = file.write(b"all or nothing")
+    >>> print(Path("result.txt").read_text())
     all or nothing
     """
     final = resolve_target(target)

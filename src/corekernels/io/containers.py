@@ -65,12 +65,10 @@ def save_arrays(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.save_arrays("a.safetensors", "mine", 1, {"x": np.arange(3)}, {"unit": "kg"})
-    ...     ck.io.load_arrays("a.safetensors", "mine", 1, mmap=False)
+    >>> ck.io.save_arrays("a.safetensors", "mine", 1, {"x": np.arange(3)}, {"unit": "kg"})
+    >>> ck.io.load_arrays("a.safetensors", "mine", 1, mmap=False)
     ({'x': array([0, 1, 2])}, {'unit': 'kg'})
     """
     stored = {
@@ -115,12 +113,10 @@ def load_arrays(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> import numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.save_arrays("a.safetensors", "mine", 1, {"x": np.arange(3)}, {"unit": "kg"})
-    ...     arrays, about = ck.io.load_arrays("a.safetensors", "mine", 1, mmap=False)
+    >>> ck.io.save_arrays("a.safetensors", "mine", 1, {"x": np.arange(3)}, {"unit": "kg"})
+    >>> arrays, about = ck.io.load_arrays("a.safetensors", "mine", 1, mmap=False)
     >>> arrays["x"], about
     (array([0, 1, 2]), {'unit': 'kg'})
     """

@@ -36,11 +36,9 @@ class Batch:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
-    ...     batch = next(iter(ck.io.open_rows("rows.svm")))
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    >>> batch = next(iter(ck.io.open_rows("rows.svm")))
     >>> len(batch), batch.X.shape, batch.y.tolist()
     (2, (2, 2), [1, -1])
     """
@@ -99,11 +97,9 @@ class Reader(ABC):
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.npz", [[0, 1.5], [2, 0]])
-    ...     reader = ck.files.open_reader("rows.npz")
+    >>> ck.io.write_rows("rows.npz", [[0, 1.5], [2, 0]])
+    >>> reader = ck.files.open_reader("rows.npz")
     >>> isinstance(reader, ck.io.Reader), reader.n_rows, reader.is_stream
     (True, 2, False)
     """
@@ -138,12 +134,10 @@ class RowReader(Reader):
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
-    ...     reader = ck.io.open_rows("rows.svm")
-    ...     [batch.first_row for batch in reader]
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
+    >>> reader = ck.io.open_rows("rows.svm")
+    >>> [batch.first_row for batch in reader]
     [0]
     >>> reader.one_based
     True

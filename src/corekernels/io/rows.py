@@ -59,13 +59,11 @@ def open_rows(
 
     Examples
     --------
-    >>> import os, tempfile
     >>> from corekernels import io
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "rows.svm")
-    ...     io.write_rows(path, [[0, 1.5], [2, 0], [0, 0]], ["spam", "ham", "spam"])
-    ...     reader = io.open_rows(path, batch_rows=2)
-    ...     batches = list(reader)
+    >>> path = "rows.svm"
+    >>> io.write_rows(path, [[0, 1.5], [2, 0], [0, 0]], ["spam", "ham", "spam"])
+    >>> reader = io.open_rows(path, batch_rows=2)
+    >>> batches = list(reader)
     >>> reader.n_rows, reader.n_columns
     (3, 2)
     >>> [(batch.first_row, batch.X.nnz, batch.y.tolist()) for batch in batches]
@@ -93,12 +91,10 @@ def read_rows(path: PathLike, **options: Any) -> tuple[sparse.csr_array, Array |
 
     Examples
     --------
-    >>> import os, tempfile
     >>> from corekernels import io
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "rows.npz")
-    ...     io.write_rows(path, [[0, 1.5], [2, 0]], [1, -1])
-    ...     X, y = io.read_rows(path)
+    >>> path = "rows.npz"
+    >>> io.write_rows(path, [[0, 1.5], [2, 0]], [1, -1])
+    >>> X, y = io.read_rows(path)
     >>> X.toarray().tolist(), y.tolist()
     ([[0.0, 1.5], [2.0, 0.0]], [1, -1])
     """

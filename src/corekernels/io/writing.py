@@ -35,12 +35,10 @@ def write_rows(path: PathLike, X: Any, y: Any = None, *, format: str | None = No
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from pathlib import Path
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
-    ...     print(Path("rows.svm").read_text(), end="")
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    >>> print(Path("rows.svm").read_text(), end="")
     1 2:1.5
     -1 1:2
     """
@@ -55,15 +53,13 @@ class RowWriter:
 
     Examples
     --------
-    >>> import os, tempfile
     >>> from corekernels import io
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     source, target = os.path.join(folder, "rows.svm"), os.path.join(folder, "rows.npz")
-    ...     io.write_rows(source, [[0, 1.5], [2, 0]], [1, -1])
-    ...     with io.RowWriter(target) as writer:
-    ...         for batch in io.open_rows(source, batch_rows=1):
-    ...             writer.write(batch.X, batch.y)
-    ...     io.open_rows(target).n_rows
+    >>> source, target = "rows.svm", "rows.npz"
+    >>> io.write_rows(source, [[0, 1.5], [2, 0]], [1, -1])
+    >>> with io.RowWriter(target) as writer:
+    ...     for batch in io.open_rows(source, batch_rows=1):
+    ...         writer.write(batch.X, batch.y)
+    >>> io.open_rows(target).n_rows
     2
     """
 

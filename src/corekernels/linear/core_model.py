@@ -96,12 +96,11 @@ class CoREModel(HashingEstimator):
 
         Examples
         --------
-        >>> import corekernels as ck, os, tempfile
+        >>> import corekernels as ck
         >>> model = ck.CoREClassifier(n_hashes=16, random_state=0)
         >>> model = model.fit([[1.0, 0], [0, 1]], ["left", "right"])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(os.path.join(folder, "model.safetensors"))
-        ...     again = ck.CoREClassifier.load(os.path.join(folder, "model.safetensors"))
+        >>> model.save("model.safetensors")
+        >>> again = ck.CoREClassifier.load("model.safetensors")
         >>> str(again.predict([[0, 2.0]])[0])
         'right'
         """

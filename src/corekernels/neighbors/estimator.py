@@ -214,11 +214,10 @@ class CoRENeighbors(Searches):
 
         Examples
         --------
-        >>> import corekernels as ck, os, tempfile
+        >>> import corekernels as ck
         >>> index = ck.CoRENeighbors(random_state=0).fit([[1.0, 0, 2], [0, 1, 0]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     index.save(os.path.join(folder, "rows.safetensors"))
-        ...     again = ck.CoRENeighbors.load(os.path.join(folder, "rows.safetensors"), mmap=False)
+        >>> index.save("rows.safetensors")
+        >>> again = ck.CoRENeighbors.load("rows.safetensors", mmap=False)
         >>> again.kneighbors([[1.0, 0, 1]], 1, return_distance=False)
         array([[0]])
         """

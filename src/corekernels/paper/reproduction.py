@@ -94,11 +94,9 @@ def reproduce(
 
     Examples
     --------
-    >>> import tempfile
     >>> from corekernels import paper
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = paper.reproduce(["table1"], out=folder, progress=False)
-    ...     done.report.name, done.report.exists(), done.missing
+    >>> done = paper.reproduce(["table1"], out="reproduction", progress=False)
+    >>> done.report.name, done.report.exists(), done.missing
     ('report.html', True, [])
     >>> max(done.results()["table1"]["digits"]["linear"]) > 90   # percent, best over C
     True

@@ -68,12 +68,10 @@ def write_report(report: Report, folder: PathLike) -> list[Path]:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from corekernels import report
     >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
     >>> page = report.Report("One result", ["Measured on digits."], [section])
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     [path.name for path in report.write_report(page, ".")]
+    >>> [path.name for path in report.write_report(page, ".")]
     ['report.html', 'report.md']
     """
     page = write_page(report, Path(folder) / "report.html")
@@ -85,12 +83,10 @@ def write_page(report: Report, path: PathLike) -> Path:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from corekernels import report
     >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
     >>> page = report.Report("One result", ["Measured on digits."], [section])
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     report.write_page(page, "page.html").name
+    >>> report.write_page(page, "page.html").name
     'page.html'
     """
     return _write(Path(path), html_page(report))
@@ -101,12 +97,10 @@ def write_markdown(report: Report, path: PathLike, figures: str = "figures") -> 
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from corekernels import report
     >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
     >>> page = report.Report("One result", ["Measured on digits."], [section])
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     [path.name for path in report.write_markdown(page, "page.md")]
+    >>> [path.name for path in report.write_markdown(page, "page.md")]
     ['page.md']
     """
     looks = assign_looks(report.figures(), report.series)

@@ -25,12 +25,10 @@ def survey_report(found: Survey, source: str, options: str = "") -> Report:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
     >>> from corekernels import report
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("rows.svm", [[0, 1.5, 0, 1], [2, 0, 1, 0]])
-    ...     found = ck.files.survey(ck.files.open_reader("rows.svm"))
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5, 0, 1], [2, 0, 1, 0]])
+    >>> found = ck.files.survey(ck.files.open_reader("rows.svm"))
     >>> page = report.survey_report(found, "rows.svm")
     >>> page.title, [section.title for section in page.sections]
     ('Rows of rows.svm', ['What to run next', 'The rows', 'The labels', 'Time, memory and error'])

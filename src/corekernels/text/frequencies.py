@@ -152,11 +152,10 @@ class InverseDocumentFrequency(
 
         Examples
         --------
-        >>> import corekernels as ck, os, tempfile
+        >>> import corekernels as ck
         >>> table = ck.text.InverseDocumentFrequency().fit([[1.0, 0], [2, 3]])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     table.save(os.path.join(folder, "corpus.idf"))
-        ...     again = ck.text.InverseDocumentFrequency.load(os.path.join(folder, "corpus.idf"))
+        >>> table.save("corpus.idf")
+        >>> again = ck.text.InverseDocumentFrequency.load("corpus.idf")
         >>> again.n_documents_, again.document_frequencies_.tolist()
         (2, [2, 1])
         """

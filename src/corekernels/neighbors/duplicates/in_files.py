@@ -88,11 +88,10 @@ def near_duplicates(
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "rows.svm")
-    ...     ck.io.write_rows(path, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    ...     found = ck.files.near_duplicates(ck.files.open_reader(path), 0.9)
+    >>> import corekernels as ck
+    >>> path = "rows.svm"
+    >>> ck.io.write_rows(path, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    >>> found = ck.files.near_duplicates(ck.files.open_reader(path), 0.9)
     >>> found.pairs.tolist(), found.redundant().tolist(), found.rows
     ([[0, 2]], [2], 3)
     """

@@ -33,13 +33,12 @@ def near_matches(
 
     Examples
     --------
-    >>> import corekernels as ck, os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     train, test = (os.path.join(folder, name) for name in ("train.npy", "test.npy"))
-    ...     ck.io.write_rows(train, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    ...     ck.io.write_rows(test, [[0.0, 1, 0], [1, 2, 0]])
-    ...     readers = ck.files.open_reader(train), ck.files.open_reader(test)
-    ...     found = ck.files.near_matches(*readers, 0.9)
+    >>> import corekernels as ck
+    >>> train, test = "train.npy", "test.npy"
+    >>> ck.io.write_rows(train, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    >>> ck.io.write_rows(test, [[0.0, 1, 0], [1, 2, 0]])
+    >>> readers = ck.files.open_reader(train), ck.files.open_reader(test)
+    >>> found = ck.files.near_matches(*readers, 0.9)
     >>> found.pairs.tolist(), found.redundant().tolist()
     ([[0, 1], [2, 1]], [0, 2])
     """

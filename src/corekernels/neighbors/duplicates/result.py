@@ -75,13 +75,11 @@ class FileDuplicates(NearDuplicates):
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
-    ...     ck.io.write_rows("rows.npz", X)
-    ...     reader = ck.files.open_reader("rows.npz")
-    ...     found = ck.files.near_duplicates(reader, 0.9)
+    >>> X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    >>> ck.io.write_rows("rows.npz", X)
+    >>> reader = ck.files.open_reader("rows.npz")
+    >>> found = ck.files.near_duplicates(reader, 0.9)
     >>> found.rows, found.copies, found.redundant()
     (3, 1, array([1]))
     """
@@ -107,13 +105,11 @@ class FileMatches:
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
-    ...     ck.io.write_rows("test.npz", [[1.0, 2, 0]])
-    ...     train, test = map(ck.files.open_reader, ("train.npz", "test.npz"))
-    ...     found = ck.files.near_matches(train, test, 0.9)
+    >>> ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
+    >>> ck.io.write_rows("test.npz", [[1.0, 2, 0]])
+    >>> train, test = map(ck.files.open_reader, ("train.npz", "test.npz"))
+    >>> found = ck.files.near_matches(train, test, 0.9)
     >>> found.pairs, found.redundant()
     (array([[0, 0]]), array([0]))
     """
@@ -145,16 +141,14 @@ def write_pairs(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from pathlib import Path
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
-    ...     ck.io.write_rows("rows.npz", X)
-    ...     reader = ck.files.open_reader("rows.npz")
-    ...     found = ck.files.near_duplicates(reader, 0.9)
-    ...     ck.files.write_pairs(found, "pairs.tsv")
-    ...     print(Path("pairs.tsv").read_text().expandtabs(4), end="")
+    >>> X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    >>> ck.io.write_rows("rows.npz", X)
+    >>> reader = ck.files.open_reader("rows.npz")
+    >>> found = ck.files.near_duplicates(reader, 0.9)
+    >>> ck.files.write_pairs(found, "pairs.tsv")
+    >>> print(Path("pairs.tsv").read_text().expandtabs(4), end="")
     i   j   similarity
     0   1   1.000000
     """
@@ -182,16 +176,14 @@ def write_groups(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> from pathlib import Path
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
-    ...     ck.io.write_rows("rows.npz", X)
-    ...     reader = ck.files.open_reader("rows.npz")
-    ...     found = ck.files.near_duplicates(reader, 0.9)
-    ...     ck.files.write_groups(found, "groups.tsv")
-    ...     print(Path("groups.tsv").read_text().expandtabs(8), end="")
+    >>> X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    >>> ck.io.write_rows("rows.npz", X)
+    >>> reader = ck.files.open_reader("rows.npz")
+    >>> found = ck.files.near_duplicates(reader, 0.9)
+    >>> ck.files.write_groups(found, "groups.tsv")
+    >>> print(Path("groups.tsv").read_text().expandtabs(8), end="")
     row     group
     0       0
     1       0
@@ -216,14 +208,12 @@ def write_kept(
 
     Examples
     --------
-    >>> import contextlib, tempfile
     >>> import corekernels as ck
-    >>> with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-    ...     X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
-    ...     ck.io.write_rows("rows.npz", X)
-    ...     reader = ck.files.open_reader("rows.npz")
-    ...     found = ck.files.near_duplicates(reader, 0.9)
-    ...     ck.files.write_kept(reader, found.redundant(), "clean.npz")
+    >>> X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
+    >>> ck.io.write_rows("rows.npz", X)
+    >>> reader = ck.files.open_reader("rows.npz")
+    >>> found = ck.files.near_duplicates(reader, 0.9)
+    >>> ck.files.write_kept(reader, found.redundant(), "clean.npz")
     2
     """
     if isinstance(reader, DocumentReader):

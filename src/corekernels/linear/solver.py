@@ -29,7 +29,7 @@ SOLVERS = ("auto", "descent", "newton")
 
 MakeBlocks = Callable[[int], Sequence[Block]]  # the problems, in blocks of so many planes at most
 
-# Time of a descent in a block of so many planes over that of eight (measured: benchmarks/README)
+# Time of a descent in a block of so many planes over that of eight (benchmarks/README.md)
 _WIDTHS = (1, 2, 4, LANES)
 _SMOOTH_COST = dict(zip(_WIDTHS, (0.45, 0.75, 0.9, 1.0), strict=True))
 _LOG_COST = dict(zip(_WIDTHS, (0.7, 0.9, 0.95, 1.0), strict=True))
@@ -39,6 +39,7 @@ _EFFICIENCY = 0.75  # of threads that share a pass
 _LEAST_GAIN = 1.3  # for which the usual blocks are given up
 _LEAST_ROWS = 20_000  # below, a descent is over before threads have begun
 _ROWS_PER_CODE = 40  # below, work on the planes outweighs work on the rows
+_MOST_NUMBERS = 1 << 25  # in a plane, of which Newton needs a dozen; a descent touches what it uses
 _CONTESTED = 10.0  # cost of equal rows with different targets, above which a descent crawls
 
 
@@ -62,7 +63,9 @@ def make_plan(
         )
     if solver != "auto":
         return Plan(solver, LANES if solver == "descent" else 1)
-    has_newton = block.loss in _NEWTON_COST
+    packed = training.packed
+    fits = packed.n_codes * packed.codes.shape[1] <= _MOST_NUMBERS
+    has_newton = block.loss in _NEWTON_COST and fits
     if has_newton and training.contested_weight * float(block.costs.max()) > _CONTESTED:
         return Plan("newton", 1)
     n_threads, n_rows = thread_count(n_jobs), len(training.rows)
@@ -75,7 +78,7 @@ def make_plan(
         widest = -(-n_planes // n_blocks)
         cost = next(costs[least] for least in _WIDTHS if least >= widest)
         times[Plan("descent", width)] = cost * -(-n_blocks // n_threads)
-    if has_newton and n_rows >= _ROWS_PER_CODE * training.packed.n_codes:
+    if has_newton and n_rows >= _ROWS_PER_CODE * packed.n_codes:
         work = n_planes * costs[1] * _NEWTON_COST[block.loss]
         times[Plan("newton", 1)] = work / (_EFFICIENCY * n_threads)
     usual = Plan("descent", LANES)

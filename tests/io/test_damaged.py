@@ -320,7 +320,7 @@ def test_safetensors_of_others(tmp_path):
     from safetensors.numpy import save_file
 
     save_file({"a": np.zeros(3)}, tmp_path / "other")
-    with pytest.raises(FileError, match="holds no signatures, model or index"):
+    with pytest.raises(FileError, match="holds no signatures, model, index or frequencies"):
         io.detect(tmp_path / "other")
     (tmp_path / "forged").write_bytes((2**60).to_bytes(8, "little") + b'{"a":1}')
     with pytest.raises(FileError, match="forged: not a whole safetensors file"):

@@ -33,7 +33,7 @@ from .published import accuracy, provenance, title_of
 
 N_TEST = 10_000
 N_LANDMARKS = 1000
-FOURIER = {1024: 1024, 4096: 10_000}  # features that take about as long as so many hashes
+FOURIER = {1024: 1024, 4096: 10_000}  # features that take at least the time of so many hashes
 LINEAR_CS, KERNEL_CS = (0.1, 1.0, 10.0), (1.0, 10.0, 100.0)
 
 
@@ -180,7 +180,7 @@ def draw(records: Records) -> Drawn:
         "counted; gradient boosting is scikit-learn's with its defaults. Fourier features are "
         "random ones for a Gaussian kernel, with logistic regression: "
         + " and ".join(f"{n:,}" for n in FOURIER.values())
-        + ", which take about as long to fit as "
+        + ", which take no less time than "
         + " and ".join(f"{k:,}" for k in FOURIER)
         + " hashes. Memory is the peak above that of the process with its rows loaded."
     )

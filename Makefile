@@ -4,7 +4,7 @@ COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
 ENGINE_TESTS := tests/distributed
 
-.PHONY: demo test test-all test-oldest lint docs bench dist clean
+.PHONY: demo test test-all test-oldest lint docs site bench dist clean
 
 demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
@@ -34,6 +34,9 @@ lint: .venv/test .venv/loops
 # Examples run: those of docstrings and pages as tests, gallery and notebook in the build itself.
 docs: .venv/docs .venv/loops
 	$(BIN)/pytest -q -n auto src tests/test_pages.py
+	$(MAKE) site
+
+site: .venv/docs .venv/loops
 	rm -rf docs/api/generated
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 	@echo docs/_build/html/index.html

@@ -1,6 +1,6 @@
 """What is solved: blocks of problems, where a solution stands, when it is good enough."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,10 +46,6 @@ class Block:
     def n_lanes(self) -> int:
         """Number of problems."""
         return int(self.targets.shape[1])
-
-    def of_rows(self, rows: npt.NDArray[np.int64]) -> "Block":
-        """The same problems over some of the rows."""
-        return replace(self, rows=rows)
 
     @property
     def problem(self) -> Problem:

@@ -108,7 +108,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     -----
     `fit` needs, beside the signatures, 4 n_hashes 2^n_bits bytes per plane (eight planes
     per block) and 8 bytes per row and class. Newton steps solve one class after another, with
-    six planes, 20 bytes per row, and at most 256 MB of sums. Signatures may be memory-mapped.
+    six planes, 20 bytes per row, and sums of 256 MB or one plane, if that is more.
+    Signatures may be memory-mapped.
 
     Input is Signatures, not arrays, so scikit-learn's generic checks that fit arrays do
     not apply; `CoREClassifier` takes arrays and goes through all of them.

@@ -1,5 +1,6 @@
 """Tasks on a Dask cluster."""
 
+import contextlib
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,6 +24,9 @@ from .engines import (
 
 _GROUP = "group"  # the column of numbers of groups, in tables of records
 _RETRIES = 3  # of a task whose worker died or that failed other than by bad input
+# A local cluster gives up a worker that is not there so long after a death. It looks once: at
+# Dask's own 15 seconds it also gives up one that died again and is just being started.
+_LOST_WORKER = {"distributed.deploy.lost-worker-timeout": "1 day"}
 
 
 class DaskEngine(Engine):
@@ -51,17 +55,19 @@ class DaskEngine(Engine):
         self, client: Any = None, *, address: str | None = None, workers: int | None = None
     ) -> None:
         self._distributed = require_extra("distributed", "dask", "Dask clusters")
-        self._own: list[Any] = []
+        self._own = contextlib.ExitStack()
         self.client = client if client is not None else self._connected(address, workers)
         self.n_workers = max(1, sum(self.client.nthreads().values()))
 
     def _connected(self, address: str | None, workers: int | None) -> Any:
         cluster: Any = address
         if address is None:
+            dask = require_extra("dask", "dask", "Dask clusters")
+            self._own.enter_context(dask.config.set(_LOST_WORKER))
             cluster = self._distributed.LocalCluster(
                 n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=":0"
             )
-            self._own.append(cluster)
+            self._own.callback(cluster.close)
         try:
             client = self._distributed.Client(cluster, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -70,7 +76,7 @@ class DaskEngine(Engine):
                 f"{address}: no Dask scheduler answers ({reason}); give the address that it "
                 "printed when it started."
             ) from error
-        self._own.append(client)
+        self._own.callback(client.close)
         return client
 
     def results(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
@@ -139,8 +145,7 @@ class DaskEngine(Engine):
 
     def close(self) -> None:
         """Close the connection and end the cluster, if they were made here."""
-        while self._own:
-            self._own.pop().close()
+        self._own.close()
 
 
 def _given(value: Any) -> Any:

@@ -5,6 +5,7 @@ import pytest
 
 import corekernels as ck
 from corekernels import distributed, files, io
+from corekernels.distributed import dealing, part_sums
 from corekernels.errors import DataError, ParameterError
 from support.command_line import as_json, run
 
@@ -106,38 +107,57 @@ def test_class_weights_and_two_classes(local, digits, tmp_path):
     assert np.abs(found - expected).max() <= 2 * np.sqrt(2 * 1.01e-4 * objective)
 
 
+class Killed(BaseException):
+    pass
+
+
+class Dying(distributed.LocalEngine):
+    """An engine whose driver dies when it asks for sums for the n-th time."""
+
+    def __init__(self, n_calls):
+        super().__init__(1)
+        self.left = n_calls
+
+    def sums(self, *arguments):
+        self.left -= 1
+        if self.left == 0:
+            raise Killed
+        return super().sums(*arguments)
+
+
 def test_a_killed_driver_is_gone_on_with(local, hashed, tmp_path):
     base, recipe = hashed
     plan = distributed.plan_parts(local, base / "shuffled")
-
-    class Killed(BaseException):
-        pass
-
-    class Dying(distributed.LocalEngine):
-        n_calls = 0
-
-        def total(self, *arguments):
-            type(self).n_calls += 1
-            if self.n_calls == 9:
-                raise Killed
-            return super().total(*arguments)
-
     with pytest.raises(Killed):
-        distributed.train_parts(Dying(1), plan, tmp_path / "model", recipe, tol=TOL)
+        distributed.train_parts(Dying(9), plan, tmp_path / "model", recipe, tol=TOL)
     assert not (tmp_path / "model").exists()
     report = distributed.train_parts(local, plan, tmp_path / "model", recipe, tol=TOL)
     whole = distributed.train_parts(local, plan, tmp_path / "other", recipe, tol=TOL)
     assert report.gap <= TOL
-    assert report.rounds[0].gap < whole.rounds[0].gap
+    assert report.rounds[0].objective < whole.rounds[0].objective / 2
 
 
-def test_the_hinge_loss_by_rounds(local, hashed, tmp_path):
+@pytest.mark.parametrize("name", ["shuffled", "sorted"])
+def test_rounds_that_are_gone_on_with_give_the_same_model(local, hashed, tmp_path, name):
     base, recipe = hashed
-    plan = distributed.plan_parts(local, base / "shuffled")
+    plan = distributed.plan_parts(local, base / name)
+    options = {"loss": "hinge", "max_iter": 10}
+    for n_calls in (2, 4):
+        with pytest.raises(Killed):
+            distributed.train_parts(Dying(n_calls), plan, tmp_path / "model", recipe, **options)
+    distributed.train_parts(local, plan, tmp_path / "model", recipe, **options)
+    distributed.train_parts(local, plan, tmp_path / "other", recipe, **options)
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+@pytest.mark.parametrize(("name", "least_gain"), [("shuffled", 5), ("sorted", 2)])
+def test_the_hinge_loss_by_rounds(local, hashed, tmp_path, name, least_gain):
+    base, recipe = hashed
+    plan = distributed.plan_parts(local, base / name)
     report = distributed.train_parts(
         local, plan, tmp_path / "model", recipe, loss="hinge", max_iter=60
     )
-    S, y = files.load_signatures(base / "shuffled")
+    S, y = files.load_signatures(base / name)
     best = ck.CoREClassifier(n_hashes=64, n_bits=4, loss="hinge", tol=1e-4, random_state=0)
     best.fit_signatures(S, y)
     mine, theirs = (
@@ -145,8 +165,34 @@ def test_the_hinge_loss_by_rounds(local, hashed, tmp_path):
     )
     # the gap that is reported bounds the distance from the optimum
     assert (mine <= theirs * (1 + 2 * report.gap + 1e-4)).all()
-    assert report.gap < report.rounds[0].gap / 5
+    assert report.gap < report.rounds[0].gap / least_gain
+    assert [one.number for one in report.rounds if one.block == 1] == list(range(13))
     assert ck.load_model(tmp_path / "model").loss == "hinge"
+
+
+def test_rows_are_dealt_by_their_contents(local, hashed, tmp_path):
+    base, _ = hashed
+    alike = {}
+    for name in ("shuffled", "sorted"):
+        plan = distributed.plan_parts(local, base / name)
+        counts = local.run(part_sums.labels_part, None, plan.parts)
+        alike[name] = dealing.are_alike(np.arange(10), counts)
+    assert alike == {"shuffled": True, "sorted": False}
+    plan = distributed.plan_parts(local, base / "sorted")
+    dealt = dealing.deal_rows(local, plan, tmp_path, False)
+    assert dealing.are_alike(np.arange(10), local.run(part_sums.labels_part, None, dealt.parts))
+    before, after = (
+        sorted(row for part in some.parts for row in contents(part)) for some in (plan, dealt)
+    )
+    assert before == after
+    assert sum(part.rows for part in dealt.parts) == N_ROWS
+
+
+def contents(part):
+    S, y = files.load_signatures(part.path)
+    return [
+        (c.tobytes(), w.tobytes(), label) for c, w, label in zip(S.codes, S.weights, y, strict=True)
+    ]
 
 
 def hinge_objectives(model, S, y):

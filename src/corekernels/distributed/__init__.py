@@ -11,13 +11,8 @@ from .dask_frames import hash_dask_blocks, hash_dask_frame
 from .duplicates import duplicates_by_parts
 from .engines import Engine, LocalEngine
 from .hashing import hash_parts, rows_per_part
-from .learning import (
-    ROWS_FOR_ONE_MACHINE,
-    Round,
-    TrainReport,
-    merge_and_train,
-    train_parts,
-)
+from .learner import Round
+from .learning import ROWS_FOR_ONE_MACHINE, TrainReport, merge_and_train, train_parts
 from .plan import ROWS_PER_PART, Part, Plan, plan_parts
 from .prediction import evaluate_parts, predict_parts, search_parts
 from .spark import SparkEngine

@@ -18,7 +18,6 @@ from .engines import (
     add_up,
     attempt,
     checked_results,
-    checked_total,
     gather_group,
 )
 
@@ -95,15 +94,15 @@ class DaskEngine(Engine):
         finally:
             self.client.cancel(futures, force=True)
 
-    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
+    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
         """As of `Engine`."""
         sums = self._submit(task, shared, arguments)
-        while len(sums) > 1:
+        while len(sums) > most:
             sums = [
                 self.client.submit(add_up, sums[at : at + FAN_IN], pure=False)
                 for at in range(0, len(sums), FAN_IN)
             ]
-        return checked_total(sums[0].result())
+        return checked_results(self.client.gather(sums))
 
     def shuffle(
         self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int

@@ -66,11 +66,18 @@ class Engine(ABC):
         """Pairs (number of the argument, result or `Failure`), in any order."""
 
     @abstractmethod
-    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
-        """The sum of the results, tuples of arrays and numbers, always added in the same order.
+    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
+        """Sums of consecutive results, tuples of arrays and numbers; at most so many of them.
 
-        `FAN_IN` consecutive ones are added, then as many of these sums, and so on.
+        `FAN_IN` consecutive ones are added, then as many of these sums, and so on, until there are
+        few enough: always in the same order. Each is the sum of `terms_per_sum` results, but for
+        the last.
         """
+
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
+        """The sum of all results, as of `sums`."""
+        (total,) = self.sums(task, shared, arguments, 1)
+        return total
 
     @abstractmethod
     def shuffle(
@@ -123,6 +130,22 @@ def add_up(results: Sequence[Any]) -> Any:
     return total
 
 
+def terms_per_sum(n_terms: int, most: int) -> int:
+    """Results in each of the sums of `Engine.sums`, which are at most so many."""
+    size = 1
+    while -(-n_terms // size) > most:
+        size *= FAN_IN
+    return size
+
+
+def added_to(most: int, sums: Sequence[Any]) -> list[Any]:
+    """Sums of consecutive terms, at most so many."""
+    sums = list(sums)
+    while len(sums) > most:
+        sums = [add_up(sums[at : at + FAN_IN]) for at in range(0, len(sums), FAN_IN)]
+    return sums
+
+
 def gather_group(gather: Task, shared: Any, pieces: Sequence[Any]) -> Any:
     """The result for the records of a group, or the first failure among them."""
     for piece in pieces:
@@ -133,14 +156,10 @@ def gather_group(gather: Task, shared: Any, pieces: Sequence[Any]) -> Any:
 
 def checked_results(results: Sequence[Any]) -> list[Any]:
     """The results, none of which may be a failure."""
-    return [checked_total(result) for result in results]
-
-
-def checked_total(total: Any) -> Any:
-    """A sum, unless one of its terms failed."""
-    if isinstance(total, Failure):
-        raise total.error()
-    return total
+    for result in results:
+        if isinstance(result, Failure):
+            raise result.error()
+    return list(results)
 
 
 class LocalEngine(Engine):
@@ -185,9 +204,7 @@ class LocalEngine(Engine):
         found = [gather_group(gather, shared, groups[group]) for group in sorted(groups)]
         return checked_results(found)
 
-    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
+    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
         """As of `Engine`."""
-        sums = [result for _, result in self.results(task, shared, arguments)]
-        while len(sums) > 1:
-            sums = [add_up(sums[at : at + FAN_IN]) for at in range(0, len(sums), FAN_IN)]
-        return checked_total(sums[0])
+        results = [result for _, result in self.results(task, shared, arguments)]
+        return checked_results(added_to(most, results))

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .._core.arguments import require_choice, require_count, require_positive
-from .._core.progress import progress_bar
 from .._core.types import Array, PathLike
 from ..classifier import CoREClassifier
 from ..errors import DataError, FileError
@@ -23,53 +21,22 @@ from ..files.shards import part_files
 from ..io.provenance import join_runs
 from ..io.targets import require_target
 from ..linear.classifier import LOSS_NAMES
-from ..linear.gaps import Measure
 from ..linear.labels import check_class_weight
-from ..linear.newton import Newton
 from ..linear.one_vs_rest import OneVsRest
 from ..linear.planes import Planes, lane_blocks, new_planes
 from ..linear.problem import Options, Outcome
 from ..linear.vectors import Vector
 from ..models import Model
 from ..recipe import Recipe
+from .dealing import are_alike, deal_rows
 from .engines import Engine
 from .hashing import hash_parts
-from .part_sums import LabelCounts, LearnJob, PartSums, labels_part, load_vector, save_vector
+from .learner import Learner, Round
+from .part_sums import LabelCounts, LearnJob, labels_part
 from .plan import Plan, plan_parts
-from .rounds import SWEEPS, Rounds
 
 ROWS_FOR_ONE_MACHINE = 10_000_000  # which one learns from in minutes, once they are hashed
-
-
-@dataclass(frozen=True)
-class Round:
-    """How far learning was before a step.
-
-    Attributes
-    ----------
-    block : int
-        Which block of up to eight classes.
-    number : int
-        Of the step, from 0.
-    objective : float
-        The largest of the block.
-    gap : float
-        The largest duality gap, as a share of the objective.
-    seconds : float
-        Since the block was begun.
-
-    Examples
-    --------
-    >>> from corekernels import distributed
-    >>> distributed.Round(block=0, number=3, objective=12.5, gap=0.01, seconds=0.4).gap
-    0.01
-    """
-
-    block: int
-    number: int
-    objective: float
-    gap: float
-    seconds: float
+WARM_ROUNDS = 2  # more of them cost more sweeps than they save Newton steps
 
 
 @dataclass(frozen=True)
@@ -103,7 +70,7 @@ class TrainReport:
 def train_parts(
     engine: Engine, plan: Plan, target: PathLike, recipe: Recipe, *, loss: str = "squared_hinge",
     C: float = 1.0, class_weight: Any = None, tol: float = 1e-3, max_iter: int = 1000,
-    progress: bool | None = None,
+    warm_rounds: int = WARM_ROUNDS, progress: bool | None = None,
 ) -> TrainReport:  # fmt: skip
     """Learn from labelled rows or signatures in parts, and write the model to `target`.
 
@@ -123,14 +90,18 @@ def train_parts(
         How to hash, or how the rows were hashed: `Plan.recipe_for` makes it.
     loss : {"squared_hinge", "log_loss", "hinge"}
         The hinge loss has no second derivative: it is learned by rounds of sweeps within each
-        part, whose changes are added up (`distributed.rounds`). That comes near fast and close
-        never, and needs parts that are alike, not sorted by label. The gap tells.
+        part, whose changes are put together (`distributed.rounds`). That comes near fast and
+        close never; the gap tells. It needs parts that are alike: rows of parts with different
+        shares of the classes are first dealt to new ones, which takes room for a copy of them.
     C, class_weight
         As of `CoREClassifier`.
     tol : float
         Largest duality gap, as a share of the objective.
     max_iter : int
         Largest number of passes over the rows, for each block of up to eight classes.
+    warm_rounds : int
+        Rounds of sweeps within each part before the first Newton step. There are none where parts
+        have different shares of the classes.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
 
@@ -151,6 +122,8 @@ def train_parts(
     options = {"loss": loss, "C": C, "class_weight": class_weight, "tol": tol, "max_iter": max_iter}
     require_choice("loss", loss, LOSS_NAMES)
     ends = Options(require_positive("tol", tol), require_count("max_iter", max_iter), ())
+    if warm_rounds != 0:
+        require_count("warm_rounds", warm_rounds)
     final = require_target(target, *{part.path for part in plan.parts})
     with _learning_folder(final) as folder:
         if plan.recipe is None:
@@ -160,9 +133,14 @@ def train_parts(
         classes, counts, n_codes = _joined_labels(plan, found)
         weights = check_class_weight(class_weight, classes, np.arange(len(classes)), counts)
         problem = OneVsRest(loss, 1.0, weights)
-        key = hashlib.sha256(repr((plan.key, recipe, options, classes.tolist())).encode())
-        job = LearnJob(key.hexdigest()[:16], problem, require_positive("C", C), classes, n_codes, 0)
-        learner = _Learner(engine, plan, job, ends, folder, progress)
+        told = plan.key, recipe, options, warm_rounds, classes.tolist()
+        key = hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+        job = LearnJob(key, problem, require_positive("C", C), classes, n_codes, 0)
+        alike, rows = are_alike(classes, found), plan
+        if loss == "hinge" and not alike:
+            rows = deal_rows(engine, plan, folder, progress)
+        warm_rounds = warm_rounds if alike else 0
+        learner = Learner(engine, rows, job, ends, folder, warm_rounds, progress)
         blocks = [
             learner.learn(number, len(lanes))
             for number, lanes in enumerate(lane_blocks(problem.n_planes))
@@ -224,54 +202,6 @@ def merge_and_train(
             merge_parts(paths, merged)
         reader = SignatureReader(merged)
         return train(reader, final, recipe, progress=progress, n_jobs=n_jobs, **options)
-
-
-class _Learner:
-    """Newton steps or rounds, one block of planes after another; a killed run is gone on with."""
-
-    def __init__(
-        self, engine: Engine, plan: Plan, job: LearnJob, options: Options, folder: Path,
-        progress: bool | None,
-    ) -> None:  # fmt: skip
-        self._engine, self._plan, self._job = engine, plan, job
-        self._options, self._folder, self._progress = options, folder, progress
-        self.rounds: list[Round] = []
-
-    def learn(self, number: int, n_lanes: int) -> tuple[Vector, Outcome]:
-        """The solution of a block, from where an earlier run was, if there was one."""
-        job = self._job._replace(block=number)
-        saved = self._folder / f"{job.key}-{number}"
-        w = Vector(new_planes(job.n_codes, self._n_hashes, n_lanes), np.zeros(n_lanes))
-        about: dict[str, Any] = {}
-        if saved.exists():
-            w, about = load_vector(saved)
-        start = time.perf_counter()
-        with progress_bar(None, f"learning, block {number}", "rounds", self._progress) as bar:
-
-            def report(w: Vector, found: Measure) -> None:
-                gap = float(found.relative_gaps().max())
-                objective = float(found.objectives.max())
-                seconds = time.perf_counter() - start
-                self.rounds.append(Round(number, bar.n, objective, gap, seconds))
-                if job.problem.loss != "hinge":
-                    save_vector(saved, w)
-                bar.set_postfix_str(f"objective {objective:.6g}, gap {gap:.1e}", refresh=False)
-                bar.update(1)
-
-            def reached(w: Vector, next_round: int) -> None:
-                save_vector(saved, w, next_round=next_round)
-
-            if job.problem.loss == "hinge":
-                rounds = Rounds(self._engine, self._plan.parts, job, self._folder, report, reached)
-                most = max(1, self._options.max_iter // SWEEPS)
-                return w, rounds.solve(w, self._options.tol, most, about.get("next_round", 0))
-            sums = PartSums(self._engine, self._plan.parts, job, self._folder)
-            return w, Newton(sums, w, self._options, None, report).solve()
-
-    @property
-    def _n_hashes(self) -> int:
-        assert self._plan.recipe is not None
-        return self._plan.recipe.n_hashes
 
 
 def _joined_labels(plan: Plan, found: Sequence[LabelCounts]) -> tuple[Array, Array, int]:

@@ -150,12 +150,13 @@ def test_rounds_that_are_gone_on_with_give_the_same_model(local, hashed, tmp_pat
     assert (tmp_path / "model").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-@pytest.mark.parametrize(("name", "least_gain"), [("shuffled", 5), ("sorted", 2)])
+# Sixteen parts that are not dealt anew come to 0.91 of the first gap in as many sweeps
+@pytest.mark.parametrize(("name", "least_gain"), [("shuffled", 3), ("sorted", 1.5)])
 def test_the_hinge_loss_by_rounds(local, hashed, tmp_path, name, least_gain):
     base, recipe = hashed
     plan = distributed.plan_parts(local, base / name)
     report = distributed.train_parts(
-        local, plan, tmp_path / "model", recipe, loss="hinge", max_iter=60
+        local, plan, tmp_path / "model", recipe, loss="hinge", max_iter=30
     )
     S, y = files.load_signatures(base / name)
     best = ck.CoREClassifier(n_hashes=64, n_bits=4, loss="hinge", tol=1e-4, random_state=0)
@@ -166,7 +167,7 @@ def test_the_hinge_loss_by_rounds(local, hashed, tmp_path, name, least_gain):
     # the gap that is reported bounds the distance from the optimum
     assert (mine <= theirs * (1 + 2 * report.gap + 1e-4)).all()
     assert report.gap < report.rounds[0].gap / least_gain
-    assert [one.number for one in report.rounds if one.block == 1] == list(range(13))
+    assert [one.number for one in report.rounds if one.block == 1] == list(range(7))
     assert ck.load_model(tmp_path / "model").loss == "hinge"
 
 
@@ -179,7 +180,7 @@ def test_rows_are_dealt_by_their_contents(local, hashed, tmp_path):
         alike[name] = dealing.are_alike(np.arange(10), counts)
     assert alike == {"shuffled": True, "sorted": False}
     plan = distributed.plan_parts(local, base / "sorted")
-    dealt = dealing.deal_rows(local, plan, tmp_path, False)
+    dealt = dealing.deal_rows(local, plan, np.arange(10), tmp_path, False)
     assert dealing.are_alike(np.arange(10), local.run(part_sums.labels_part, None, dealt.parts))
     before, after = (
         sorted(row for part in some.parts for row in contents(part)) for some in (plan, dealt)

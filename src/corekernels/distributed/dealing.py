@@ -14,10 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.types import Array
+from .._hashing.signature_file import read_signatures
 from ..files.shards import part_name, write_part
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin
+from ..linear.labels import encode_labels
 from ..linear.packed import pack
+from ..signatures import Signatures
 from .engines import Engine
 from .part_sums import LabelCounts, labelled_rows
 from .plan import Part, Plan
@@ -42,9 +45,10 @@ def are_alike(classes: Array, found: Sequence[LabelCounts]) -> bool:
 
 
 class DealJob(NamedTuple):
-    """The parts that rows come from, and the folder of the new ones."""
+    """The parts that rows come from, all classes, and the folder of the new parts."""
 
     parts: tuple[Part, ...]
+    classes: Array
     folder: str
 
     def places_file(self, part: Part) -> Path:
@@ -53,11 +57,13 @@ class DealJob(NamedTuple):
 
 
 def places_part(job: DealJob, part: Part) -> None:
-    """A task: list the rows of a part by the new part that they go to."""
-    S, _ = labelled_rows(part)
+    """A task: list the rows of a part, and their classes, by the new part that they go to."""
+    S, y = labelled_rows(part)
     target = (pack(S, 1).digests(1) % np.uint64(len(job.parts))).astype(np.int64)
+    places = np.argsort(target, kind="stable")
     arrays = {
-        "places": np.argsort(target, kind="stable"),
+        "places": places,
+        "classes": encode_labels(y[places], job.classes),
         "ends": np.cumsum(np.bincount(target, minlength=len(job.parts))),
     }
     save_arrays(job.places_file(part), _KIND, _VERSION, arrays, {}, durable=False, shared=True)
@@ -65,31 +71,32 @@ def places_part(job: DealJob, part: Part) -> None:
 
 def deal_part(job: DealJob, number: int) -> int:
     """A task: gather the rows of a new part and write them; how many there are."""
-    path = Path(job.folder) / part_name(number)
-    signatures, labels = [], []
+    signatures, classes = [], []
     for part in job.parts:
         arrays, _ = load_arrays(job.places_file(part), _KIND, _VERSION)
-        first, end = np.append(0, arrays["ends"])[number : number + 2].tolist()
-        S, y = labelled_rows(part)
-        places = arrays["places"][first:end]
-        signatures.append(S[places])
-        labels.append(y[places])
-    n_rows = sum(map(len, signatures))
+        some = slice(*np.append(0, arrays["ends"])[number : number + 2].tolist())
+        found, places = read_signatures(part.path), arrays["places"][some]
+        taken = {name: array[places] for name, array in found.arrays.items()}
+        signatures.append(Signatures.from_arrays(found.recipe, taken))
+        classes.append(arrays["classes"][some])
+    path, n_rows = Path(job.folder) / part_name(number), sum(map(len, signatures))
     if n_rows and not path.exists():
+        recipe, labels = signatures[0].recipe, job.classes[np.concatenate(classes)]
         origin = Origin(path.name, 0, n_rows)
-        recipe, y = signatures[0].recipe, np.concatenate(labels)
-        write_part(path, recipe, signatures, y, origin, durable=False, shared=True)
+        write_part(path, recipe, signatures, labels, origin, durable=False, shared=True)
     return n_rows
 
 
-def deal_rows(engine: Engine, plan: Plan, folder: Path, progress: bool | None) -> Plan:
+def deal_rows(
+    engine: Engine, plan: Plan, classes: Array, folder: Path, progress: bool | None
+) -> Plan:
     """As many parts as a plan has, of rows dealt by their contents, in files below a folder.
 
     Parts that an earlier run has finished are kept.
     """
     target = folder / f"dealt-{plan.key}"
     target.mkdir(exist_ok=True)
-    job = DealJob(plan.parts, str(target))
+    job = DealJob(plan.parts, classes, str(target))
     engine.run(places_part, job, plan.parts, what="listing rows", progress=progress)
     numbers = list(range(len(plan.parts)))
     counts = engine.run(deal_part, job, numbers, what="dealing rows", progress=progress)

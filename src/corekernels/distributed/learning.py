@@ -138,7 +138,7 @@ def train_parts(
         job = LearnJob(key, problem, require_positive("C", C), classes, n_codes, 0)
         alike, rows = are_alike(classes, found), plan
         if loss == "hinge" and not alike:
-            rows = deal_rows(engine, plan, folder, progress)
+            rows = deal_rows(engine, plan, classes, folder, progress)
         warm_rounds = warm_rounds if alike else 0
         learner = Learner(engine, rows, job, ends, folder, warm_rounds, progress)
         blocks = [

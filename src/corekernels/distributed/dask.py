@@ -17,15 +17,23 @@ from .engines import (
     Task,
     add_up,
     attempt,
+    attempt_each,
     checked_results,
     gather_group,
 )
 
 _GROUP = "group"  # the column of numbers of groups, in tables of records
+_TASKS_PER_WORKER = 16  # at least, so that all workers end at about the same time
+_PARTS_PER_TASK = 16  # where there are more: Dask spends some milliseconds on each task
 _RETRIES = 3  # of a task whose worker died or that failed other than by bad input
-# A local cluster gives up a worker that is not there so long after a death. It looks once: at
-# Dask's own 15 seconds it also gives up one that died again and is just being started.
-_LOST_WORKER = {"distributed.deploy.lost-worker-timeout": "1 day"}
+_SETTINGS = {  # of clusters on this machine
+    # A worker is given up that is not there so long after a death. Dask looks once: at its own 15
+    # seconds, it also gives up one that has died again and is just being started.
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    # Processes that wait spend 7 % of a core on the profiler and 50 ticks per second, else 2 %
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+}
 
 
 class DaskEngine(Engine):
@@ -62,7 +70,7 @@ class DaskEngine(Engine):
         cluster: Any = address
         if address is None:
             dask = require_extra("dask", "dask", "Dask clusters")
-            self._own.enter_context(dask.config.set(_LOST_WORKER))
+            self._own.enter_context(dask.config.set(_SETTINGS))
             cluster = self._distributed.LocalCluster(
                 n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=":0"
             )
@@ -80,17 +88,20 @@ class DaskEngine(Engine):
 
     def results(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
         """As of `Engine`, as they are finished."""
-        futures = self._submit(task, shared, arguments)
-        numbers = {future.key: number for number, future in enumerate(futures)}
+        sent, size = self._send(shared), self._parts_per_task(len(arguments))
+        firsts = range(0, len(arguments), size)
+        batches = [list(arguments[first : first + size]) for first in firsts]
+        futures = [self._submit_one(attempt_each, task, sent, batch) for batch in batches]
+        numbers = {future.key: first for future, first in zip(futures, firsts, strict=True)}
         finished = self._distributed.as_completed(futures, loop=self.client.loop, with_results=True)
         try:
-            for future, result in finished:
+            for future, results in finished:
                 if future.cancelled():
                     raise FileError(
                         "dask: the cluster has given up a task, its workers died too often; look "
                         "at their logs, and run the same again to go on."
                     )
-                yield numbers[future.key], result
+                yield from enumerate(results, numbers[future.key])
         finally:
             self.client.cancel(futures, force=True)
 
@@ -132,15 +143,21 @@ class DaskEngine(Engine):
 
     def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
         sent = self._send(shared)
-        return [self._submit_one(task, sent, argument) for argument in arguments]
+        return [self._submit_one(attempt, task, sent, argument) for argument in arguments]
 
-    def _submit_one(self, task: Task, sent: Any, argument: Any) -> Any:
-        """A future; an argument may be a Dask object, which is computed first."""
+    def _parts_per_task(self, n_parts: int) -> int:
+        """Parts given to one task, such that tasks are few, but enough for all workers."""
+        n_tasks = max(self.n_workers * _TASKS_PER_WORKER, n_parts // _PARTS_PER_TASK)
+        return max(1, n_parts // n_tasks)
+
+    def _submit_one(self, run: Any, task: Task, sent: Any, argument: Any) -> Any:
+        """A future; an argument may be, or hold, Dask objects, which are computed first."""
         dask = require_extra("dask", "dask", "Dask clusters")
-        if dask.is_dask_collection(argument):
-            lazy = dask.delayed(attempt, pure=False)(task, sent, argument)
+        some = argument if isinstance(argument, list) else [argument]
+        if any(dask.is_dask_collection(one) for one in some):
+            lazy = dask.delayed(run, pure=False)(task, sent, argument)
             return self.client.compute(lazy, retries=_RETRIES)
-        return self.client.submit(attempt, task, sent, argument, pure=False, retries=_RETRIES)
+        return self.client.submit(run, task, sent, argument, pure=False, retries=_RETRIES)
 
     def close(self) -> None:
         """Close the connection and end the cluster, if they were made here."""

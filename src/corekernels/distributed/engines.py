@@ -41,6 +41,11 @@ def attempt(task: Task, shared: Any, argument: Any) -> Any:
         return Failure(type(error).__name__, str(error))
 
 
+def attempt_each(task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
+    """As `attempt`, for several arguments, one after the other."""
+    return [attempt(task, shared, argument) for argument in arguments]
+
+
 class Engine(ABC):
     """Runs tasks; use in a `with` block, which ends what the engine started.
 

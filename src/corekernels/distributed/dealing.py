@@ -36,7 +36,8 @@ def are_alike(classes: Array, found: Sequence[LabelCounts]) -> bool:
     """
     counts = np.zeros((len(found), len(classes)))
     for row, some in zip(counts, found, strict=True):
-        row[np.searchsorted(classes, some.labels)] = some.counts
+        if len(some.labels):
+            row[np.searchsorted(classes, some.labels)] = some.counts
     shares, sizes = counts.sum(axis=0) / counts.sum(), counts.sum(axis=1)
     apart = 0.5 * np.abs(counts - sizes[:, None] * shares).sum()
     deviations = np.sqrt(sizes[:, None] * shares * (1 - shares))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.types import Array, PathLike
 from .._loops.learning.descent import Solution
 from ..io.containers import load_arrays, save_arrays
 from ..linear.descent import descend
@@ -46,6 +46,11 @@ class Reached(NamedTuple):
     multipliers: tuple[tuple[float, ...], ...] = ()  # of the changes of the round before
 
 
+def duals_file(folder: PathLike, job: LearnJob, part: Part, number: int) -> Path:
+    """The dual variables of a part before a round, and how the round has changed them."""
+    return Path(folder) / f"duals-{job.key}-{job.block}-{part.number}-{number}"
+
+
 class RoundJob(NamedTuple):
     """Where a round begins."""
 
@@ -55,16 +60,11 @@ class RoundJob(NamedTuple):
     folder: str
     multipliers: Array  # of the changes of the round before, one row per sum of parts
 
-    def duals_file(self, part: Part, number: int) -> Path:
-        """The dual variables of a part before a round, and how the round has changed them."""
-        name = f"duals-{self.point.job.key}-{self.point.job.block}-{part.number}-{number}"
-        return Path(self.folder) / name
-
     def duals(self, part: Part, packed: Packed, block: Block) -> Array:
         """The dual variables of a part at the beginning of the round."""
         if self.number == 0:
             return np.zeros((len(packed), block.n_lanes))
-        path = self.duals_file(part, self.number - 1)
+        path = duals_file(self.folder, self.point.job, part, self.number - 1)
         arrays, _ = load_arrays(path, _KIND, _VERSION, mmap=False)
         group = part.number // terms_per_sum(self.n_parts, MOST_CHANGES)
         found = arrays["duals"] + self.multipliers[group] * arrays["change"]
@@ -110,7 +110,8 @@ def local_sweeps(job: RoundJob, part: Part) -> tuple[Lanes, Lanes, Array, Lanes,
     wide = replace(block, costs=job.n_parts * block.costs)
     descend(packed, wide, state, Options(1e-9, SWEEPS, (job.number, part.number)))
     change = state.duals / job.n_parts - duals
-    path, arrays = job.duals_file(part, job.number), {"duals": duals, "change": change}
+    path = duals_file(job.folder, job.point.job, part, job.number)
+    arrays = {"duals": duals, "change": change}
     save_arrays(path, _KIND, _VERSION, arrays, {}, durable=False, shared=True)
     planes = (state.planes - w.planes) / np.float32(job.n_parts)
     biases = (state.biases - w.biases) / job.n_parts
@@ -132,7 +133,8 @@ class Rounds:
     def solve(self, w: Vector, tol: float, most_rounds: int, before: Reached) -> Outcome:
         """Change w, which an earlier run has reached, until its gap is small enough.
 
-        There are at most so many rounds.
+        There are at most so many rounds. Files of the last one stay: they tell the gap, should
+        later blocks be interrupted.
         """
         while before.next_round < most_rounds:
             found, before = self._advance(w, before, tol)
@@ -150,14 +152,17 @@ class Rounds:
         """Change w by so many rounds, with those that an earlier run made; the sweeps of all."""
         while before.next_round < n_rounds:
             _, before = self._advance(w, before, 0.0)
+        self._forget(before)
         return n_rounds * SWEEPS
 
     def _round(self, w: Vector, before: Reached) -> RoundJob:
-        number = before.next_round
-        path = self.folder / f"round-{self.job.block}-{number}"
+        path = self._vector_file(before)
         save_vector(path, w)
         point, multipliers = Point(self.job, str(path)), np.array(before.multipliers)
-        return RoundJob(point, number, len(self.parts), str(self.folder), multipliers)
+        return RoundJob(point, before.next_round, len(self.parts), str(self.folder), multipliers)
+
+    def _vector_file(self, before: Reached) -> Path:
+        return self.folder / f"round-{self.job.block}-{before.next_round}"
 
     def _advance(self, w: Vector, before: Reached, tol: float) -> tuple[Measure, Reached]:
         """Measure w and change it by a round, unless its gap is small enough."""
@@ -175,7 +180,12 @@ class Rounds:
             w.add(share, change.vector, w, None)
         after = Reached(job.number + 1, tuple(map(tuple, multipliers.tolist())))
         self.reached(w, after)
-        Path(job.point.path).unlink(missing_ok=True)
-        for part in self.parts:
-            job.duals_file(part, job.number - 1).unlink(missing_ok=True)
+        self._forget(before)
         return found, after
+
+    def _forget(self, before: Reached) -> None:
+        """Delete what a round needed that will not be run again."""
+        self._vector_file(before).unlink(missing_ok=True)
+        for part in self.parts:
+            path = duals_file(self.folder, self.job, part, before.next_round - 1)
+            path.unlink(missing_ok=True)

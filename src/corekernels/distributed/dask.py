@@ -33,6 +33,10 @@ _SETTINGS = {  # of clusters on this machine
     # Processes that wait spend 7 % of a core on the profiler and 50 ticks per second, else 2 %
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
+    # Dask has workers give freed memory back at once: each new array then costs page faults, a
+    # third of the time of hashing. These are the largest values that C's library comes to itself.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 64 << 20,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 << 20,
 }
 
 

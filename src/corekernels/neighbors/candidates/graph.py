@@ -101,7 +101,8 @@ class Graph(CandidateMethod):
         )
         shown = None if len(added) > _MANY_ROWS else False
         team = Team(n_jobs)
-        scratch = [GraphScratch.new(*self.links.shape, _BUILD_WIDTH) for _ in range(team.n_threads)]
+        sizes = *self.links.shape, _BUILD_WIDTH
+        scratch = [GraphScratch.new(*sizes) for _ in range(team.n_threads)]
         with progress_bar(len(added), "indexing", "rows", shown) as bar:
             for start, stop in row_blocks(len(self.order), len(order), _BATCH_ROWS):
                 self._link_batch(team, start, order[:stop], counts, found, scratch)

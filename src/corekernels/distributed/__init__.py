@@ -8,7 +8,7 @@ from .choice import ENGINES, open_engine
 from .columns import FrameColumns, signature_columns, signatures_of_table
 from .dask import DaskEngine
 from .dask_frames import hash_dask_blocks, hash_dask_frame
-from .duplicates import duplicates_by_parts
+from .duplicates import duplicates_by_parts, matches_by_parts
 from .engines import Engine, LocalEngine
 from .hashing import hash_parts, rows_per_part
 from .learning import (
@@ -27,6 +27,7 @@ __all__ = [
     "ENGINES", "ROWS_FOR_ONE_MACHINE", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns",
     "LocalEngine", "Part", "Plan", "Round", "SparkEngine", "TrainReport", "duplicates_by_parts",
     "evaluate_parts", "hash_dask_blocks", "hash_dask_frame", "hash_parts", "hash_spark_frame",
-    "hash_spark_rows", "merge_and_train", "open_engine", "plan_parts", "predict_parts",
-    "rows_per_part", "search_parts", "signature_columns", "signatures_of_table", "train_parts",
+    "hash_spark_rows", "matches_by_parts", "merge_and_train", "open_engine", "plan_parts",
+    "predict_parts", "rows_per_part", "search_parts", "signature_columns", "signatures_of_table",
+    "train_parts",
 ]  # fmt: skip

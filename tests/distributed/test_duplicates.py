@@ -16,7 +16,6 @@ from corekernels.io.workspace import Workspace
 from corekernels.kernel_table import KERNELS
 from corekernels.neighbors.duplicates.by_tables import find_in_file
 from corekernels.neighbors.duplicates.tables import plan_tables
-from support.command_line import as_json, run
 
 THRESHOLD = 0.8
 TOO_LITTLE = 3e5  # bytes of memory to search the corpus exactly
@@ -244,14 +243,3 @@ def test_what_is_refused(local, corpus, folders, tmp_path):
     narrow = distributed.plan_parts(local, folders / "npz")
     with pytest.raises(DataError, match=r"has 64 columns .* has 60 columns; give"):
         distributed.matches_by_parts(local, plan, narrow, scratch)
-
-
-def test_the_command(corpus, tmp_path):
-    found = as_json(
-        f"dedup {corpus}/parts {tmp_path}/pairs --groups {tmp_path}/groups --engine local"
-    )
-    expected = as_json(f"dedup {corpus}/one.npz {tmp_path}/pairs1 --groups {tmp_path}/groups1")
-    assert (found["rows"], found["copies"]) == (expected["rows"], expected["copies"])
-    assert (tmp_path / "groups").read_bytes() == (tmp_path / "groups1").read_bytes()
-    refused = run(f"dedup {corpus}/parts {tmp_path}/pairs --keep kept.npz --engine local")
-    assert "--keep" in refused.stderr

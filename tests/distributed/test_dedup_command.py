@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corekernels import io
+from corekernels import distributed, io
 from support.command_line import as_json, run
 from support.documents import make_documents, with_duplicates, write_json_lines
 
@@ -46,7 +46,14 @@ def both(line, engine_line=None):
     assert one["pairs"] >= 4
     for path in Path.cwd().glob("one*"):
         twin = path.with_name(path.name.replace("one", "parts"))
-        assert path.read_bytes() == twin.read_bytes(), path
+        assert contents(path) == contents(twin), path
+
+
+def contents(path):
+    """The bytes of a file, or of all files in a folder."""
+    if path.is_file():
+        return path.read_bytes()
+    return {str(one.relative_to(path)): one.read_bytes() for one in path.rglob("*.txt")}
 
 
 @pytest.mark.parametrize("prefer", ["first", "longest", "size"])
@@ -109,3 +116,19 @@ def test_what_is_refused(corpus):
         result = run(f"dedup {line} --engine local")
         assert result.exit_code == 2
         assert message in result.stderr
+
+
+def test_a_folder_of_texts(corpus):
+    """Each file is a document, as on one machine."""
+    Path("texts/inner").mkdir(parents=True)
+    for number, document in enumerate(with_duplicates(make_documents(20))):
+        folder = "texts/inner" if number % 3 else "texts"
+        Path(folder, f"{number:03d}.txt").write_text(document["text"])
+    options = "--text text --id path --ngrams 2 --weights binary --kernel resemblance"
+    both(f"dedup texts {{}}.tsv {options} {TABLES} --keep {{}}-kept")
+    plan = distributed.plan_parts(distributed.LocalEngine(1), "texts", part_rows=7, text="text")
+    assert [part.rows for part in plan.parts[:2]] == [7, 7]
+    rows = sparse.vstack([b.X for part in plan.parts for b in part.open()])
+    whole = sparse.vstack([b.X for b in distributed.open_plan(plan)])
+    assert (rows != whole).nnz == 0
+    assert rows.shape[0] == plan.n_rows

@@ -26,7 +26,7 @@ def open_plan(plan: Plan, n_jobs: int | None = None) -> RowReader:
     reading = plan.parts[0].reading
     if reading.get("text") is None:
         return PlanReader(plan, n_jobs)
-    paths: Any = [part.path for part in plan.parts]
+    paths: Any = list(dict.fromkeys(part.path for part in plan.parts))
     return require_rows(open_reader(paths, n_jobs=n_jobs, **reading))
 
 

@@ -49,10 +49,12 @@ def _similar(job: DuplicatesJob, left: Array, right: Array) -> Array:
     """The pairs that reach the threshold, with kernel values, in order."""
     rows = np.unique(np.concatenate([left, right]))
     lengths = stored_lengths(Path(job.folder), job.firsts, rows)
-    sizes = lengths[np.searchsorted(rows, right)]
-    sizes[np.diff(left, prepend=-1) > 0] += lengths[np.searchsorted(rows, np.unique(left))]
-    portion = np.cumsum(sizes * _BYTES_PER_VALUE) // max(1, int(job.n_bytes))
-    ends = (np.flatnonzero(np.diff(portion, append=-1)) + 1).tolist()
+    ends = [len(left)]
+    if lengths.sum() * _BYTES_PER_VALUE > job.n_bytes:  # cut, as if no row came twice on the right
+        sizes = lengths[np.searchsorted(rows, right)]
+        sizes[np.diff(left, prepend=-1) > 0] += lengths[np.searchsorted(rows, np.unique(left))]
+        portion = np.cumsum(sizes * _BYTES_PER_VALUE) // max(1, int(job.n_bytes))
+        ends = (np.flatnonzero(np.diff(portion, append=-1)) + 1).tolist()
     found, first = [NOTHING_FOUND], 0
     for end in ends:
         found.append(_compared(job, left[first:end], right[first:end]))

@@ -19,7 +19,7 @@ from ..io.readers import require_rows
 from ..kernel_table import Kernel
 from ..neighbors.duplicates.collisions import Collisions
 from ..neighbors.duplicates.copies import Copies, find_copies_by_side
-from ..neighbors.duplicates.tables import TablePlan
+from ..neighbors.duplicates.tables import TablePlan, repeated_keys
 from .plan import Part
 from .row_store import parts_of, store_rows, stored_before, stored_part
 
@@ -125,7 +125,8 @@ def gather_buckets(job: DuplicatesJob, keys: Array) -> str:
 
     Records come in any order; what is written depends on them alone.
     """
-    ordered = keys[np.lexsort((keys["row"], keys["key"]))]
+    some = keys[repeated_keys(np.ascontiguousarray(keys["key"]))]
+    ordered = some[np.lexsort((some["row"], some["key"]))]
     ids, rows = np.unique(ordered["row"], return_inverse=True)
     cut = len(ids) if job.boundary is None else int(np.searchsorted(ids, job.boundary))
     starts = np.flatnonzero(np.diff(ordered["key"], prepend=~ordered["key"][:1]))
@@ -145,7 +146,7 @@ def gather_buckets(job: DuplicatesJob, keys: Array) -> str:
     pairs = np.empty(len(later), PAIRS)
     sides = ("left", "right") if job.boundary is None else ("right", "left")
     pairs[sides[0]], pairs[sides[1]] = ids[earlier], ids[later]
-    group = int(ordered["key"][0] % np.uint64(job.n_groups)) if len(ordered) else 0
+    group = int(keys["key"][0] % np.uint64(job.n_groups)) if len(keys) else 0
     return save_records(job, f"bucket-pairs-{group:05d}.npy", pairs)
 
 
@@ -178,8 +179,14 @@ def pairs_part(job: DuplicatesJob, name: str) -> dict[int, Array]:
 
 def gather_candidates(job: DuplicatesJob, pairs: Array) -> tuple[str, int]:
     """The name of a file of the different pairs whose left row is in one part; how many."""
-    different = np.unique(pairs.astype(PAIRS))
-    part = int(parts_of(job.firsts, different["left"][:1])[0]) if len(different) else 0
+    part = int(parts_of(job.firsts, pairs["left"][:1])[0]) if len(pairs) else 0
+    first, n_rows = job.firsts[part], int(pairs["right"].max(initial=0)) + 1
+    joined = (pairs["left"] - first) * n_rows + pairs["right"]  # sorted faster than two numbers
+    joined.sort()
+    joined = joined[np.diff(joined, prepend=-1) > 0]
+    different = np.empty(len(joined), PAIRS)
+    different["left"], different["right"] = np.divmod(joined, n_rows)
+    different["left"] += first
     return save_records(job, f"candidates-{part:05d}.npy", different), len(different)
 
 

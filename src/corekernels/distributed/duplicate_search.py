@@ -56,7 +56,7 @@ _OF_STEPS = (
 )  # files that depend on all parts
 
 # of the time of a job, as measured on documents
-_SHARES = {"storing": 0.3, "hashing": 0.45, "sorting": 0.1, "comparing": 0.15}
+_SHARES = {"storing": 0.3, "hashing": 0.25, "sorting": 0.3, "comparing": 0.15}
 
 
 @dataclass(frozen=True)

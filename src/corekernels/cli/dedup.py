@@ -89,6 +89,8 @@ def dedup(
     """
     if cluster:
         require_file_target(target)
+    if prefer != FIRST and not reading.text:
+        raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     targets = _targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
     if against is not None:
@@ -194,8 +196,7 @@ def _scores(
     """What decides which document of a group stays."""
     if prefer == FIRST:
         return None
-    if not isinstance(reader, documents.DocumentReader):
-        raise ParameterError("--prefer: is for documents; name the column of text (--text).")
+    assert isinstance(reader, documents.DocumentReader)
     return documents.preference_scores(reader, prefer, found.paired(), output.progress)
 
 

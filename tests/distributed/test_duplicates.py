@@ -226,6 +226,15 @@ def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
     assert (scratch / "rows-00000").stat().st_ino == before.st_ino
 
 
+def test_parts_that_change_sides_are_compared_anew(local, corpus, tmp_path):
+    names = sorted((corpus / "parts").iterdir())
+    for cut in (1, 2):
+        against, plan = (distributed.plan_parts(local, some) for some in (names[:cut], names[cut:]))
+        resumed = distributed.matches_by_parts(local, plan, against, tmp_path / "a", resume=True)
+        fresh = distributed.matches_by_parts(local, plan, against, tmp_path / "b")
+        np.testing.assert_array_equal(resumed.pairs, fresh.pairs)
+
+
 def test_what_is_refused(local, corpus, folders, tmp_path):
     plan = distributed.plan_parts(local, corpus / "parts")
     scratch = tmp_path / "scratch"

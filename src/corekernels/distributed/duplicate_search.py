@@ -40,7 +40,7 @@ from .candidates import (
     pairs_part,
     store_part,
 )
-from .compared_pairs import CopySets, compare_pairs
+from .compared_pairs import ComparedPairs, CopySets, compare_pairs
 from .duplicate_result import FoundPairs, result_in_files, result_in_memory
 from .engines import Engine
 from .plan import Part, Plan
@@ -159,13 +159,23 @@ class _Search:
         job, n_rows = self._store(job, parts)
         copies = self._copies(job, len(parts))
         CopySets.save(job, copies)
-        self._hash(job, copies, len(parts))
+        self._hash(job, copies)
         asked = [
             (name, start, min(start + _PAIRS_PER_TASK, n_pairs))
             for name, n_pairs in self._candidates(job, len(parts))
             for start in range(0, n_pairs, _PAIRS_PER_TASK)
         ]
-        compared = self.engine.run(compare_pairs, job, asked, what="comparing", progress=self.steps)
+        n_pairs = 0
+
+        def done(_: int, some: ComparedPairs) -> None:
+            nonlocal n_pairs
+            n_pairs += some.n_pairs
+            if n_pairs > job.most_pairs:
+                raise too_many(self.name, job.most_pairs)
+
+        compared = self.engine.run(
+            compare_pairs, job, asked, what="comparing", progress=self.steps, done=done
+        )
         return FoundPairs(job, n_rows, copies, compared)
 
     def _store(self, job: DuplicatesJob, parts: Sequence[Part]) -> tuple[DuplicatesJob, int]:
@@ -174,7 +184,9 @@ class _Search:
         ends = np.cumsum([0, *(fact.n_rows for fact in facts)])
         if not ends[-1]:
             raise DataError(f"{self.name}: holds no rows.")
-        stamps = hashlib.sha256(repr([fact.stamp for fact in facts]).encode()).hexdigest()
+        boundary = int(ends[len(self.plans[0].parts)]) if len(self.plans) == 2 else None
+        told = boundary, [fact.stamp for fact in facts]
+        stamps = hashlib.sha256(repr(told).encode()).hexdigest()
         if self.work.state.get("stamps", stamps) != stamps:  # some parts are not what they were
             self.work.state = {"groups": job.n_groups}
             for pattern in (*_OF_STEPS, "copies.npz"):
@@ -182,7 +194,6 @@ class _Search:
                     path.unlink(missing_ok=True)
         self.work.state["stamps"] = stamps
         self.work.checkpoint(now=True)
-        boundary = int(ends[len(self.plans[0].parts)]) if len(self.plans) == 2 else None
         return job._replace(firsts=ends[:-1], boundary=boundary), int(ends[-1])
 
     def _copies(self, job: DuplicatesJob, n_parts: int) -> Copies:
@@ -198,7 +209,7 @@ class _Search:
             self.work.save("copies", **saved)
         return Copies(saved["rows"], saved["firsts"])
 
-    def _hash(self, job: DuplicatesJob, copies: Copies, n_parts: int) -> None:
+    def _hash(self, job: DuplicatesJob, copies: Copies) -> None:
         """Write the keys of all rows that are no copies."""
         if "candidates" in self.work.state:
             return

@@ -48,31 +48,42 @@ def compare_pairs(job: DuplicatesJob, argument: tuple[str, int, int]) -> Compare
 def _similar(job: DuplicatesJob, left: Array, right: Array) -> Array:
     """The pairs that reach the threshold, with kernel values, in order."""
     rows = np.unique(np.concatenate([left, right]))
+    left, right = np.searchsorted(rows, left), np.searchsorted(rows, right)
     lengths = stored_lengths(Path(job.folder), job.firsts, rows)
     ends = [len(left)]
     if lengths.sum() * _BYTES_PER_VALUE > job.n_bytes:  # cut, as if no row came twice on the right
-        sizes = lengths[np.searchsorted(rows, right)]
-        sizes[np.diff(left, prepend=-1) > 0] += lengths[np.searchsorted(rows, np.unique(left))]
+        sizes = lengths[right]
+        is_new = np.diff(left, prepend=-1) > 0
+        sizes[is_new] += lengths[left[is_new]]
         portion = np.cumsum(sizes * _BYTES_PER_VALUE) // max(1, int(job.n_bytes))
         ends = (np.flatnonzero(np.diff(portion, append=-1)) + 1).tolist()
     found, first = [NOTHING_FOUND], 0
     for end in ends:
-        found.append(_compared(job, left[first:end], right[first:end]))
+        found.append(_compared(job, rows, left[first:end], right[first:end]))
         first = end
     return as_records(*joined(found), swap=job.boundary is not None)
 
 
-def _compared(job: DuplicatesJob, left: Array, right: Array) -> Found:
-    """Earlier rows, later rows and kernel values, as of `Comparison`."""
-    numbers = np.unique(np.concatenate([left, right]))
-    rows = GatheredRows(Path(job.folder), job.firsts, numbers)
-    places = np.searchsorted(numbers, left), np.searchsorted(numbers, right)
-    pairs = np.sort(np.maximum(*places) * len(numbers) + np.minimum(*places))
+def _compared(job: DuplicatesJob, rows: Array, left: Array, right: Array) -> Found:
+    """Earlier rows, later rows and kernel values, given the places of pairs in `rows`."""
+    is_used = np.zeros(len(rows), bool)
+    is_used[left] = is_used[right] = True
+    numbers, places = rows[is_used], np.cumsum(is_used) - 1
+    left, right = places[left], places[right]
+    pairs = np.sort(np.maximum(left, right) * len(numbers) + np.minimum(left, right))
+    gathered = GatheredRows(Path(job.folder), job.firsts, numbers)
     with contextlib.closing(Workspace()) as work, Steps({}, False) as steps:
         comparison = Comparison(
-            job.kernel, job.threshold, rows.lengths, job.n_bytes, _BYTES_PER_VALUE, work, steps, 1
+            job.kernel,
+            job.threshold,
+            gathered.lengths,
+            job.n_bytes,
+            _BYTES_PER_VALUE,
+            work,
+            steps,
+            1,
         )
-        earlier, later, values = comparison.compare(rows, pairs, "pairs")
+        earlier, later, values = comparison.compare(gathered, pairs, "pairs")
     return numbers[earlier], numbers[later], values
 
 

@@ -71,7 +71,6 @@ def test_documents_against_others(corpus):
 def test_page(corpus):
     pytest.importorskip("jinja2")
     both(f"dedup corpus-*.jsonl {{}}.tsv {TEXT} {TABLES} --page {{}}.html")
-    both(f"dedup corpus-*.jsonl {{}}.tsv {TEXT} {TABLES} --against test.jsonl --page {{}}.html")
 
 
 @pytest.mark.parametrize("more", ["", "--copies-once", "--threshold 0.9 --seed 3"])

@@ -36,6 +36,8 @@ class DocumentFile(ABC):
         Whether the documents pass only once.
     is_typed : bool
         Whether the file tells numbers from text; labels are numbers where all look like it if not.
+    starts_anywhere : bool
+        Whether `tables` begins with document `from_row`, without reading those before.
     """
 
     format: str
@@ -44,6 +46,7 @@ class DocumentFile(ABC):
     n_bytes: int | None = None
     is_stream: bool = False
     is_typed: bool = True
+    starts_anywhere: bool = False
 
     @abstractmethod
     def tables(

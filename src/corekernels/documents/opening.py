@@ -18,7 +18,7 @@ from ..text.settings import TextSettings
 from ..text.shingles import Shingles
 from .delimited import Delimited
 from .file import BATCH_BYTES, DocumentFile
-from .folder import Folder
+from .folder import FOLDER, Folder
 from .json_lines import JsonLines
 from .lines import Lines
 from .parquet import ParquetDocuments
@@ -30,7 +30,7 @@ FORMATS: dict[str, Callable[[PathLike], DocumentFile]] = {
     "tsv": partial(Delimited, delimiter="\t"),
     "lines": Lines,
     "parquet": ParquetDocuments,
-    "folder": Folder,
+    FOLDER: Folder,
 }
 _SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv",
@@ -142,7 +142,7 @@ def document_format(path: PathLike) -> str:
     'jsonl'
     """
     if os.path.isdir(path):
-        return "folder"
+        return FOLDER
     found = format_of_name(path)
     if found is not None:
         return found
@@ -158,6 +158,12 @@ def document_format(path: PathLike) -> str:
         f"{path}: neither its name nor its content tells what it is; name the format: "
         f"{', '.join(FORMATS)}."
     )
+
+
+def is_folder_of_texts(path: PathLike) -> bool:
+    """Whether each file of a folder is a document, as far as their names tell."""
+    names = [entry.name for entry in os.scandir(path) if not entry.name.startswith(".")]
+    return bool(names) and all(format_of_name(name) in (None, "lines") for name in names)
 
 
 def format_of_name(path: PathLike) -> str | None:

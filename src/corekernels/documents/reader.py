@@ -100,6 +100,11 @@ class DocumentReader(RowReader):
     def _batches(self) -> Iterator[Batch]:
         return self.batches_from(0)
 
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """Batches from row `first_row` to the end, and some before it."""
+        can_skip = len(self.files) == 1 and self.files[0].starts_anywhere
+        return self.batches_from(first_row if can_skip else 0)
+
     def batches_from(self, first_row: int) -> Iterator[Batch]:
         """The batches from that row on, with which one must begin."""
         label, name = self.columns.label if self._labels else None, self.columns.id

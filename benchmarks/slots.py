@@ -90,9 +90,9 @@ def signatures(variant: Variant, X: Any) -> ck.Signatures:
     hasher = ck.CoREHasher(kernel, k, gamma=gamma, n_bits=8, random_state=SEED, n_jobs=1).fit(X)
     S = hasher.sketch(X)
     if variant.orthogonal:
-        S = replace(S, weights=orthogonal_weights(variant, X).astype(np.float16))
+        S = S.with_arrays(weights=orthogonal_weights(variant, X).astype(np.float16))
     if variant.weight_bits < FLOAT_BITS:
-        S = replace(S, weights=rounded(S.weights, variant.weight_bits, LARGEST[kernel]))
+        S = S.with_arrays(weights=rounded(S.weights, variant.weight_bits, LARGEST[kernel]))
     return S if variant.code_bits == 8 else S.narrow(variant.code_bits)
 
 

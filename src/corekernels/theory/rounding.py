@@ -80,7 +80,7 @@ class WeightRounding:
 
     @property
     def variance_factor(self) -> float:
-        """By how much the variance of an estimate grows, at most."""
+        """By how much the variance of an estimate grows: at most, to within 0.001."""
         return (1 + self.excess) ** 2
 
 

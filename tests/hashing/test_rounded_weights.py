@@ -48,6 +48,9 @@ def test_slots_are_those_of_the_contract(kernel, scheme, n_columns):
             columns, fields = X.indices[some].astype(np.int64), recipe.asdict()
             codes, weights = hash_row(fields, columns, X.data[some])
             found = S.slots[row].astype(np.int64)
+            if len(columns) == 0:
+                assert not found.any()
+                continue
             np.testing.assert_array_equal(found % 2**bits, codes)
             # sums of single precision and the rounding to halves may move a weight to the next
             # level; angles are sums times sqrt(gamma), and the phase is right to 4e-7
@@ -189,7 +192,7 @@ def test_signatures_of_other_bits_are_refused():
     with pytest.raises(DataError, match="slots: are int16; give them as int8"):
         small.with_arrays(slots=small.slots.astype(np.int16))
     damaged = small.narrow(2).with_arrays(slots=small.slots | 15)
-    with pytest.raises(DataError, match="codes: one is 15, and 3 is the highest"):
+    with pytest.raises(DataError, match="codes: one is 15, and 1 is the highest"):
         damaged.to_csr()
 
 

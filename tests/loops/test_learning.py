@@ -5,7 +5,7 @@ import pytest
 
 from corekernels._loops.learning import descent, losses, packed, scoring
 from corekernels._loops.learning import planes as blocks
-from corekernels._loops.simd import vectors
+from corekernels._loops.simd import slots, vectors
 from corekernels.linear import descent as training
 from corekernels.linear import passes
 from corekernels.linear.extrapolation import extrapolate
@@ -95,7 +95,10 @@ def test_scores_and_additions(rows, n_planes):
 
     steps = np.zeros(8, np.float32)
     steps[:n_planes] = rng.normal(size=n_planes)
-    numbers = None if weights is None else weights[2].view(np.float16).astype(np.float32)
+    numbers = None
+    if weights is not None:
+        numbers = np.empty(codes.shape[1], np.float32)
+        slots.read_weights(weights, 2, 0, codes.shape[1], numbers)
     scoring.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)

@@ -102,9 +102,9 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
     weight_bits : {16, 8, 4}
         Bits of each weight of core1 (with Gaussian projections) and core_rbf. With 8 or 4 a
         weight shares an integer with its code, so `n_bits` is at most that: a slot takes
-        two bytes or one in place of three. Weights are rounded to 256 or 16 levels. Estimates
-        stay unbiased but for 0.05 / n_hashes of the kernel value, and their variance grows by
-        2.4 % at most (4 bits); models lose nothing that could be measured
+        two bytes or one in place of three. Weights are rounded to 256 or 16 levels. Estimates are
+        corrected for that: what bias is left is at most 0.005, for equal rows, and the variance
+        grows by 2.4 % at most (4 bits). Models lose nothing that could be measured
         (`benchmarks/slots.py`).
     normalize : bool
         Whether `transform` gives rows of length one (as the paper trains on). If not, the

@@ -103,7 +103,7 @@ def plan(
     0.05
     >>> small = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_bits=4, weight_bits=4)
     >>> small.n_hashes, small.bytes_per_row
-    (873, 881)
+    (785, 793)
     """
     if (error is None) == (n_hashes is None):
         raise ParameterError("plan: give either error or n_hashes.")

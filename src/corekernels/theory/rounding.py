@@ -131,7 +131,7 @@ def _edges(bits: int, per_unit: float) -> Array:
 
 def _rounding(per_unit: float, shares: Array, found: list[float], power: int) -> WeightRounding:
     """From the probability of each level, and the expansion of 2 n + 1."""
-    unit = 1 / found[0]
+    unit = float(1 / found[0])
     levels = unit * np.arange(1.0 - len(shares), len(shares), 2)
     square = float(np.sum(shares * np.square(levels)))
     coefficients = np.square(unit * np.array(found))

@@ -30,7 +30,7 @@ from .app import command
 from .options import Output
 from .printing import show
 
-_ONE_BYTE = {"n_bits": 4, "weight_bits": 4}  # code and weight of a slot in one byte
+_ONE_BYTE: dict[str, Any] = {"n_bits": 4, "weight_bits": 4}  # code and weight of a slot in one byte
 _ROWS = 2500  # enough for methods other than exact search
 _NARROW, _WIDE = 200, 100_000  # columns: their tables differ
 
@@ -89,7 +89,10 @@ def _of_signatures(X: Any, kernel: str, scheme: str) -> None:
 
 def _of_learning(X: Any, kernel: str) -> None:
     y = np.arange(X.shape[0]) % 10
-    kinds = [{"n_bits": DEFAULT_BITS}, {"n_bits": MAX_BITS - 4}]  # codes of one and of two bytes
+    kinds: list[dict[str, Any]] = [
+        {"n_bits": DEFAULT_BITS},
+        {"n_bits": MAX_BITS - 4},
+    ]  # codes of one and of two bytes
     if HASHED_KERNELS[kernel].rounded_weights is not None:
         kinds.append(_ONE_BYTE)
     for bits in kinds:

@@ -11,7 +11,8 @@ made from signatures: weights are rounded to the middle of one of 2^bits equal i
 what packed slots would take; seconds are processor seconds of one thread, for the signatures as
 they are, hashing included (orthogonal directions: a matrix product). C is chosen on held-out
 training rows. With --built slots are those of `weight_bits`, which `CoREHasher` makes; bytes and
-seconds are then those of the package. Writes slots.json in the folder of --out.
+seconds are then those of the package. Writes slots.json, or slots-built.json, in the folder of
+--out.
 """
 
 import argparse
@@ -184,7 +185,6 @@ def draw(found: list[dict[str, Any]]) -> None:
     from matplotlib.figure import Figure
 
     kinds = [("core_rbf", 2.0), ("core_rbf", 4.0)]
-    found = [one for one in found if not one.get("built")]
     figure = Figure(figsize=(12, 8), layout="constrained")
     axes = figure.subplots(len(kinds), 2, sharey="row")
     for line, (kernel, gamma) in zip(axes, kinds, strict=True):
@@ -231,7 +231,7 @@ def main() -> None:
     parser.add_argument("--draw", action="store_true", help="draw only")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / "slots.json"
+    path = args.out / ("slots-built.json" if args.built else "slots.json")
     found = json.loads(path.read_text())["variants"] if path.exists() else []
     if args.draw:
         draw(found)

@@ -18,6 +18,7 @@ from .recipe import (
     DEFAULT_KERNEL,
     DEFAULT_PROJECTION,
     DEFAULT_SCHEME,
+    DEFAULT_WEIGHT_BITS,
 )
 from .signatures import sketch
 
@@ -49,6 +50,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     scheme : {"circulant", "independent", "one-permutation"}
     projection : {"gaussian", "rademacher"}
     gamma : float, optional
+    weight_bits : {16, 8, 4}
         As in `CoREHasher`.
     class_weight : dict, "balanced" or None
         Factors of C by class.
@@ -106,6 +108,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         scheme: str = DEFAULT_SCHEME,
         projection: str = DEFAULT_PROJECTION,
         gamma: float | None = None,
+        weight_bits: int = DEFAULT_WEIGHT_BITS,
         class_weight: Any = None,
         tol: float = 1e-5,
         max_iter: int = 1000,
@@ -121,6 +124,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         self.scheme = scheme
         self.projection = projection
         self.gamma = gamma
+        self.weight_bits = weight_bits
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter

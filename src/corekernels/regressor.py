@@ -13,6 +13,7 @@ from .recipe import (
     DEFAULT_KERNEL,
     DEFAULT_PROJECTION,
     DEFAULT_SCHEME,
+    DEFAULT_WEIGHT_BITS,
 )
 
 
@@ -26,7 +27,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
 
     Parameters
     ----------
-    kernel, n_hashes, n_bits, scheme, projection, gamma
+    kernel, n_hashes, n_bits, scheme, projection, gamma, weight_bits
         As in `CoREHasher`; n_bits from 1 to 16.
     C : float
         Weight of the errors against the smoothness of the solution: 1 / (2 alpha) of a ridge.
@@ -73,6 +74,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
         scheme: str = DEFAULT_SCHEME,
         projection: str = DEFAULT_PROJECTION,
         gamma: float | None = None,
+        weight_bits: int = DEFAULT_WEIGHT_BITS,
         tol: float = 1e-5,
         max_iter: int = 1000,
         solver: str = "auto",
@@ -86,6 +88,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
         self.scheme = scheme
         self.projection = projection
         self.gamma = gamma
+        self.weight_bits = weight_bits
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver

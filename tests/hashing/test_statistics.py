@@ -95,6 +95,21 @@ def test_unbiased_at_every_number_of_bits(pair, kernel, projection, scheme):
         assert abs(values.mean() - exact) <= 5 * np.sqrt(spread / repeats) + 1e-6, recipe
 
 
+@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS.keys())
+@pytest.mark.parametrize("kernel", ["core1", "core_rbf"])
+def test_unbiased_with_rounded_weights(pair, kernel):
+    repeats = 40
+    exact = getattr(ck, kernel)(pair)[0, 1]
+    wholes = list(sketches(pair, kernel, "circulant", "gaussian", repeats))
+    for n_bits, weight_bits in ((4, 4), (1, 4), (8, 8)):
+        rounded = [S.narrow(n_bits, weight_bits=weight_bits) for S in wholes]
+        values = np.array([S.estimate_pairs(0, 1, return_std=False)[0] for S in rounded])
+        recipe = rounded[0].recipe
+        factor = recipe.weight_rounding.variance_factor
+        spread = max(values.var(ddof=1), factor * variance(recipe, pair))
+        assert abs(values.mean() - exact) <= 5 * np.sqrt(spread / repeats) + 1e-6, recipe
+
+
 @pytest.mark.parametrize("pair", ["dense-ish", "sparse", "more columns than tables"])
 @pytest.mark.parametrize(
     ("kernel", "projection"),

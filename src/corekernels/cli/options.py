@@ -15,7 +15,7 @@ from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
-from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, Recipe
+from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, show
@@ -43,6 +43,11 @@ _WITH_GAMMA = ", ".join(name for name, kernel in KERNELS.items() if kernel.gamma
 Gamma = Annotated[
     float | None, Option(help=f"Parameter of {_WITH_GAMMA}; its default unless given.")
 ]
+_WEIGHT_BITS = (
+    f"Bits of each weight, {one_of(map(str, WEIGHT_BITS))}: with 8 or 4 a slot takes two bytes or "
+    "one, and --n-bits is at most that"
+)
+WeightBits = Annotated[int, Option(help=f"{_WEIGHT_BITS}.")]
 Figure = Annotated[Path | None, Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")]
 Format = Annotated[
     str | None,
@@ -286,6 +291,7 @@ class Hashing:
         str | None, _unless_given(f"{one_of(PROJECTIONS)}, for core1", Recipe.projection)
     ] = None
     gamma: Gamma = None
+    weight_bits: Annotated[int | None, _unless_given(_WEIGHT_BITS, Recipe.weight_bits)] = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
     def recipe(self, reader: files.AnyReader | distributed.Plan) -> Recipe:

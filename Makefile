@@ -16,7 +16,7 @@ test: lint
 	$(BIN)/coverage report
 
 test-all: .venv/test .venv/loops
-	$(BIN)/pytest -q -n auto -m "not engines"
+	$(BIN)/pytest -q -n auto -m "not engines and not site"
 	$(BIN)/pytest -q -m engines $(ENGINE_TESTS)
 
 # with the oldest versions of everything that are supported
@@ -36,9 +36,11 @@ docs: .venv/docs .venv/loops
 	$(BIN)/pytest -q -n auto src tests/test_pages.py
 	$(MAKE) site
 
+# Built, and looked at in a browser where there is one.
 site: .venv/docs .venv/loops
 	rm -rf docs/api/generated
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/pytest -q -rs -m site tests/test_site.py
 	@echo docs/_build/html/index.html
 
 bench: .venv/bench .venv/loops

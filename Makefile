@@ -23,6 +23,8 @@ test-all: .venv/test .venv/loops
 test-oldest: .venv-oldest/test
 	find src -name "*.nb[ic]" -delete
 	.venv-oldest/bin/pytest -q -n auto
+	.venv-oldest/bin/pytest -q -m "engines and not slow" $(ENGINE_TESTS) \
+		-W "ignore:unclosed:ResourceWarning"  # Spark 3.5 leaves sockets to the end
 	find src -name "*.nb[ic]" -delete
 
 lint: .venv/test .venv/loops

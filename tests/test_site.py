@@ -78,3 +78,27 @@ def test_the_background_follows_the_theme(seen):
 def test_all_texts_stand_out_from_their_background(seen):
     site, _ = seen
     assert of_pages(site, "faint") == {}
+
+
+def test_the_browser_would_tell(tmp_path):
+    if find_browser() is None:
+        pytest.skip("needs chromium, chromium-browser or google-chrome")
+    (tmp_path / "bad.html").write_text(
+        "<!DOCTYPE html><h1 style='display:none'>Title</h1><img src=missing.png>"
+        "<p style='width:900px;color:#999'>wide</p><script>nothing()</script>"
+        "<script src='http://elsewhere.example/script.js'></script>"
+        "<a href='gone.html'></a><a href='#gone'></a>"
+    )
+    found = look_at_site(tmp_path, ["bad.html"], [400])
+    (page,) = found.pages
+    assert page.scroll_width > page.client_width == 400
+    assert page.too_wide == ["P."]
+    assert page.missing_images == ["missing.png"]
+    assert page.headline == ""
+    assert page.faint == ["wide: 2.85"]  # (1.05 / 0.3685): #999 on white
+    assert found.missing_files == ["404 /missing.png"]
+    assert any("nothing is not defined" in line for line in found.console)
+    assert any("elsewhere.example" in line for line in found.console)
+    assert broken_links(tmp_path) == [
+        f"bad.html: {link}" for link in ("missing.png", "gone.html", "#gone")
+    ]

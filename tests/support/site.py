@@ -1,8 +1,8 @@
 """What a headless Chromium sees of the pages of a built site, served from this machine.
 
 All pages are opened in turn by one browser, in a frame of the wanted width, as windows have a
-least width. Other machines cannot be reached: whatever a page wants from there is a complaint on
-the console.
+least width. A policy forbids to fetch from other machines: whatever a page wants from there is a
+complaint on the console.
 """
 
 import json
@@ -111,6 +111,7 @@ const look = async (address, width) => {
 })();
 </script>
 """
+POLICY = "default-src 'self' 'unsafe-inline' data:"
 WRAPPER_ADDRESS = "/wrapper-of-pages"
 # parts whose colours are those of scikit-learn and of the theme
 FOREIGN = ".sk-estimator-doc-link, .search-button__kbd-shortcut"
@@ -155,7 +156,6 @@ def look_at_site(
             own,
             "--enable-logging=stderr",
             "--remote-debugging-port=0",  # or it would end before the pages have loaded
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             scheme_option(dark),
             address + WRAPPER_ADDRESS,
         )
@@ -213,6 +213,10 @@ class _Server:
                 self.send_header("Content-Type", "text/html")
                 self.end_headers()
                 self.wfile.write(text.encode())
+
+            def end_headers(self) -> None:
+                self.send_header("Content-Security-Policy", POLICY)
+                super().end_headers()
 
             def send_error(self, code: int, *rest: object) -> None:
                 if not self.path.endswith("/favicon.ico"):  # browsers ask without being told to

@@ -3,6 +3,8 @@ BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
 ENGINE_TESTS := tests/distributed
+SPARK_3_WARNS := -W "ignore:unclosed:ResourceWarning" \
+	-W "ignore:distutils Version classes:DeprecationWarning"
 
 .PHONY: demo test test-all test-oldest lint docs site bench dist clean
 
@@ -23,8 +25,7 @@ test-all: .venv/test .venv/loops
 test-oldest: .venv-oldest/test
 	find src -name "*.nb[ic]" -delete
 	.venv-oldest/bin/pytest -q -n auto
-	.venv-oldest/bin/pytest -q -m "engines and not slow" $(ENGINE_TESTS) \
-		-W "ignore:unclosed:ResourceWarning"  # Spark 3.5 leaves sockets to the end
+	.venv-oldest/bin/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(SPARK_3_WARNS)
 	find src -name "*.nb[ic]" -delete
 
 lint: .venv/test .venv/loops

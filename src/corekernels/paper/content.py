@@ -31,7 +31,10 @@ def make_report(records: Records, experiments: Mapping[str, Experiment] = EXPERI
     first = next(iter(next(iter(records.values())).values()))
     sections = [_section(experiments[name], records, first) for name in records]
     facts = {"seed": str(first["seed"]), "scale": first["scale"]}
-    facts |= first["machine"] | first["versions"]
+    parts = [record for found in records.values() for record in found.values()]
+    for name in first["machine"] | first["versions"]:
+        values = dict.fromkeys((part["machine"] | part["versions"])[name] for part in parts)
+        facts[name] = ", ".join(values)
     lead = (
         "Ping Li's CoRE kernels (UAI 2014) multiply correlation and resemblance: strong on "
         "sparse, non-binary data, without a parameter to tune, and simple to hash. "

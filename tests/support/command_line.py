@@ -1,6 +1,5 @@
 """The command line, in the test's own process or in a shell."""
 
-import inspect
 import json
 import shlex
 import subprocess
@@ -10,14 +9,10 @@ from typer.testing import CliRunner
 
 from corekernels.cli import app
 
-# click before 8.2 makes one text of output and errors unless asked not to
-MIXES = "mix_stderr" in inspect.signature(CliRunner).parameters
-APART = {"mix_stderr": False} if MIXES else {}
-
 
 def run(line, **kwargs):
     """The result of a command line without its `corekernels`."""
-    return CliRunner(**APART).invoke(app, shlex.split(line), **kwargs)
+    return CliRunner().invoke(app, shlex.split(line), **kwargs)
 
 
 def ok(line, **kwargs):

@@ -1,19 +1,10 @@
 """CoRERegressor: raw rows in, numbers out."""
 
-from typing import Any
-
 from sklearn.base import RegressorMixin
 
 from .linear.core_model import CoREModel
 from .linear.model_file import REGRESSOR
 from .linear.regressor import HashedLinearRegressor
-from .recipe import (
-    DEFAULT_BITS,
-    DEFAULT_HASHES,
-    DEFAULT_KERNEL,
-    DEFAULT_PROJECTION,
-    DEFAULT_SCHEME,
-)
 
 
 class CoRERegressor(RegressorMixin, CoREModel):
@@ -35,18 +26,12 @@ class CoRERegressor(RegressorMixin, CoREModel):
 
     Attributes
     ----------
-    n_features_in_ : int
-    feature_names_in_ : ndarray, if X had names
-    recipe_ : Recipe
-        How rows are hashed.
     linear_ : HashedLinearRegressor
         What was learned from the signatures.
-    n_iter_ : int
-        Passes over the rows; not there after `load`.
     dual_gap_ : float
         Duality gap over objective; not there after `load`.
-    provenance_ : list of io.Origin
-        Where the rows came from, as far as the file the model was loaded from says.
+    n_features_in_, feature_names_in_, recipe_, n_iter_, provenance_
+        As in `CoREClassifier`.
 
     Examples
     --------
@@ -62,32 +47,3 @@ class CoRERegressor(RegressorMixin, CoREModel):
 
     _linear_type = HashedLinearRegressor
     _file_kind = REGRESSOR
-
-    def __init__(
-        self,
-        kernel: str = DEFAULT_KERNEL,
-        n_hashes: int = DEFAULT_HASHES,
-        *,
-        n_bits: int | None = DEFAULT_BITS,
-        C: float = 1.0,
-        scheme: str = DEFAULT_SCHEME,
-        projection: str = DEFAULT_PROJECTION,
-        gamma: float | None = None,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        solver: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_hashes = n_hashes
-        self.n_bits = n_bits
-        self.C = C
-        self.scheme = scheme
-        self.projection = projection
-        self.gamma = gamma
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs

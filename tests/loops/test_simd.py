@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from corekernels._loops.simd import SUPPORTED_NUMBA, halves
-from corekernels._loops.simd.popcount import popcount
+from corekernels._loops.simd.integers import popcount
 
 
 def test_popcount():

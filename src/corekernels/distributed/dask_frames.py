@@ -1,6 +1,5 @@
 """Dask DataFrames and arrays of sparse blocks, hashed where their blocks are."""
 
-from pathlib import Path
 from typing import Any
 
 from .._core.extras import require_extra
@@ -8,12 +7,11 @@ from .._core.types import PathLike
 from ..errors import DataError
 from ..files.hashing import HashReport
 from ..files.readers import sketch_batch
-from ..files.shards import part_name, write_part
 from ..io.provenance import Origin
 from ..recipe import Recipe
 from .columns import LISTS, FrameColumns, rows_of_block, signature_columns
 from .dask import DaskEngine
-from .hashing import HashedPart, HashJob, fill_folder, label_kind
+from .hashing import HashJob, fill_folder
 from .plan import Part, Plan
 
 
@@ -35,8 +33,7 @@ def hash_dask_frame(frame: Any, recipe: Recipe, columns: FrameColumns = LISTS) -
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> hashed = distributed.hash_dask_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
+    >>> hashed = ck.distributed.hash_dask_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
     """
     pandas = require_extra("pandas", "dask", "Dask frames")
     types = {name: "object" if shape else dtype for name, (dtype, shape) in recipe.arrays.items()}
@@ -81,9 +78,8 @@ def hash_dask_blocks(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> with distributed.DaskEngine() as engine:  # doctest: +SKIP
-    ...     distributed.hash_dask_blocks(engine, frame, "signatures", ck.Recipe(n_columns=784))
+    >>> with ck.distributed.DaskEngine() as engine:  # doctest: +SKIP
+    ...     ck.distributed.hash_dask_blocks(engine, frame, "signatures", ck.Recipe(n_columns=784))
     """
     blocks = _delayed_blocks(collection)
     y = [None] * len(blocks) if labels is None else _delayed_blocks(labels)
@@ -106,13 +102,11 @@ class _HashBlock:
     def __init__(self, columns: FrameColumns) -> None:
         self._columns = columns
 
-    def __call__(self, job: HashJob, argument: tuple[str, int, Any, Any]) -> HashedPart:
+    def __call__(self, job: HashJob, argument: tuple[str, int, Any, Any]) -> str:
         name, number, block, y = argument
         X, own = rows_of_block(block, self._columns, job.recipe.n_columns, name)
         S, labels = sketch_batch(X, job.recipe, 1, name), own if y is None else y
-        path = Path(job.folder) / part_name(number)
-        write_part(path, job.recipe, [S], labels, Origin(name, 0, len(S)), shared=True)
-        return HashedPart(len(S), path.stat().st_size, label_kind(labels))
+        return job.write(number, [S], labels, Origin(name, 0, len(S)))
 
 
 def _delayed_blocks(collection: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from ..errors import RecipeMismatch
 from ..hasher import HashingEstimator
 from ..io.fields import checking
 from ..io.provenance import Origin
-from ..recipe import Recipe
+from ..recipe import DEFAULT_PROJECTION, Recipe
 from ..signatures import Signatures, sketch
 from .model import HashedLinearModel
 from .model_file import REMEDY, SavedModel, read_model, write_model
@@ -27,6 +27,22 @@ class CoREModel(HashingEstimator):
 
     _linear_type: ClassVar[type[HashedLinearModel]]
     _file_kind: ClassVar[str]
+
+    def __init__(
+        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
+        n_bits: int | None = Recipe.n_bits, C: float = 1.0, scheme: str = Recipe.scheme,
+        projection: str = DEFAULT_PROJECTION, gamma: float | None = None, tol: float = 1e-5,
+        max_iter: int = 1000, solver: str = "auto", random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, n_hashes, n_bits=n_bits, scheme=scheme, projection=projection, gamma=gamma,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Hash the rows of X once and learn their targets y, with weights if given."""

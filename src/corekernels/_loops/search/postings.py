@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
 from ..kernels import kernel_value, shape, support_weight, uses_values
 from .heaps import push, worse
 from .pairs import erase, product, query_row, scatter
@@ -75,17 +75,10 @@ def accumulate(columns, values, lists, sums):
 def push_all(
     blocks, n_blocks, kernel, queries, stored, lists, alive, first_row, dense, sums, heaps
 ):  # fmt: skip
-    """Push every stored row, those that share no column with the query as zeros.
-
-    Some blocks of queries are done; False if there are no more.
-    """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """Push every stored row, those that share no column with the query as zeros."""
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps)
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -160,17 +153,10 @@ class Ranking(NamedTuple):
 def best_by_lists(
     blocks, n_blocks, kernel, budget, queries, lengths, lists, ranking, out
 ):  # fmt: skip
-    """For each query the rows that its most selective columns rank highest, then -1.
-
-    Some blocks of queries are done; False if there are no more.
-    """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """For each query the rows that its most selective columns rank highest, then -1."""
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out[q])
-    return True
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -67,9 +67,8 @@ def similar_pairs(
 ):  # fmt: skip
     """Pairs of K >= threshold among rows that share a bucket, and a later row.
 
-    The queries are the stored rows; `numbers` are their buckets. Some blocks of rows are done:
-    False if there are no more. Where `found` has too little room, the call ends early, and the
-    next one goes on with the same row.
+    The queries are the stored rows; `numbers` are their buckets. Where `found` has too little
+    room, the call ends early, and the next one goes on with the same row: False if no row is left.
     """
     later, seen, dense = scratch
     left, right, values, state = found

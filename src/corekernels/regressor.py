@@ -36,11 +36,10 @@ class CoRERegressor(RegressorMixin, CoREModel):
     Examples
     --------
     >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = ck.CoRERegressor(n_hashes=2048, random_state=0).fit(X[:1000], y[:1000])
-    >>> round(model.score(X[1000:], y[1000:]), 1)
-    0.8
+    >>> rows, values = [[1.0, 0], [0, 1]], [3.0, 5.0]
+    >>> model = ck.CoRERegressor(n_hashes=64, C=100, random_state=0).fit(rows, values)
+    >>> model.predict([[2.0, 0], [0, 7]]).round(1)
+    array([3., 5.])
     """
 
     linear_: HashedLinearRegressor

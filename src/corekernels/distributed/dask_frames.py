@@ -1,5 +1,6 @@
 """Dask DataFrames and arrays of sparse blocks, hashed where their blocks are."""
 
+from functools import partial
 from typing import Any
 
 from .._core.extras import require_extra
@@ -87,7 +88,7 @@ def hash_dask_blocks(
         raise DataError(f"labels: are in {len(y)} blocks, the rows in {len(blocks)}.")
     parts = tuple(Part(number, f"{name}-{number}", 0, None) for number in range(len(blocks)))
     plan = Plan(name, parts, recipe.n_columns, None, 0)
-    task = _HashBlock(columns)
+    task = partial(_hash_block, columns)
     delayed = require_extra("dask", "dask", "Dask frames").delayed
     given = [
         delayed((part.path, part.number, block, label))
@@ -96,17 +97,12 @@ def hash_dask_blocks(
     return fill_folder(engine, task, plan, given, target, recipe, resume=resume, progress=progress)
 
 
-class _HashBlock:
-    """A task: the signatures and labels of a block as a shard."""
-
-    def __init__(self, columns: FrameColumns) -> None:
-        self._columns = columns
-
-    def __call__(self, job: HashJob, argument: tuple[str, int, Any, Any]) -> str:
-        name, number, block, y = argument
-        X, own = rows_of_block(block, self._columns, job.recipe.n_columns, name)
-        S, labels = sketch_batch(X, job.recipe, 1, name), own if y is None else y
-        return job.write(number, [S], labels, Origin(name, 0, len(S)))
+def _hash_block(columns: FrameColumns, job: HashJob, argument: tuple[str, int, Any, Any]) -> str:
+    """A task: the signatures and labels of a block as a shard; the kind of the labels."""
+    name, number, block, y = argument
+    X, own = rows_of_block(block, columns, job.recipe.n_columns, name)
+    S = sketch_batch(X, job.recipe, 1, name)
+    return job.write(number, [S], own if y is None else y, Origin(name, 0, len(S)))
 
 
 def _delayed_blocks(collection: Any) -> list[Any]:

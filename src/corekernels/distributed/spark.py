@@ -61,8 +61,7 @@ class SparkEngine(Engine):
     Examples
     --------
     >>> from corekernels import distributed
-    >>> with distributed.SparkEngine(workers=2) as engine:  # doctest: +SKIP
-    ...     plan = distributed.plan_parts(engine, "parts/*.parquet")
+    >>> plan = distributed.plan_parts(distributed.SparkEngine(session), "rows/")  # doctest: +SKIP
     """
 
     name = "spark"

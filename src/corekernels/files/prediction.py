@@ -69,8 +69,7 @@ class RegressionEvaluation:
     rows : int
     r2 : float
         Share of the variance of the values that is explained; NaN if all values are equal.
-    mean_absolute_error : float
-    root_mean_squared_error : float
+    mean_absolute_error, root_mean_squared_error : float
 
     Examples
     --------

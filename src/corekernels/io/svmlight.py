@@ -40,15 +40,9 @@ class BlockStart(NamedTuple):
 class SvmlightReader(FileRows):
     """Rows of an svmlight file, plain or packed, or of standard input.
 
-    Attributes are those of `RowReader`, and:
-
-    Attributes
-    ----------
-    block_starts : sequence of BlockStart
-        Ascending. Found by a pass over text that is not packed; a reader of the same file that
-        is given them can skip the rows before.
-    integer_labels : bool or None
-        Whether all labels are integers, if a pass over the text has told.
+    `block_starts`, which ascend, are found by a pass over text that is not packed; a reader of
+    the same file that is given them can skip the rows before. Such a pass also tells whether all
+    labels are integers (`integer_labels`).
     """
 
     format = "svmlight"

@@ -115,7 +115,7 @@ def c_path(
         measured on M-Rotate (20,000 rows to score, `benchmarks/learning.py`) and on
         digits, with each loss and kernel. The best model goes on to its own `tol`.
     progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
+        As for `gram_to_file`.
 
     Examples
     --------

@@ -24,10 +24,8 @@ class Found(NamedTuple):
     @classmethod
     def new(cls, room: int) -> "Found":
         """Room for so many pairs."""
-        return cls(
-            np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room),
-            np.zeros(4, np.int64),
-        )  # fmt: skip
+        left, right = np.empty((2, room), np.int64)
+        return cls(left, right, np.empty(room), np.zeros(4, np.int64))
 
     @property
     def is_short(self) -> bool:

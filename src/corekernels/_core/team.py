@@ -25,6 +25,7 @@ _NO_BLOCK = 1 << 40  # the counter of a job that was stopped
 class Team:
     """Threads that share out the rows of one loop after another, the calling one included.
 
+    >>> from corekernels._loops.blocks import taken
     >>> def add_one(blocks, n_blocks, out):
     ...     for start, stop in taken(blocks, n_blocks):
     ...         out[start:stop] += 1

@@ -1,4 +1,5 @@
 import os
+import time
 
 import numpy as np
 import pytest
@@ -173,6 +174,26 @@ def test_time_is_bounded_and_what_is_left_out_is_named():
     assert advice.best.kind == "linear"
     assert "no time for core1, exact" in advice.notes
     assert advice.notes[-1] == "no time for more than 1 of 2 rounds"
+
+
+def test_settings_that_take_too_long_are_left_out_and_named():
+    def prepare(settings):
+        def score(train, test):
+            time.sleep(0.001 if settings.C == 1 else 0.2)
+            return Result(0.5, np.zeros(len(test), int))
+
+        return score
+
+    settings = (Settings(1.0), Settings(10.0), Settings(100.0))
+    slow = Learner("slow", "hashed", settings, prepare, 1e6, "core1", 16)
+    with progress_bar(9, "", "", False) as bar:
+        trials = Trials([[(np.arange(4), np.arange(2))] * 5], 0.6, bar)
+        trials.try_out(learner("linear", "linear", [0.5] * 5))
+        start = time.perf_counter()
+        trial = trials.try_out(slow)
+    assert time.perf_counter() - start < 1.0  # of 2 s for all
+    assert trial.settings.C == 1
+    assert trials.notes == ["no time for more than 1 of 3 settings of slow"]
 
 
 def test_boosting_says_how_many_columns_it_sees():

@@ -40,6 +40,7 @@ _FEWEST_FEATURES = 64
 _HASH, _SWEEPS = 12.0, 38.0  # the sweeps per block of eight classes
 _COSINE, _PRODUCT, _STEPS = 20.0, 0.3, 7.0  # the product per nonzero, the steps per class
 _DIRECTION = 20.0  # of a feature in one column
+_GAP, _MOST_SWEEPS = 1e-2, 30  # of hashed learners: the accuracy is settled by then
 _CACHE_BYTES = 200e6  # of scikit-learn's SVC
 
 
@@ -123,8 +124,8 @@ class Sample:
         def prepare(settings: Settings) -> Score:
             S = self._sketch(kernel, gamma, n_hashes)
             make = partial(
-                HashedLinearClassifier, C=settings.C or 1.0, random_state=self.seed, tol=1e-3,
-                max_iter=100, n_jobs=self.n_jobs,
+                HashedLinearClassifier, C=settings.C or 1.0, random_state=self.seed, tol=_GAP,
+                max_iter=_MOST_SWEEPS, n_jobs=self.n_jobs,
             )  # fmt: skip
             return self._score(make, S)
 

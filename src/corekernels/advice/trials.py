@@ -44,34 +44,47 @@ class Trials:
         self._end = time.perf_counter() + time_limit
 
     def try_out(self, learner: Learner) -> Trial | None:
-        """Try all settings on the first round of folds; None if there is no time for it.
+        """Try all settings on the first round of folds; None if there is no time for one of them.
 
         The first learner is always tried: the others are compared with it.
         """
         self.bar.set_description(learner.name)
         best: Trial | None = None
-        n_fits = len(learner.settings) * len(self.rounds[0])
-        for settings in learner.settings:
-            start = time.perf_counter()
-            score = learner.prepare(settings)
-            prepared = time.perf_counter() - start
-            results = [score(*self.rounds[0][0])]
-            needed = (time.perf_counter() - start) * n_fits
-            if self.trials and best is None and start + needed > self._end:
-                self.notes.append(f"no time for {learner.name}")
-                self.bar.update()
-                return None
-            results += [score(*fold) for fold in self.rounds[0][1:]]
-            elapsed = time.perf_counter() - start
-            seconds = prepared + (elapsed - prepared) / len(results)
-            scores = np.array([result.accuracy for result in results])
-            if best is None or scores.mean() > best.scores.mean():
-                predicted = np.concatenate([result.predicted for result in results])
-                best = Trial(learner, settings, scores, seconds, elapsed, predicted)
-        assert best is not None
-        self.trials.append(best)
+        for number, settings in enumerate(learner.settings):
+            trial = self._first_round(learner, settings, required=not self.trials and not number)
+            if trial is None:
+                tried = (
+                    f"more than {number} of {len(learner.settings)} settings of " if best else ""
+                )
+                self.notes.append(f"no time for {tried}{learner.name}")
+                break
+            if best is None or trial.scores.mean() > best.scores.mean():
+                best = trial
+        if best is not None:
+            self.trials.append(best)
         self.bar.update()
         return best
+
+    def _first_round(self, learner: Learner, settings: Settings, required: bool) -> Trial | None:
+        """The first round of folds; None if it would not end in time and is not `required`."""
+        folds = self.rounds[0]
+        start = time.perf_counter()
+        if start > self._end and not required:
+            return None
+        score = learner.prepare(settings)
+        prepared = time.perf_counter()
+        results = []
+        for done, fold in enumerate(folds, 1):
+            results.append(score(*fold))
+            now = time.perf_counter()
+            expected_end = now + (now - prepared) / done * (len(folds) - done)
+            if expected_end > self._end and done < len(folds) and not required:
+                return None
+        elapsed = time.perf_counter() - start
+        fit = (time.perf_counter() - prepared) / len(folds)
+        scores = np.array([result.accuracy for result in results])
+        predicted = np.concatenate([result.predicted for result in results])
+        return Trial(learner, settings, scores, prepared - start + fit, elapsed, predicted)
 
     def repeat(self) -> None:
         """Try all learners with their best settings on the other rounds, while there is time."""

@@ -79,6 +79,8 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     """
 
     linear_: HashedLinearClassifier
+    classes_: Array
+    multilabel_: bool
 
     _linear_type = HashedLinearClassifier
     _file_kind = CLASSIFIER
@@ -138,17 +140,6 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         S = self.sketch(X)
         logarithms: npt.NDArray[np.float64] = self.linear_.predict_log_proba(S)
         return logarithms
-
-    @property
-    def classes_(self) -> Array:
-        """The labels, sorted."""
-        labels: Array = self._fitted("classes_")
-        return labels
-
-    @property
-    def multilabel_(self) -> bool:
-        """Whether rows may have several labels."""
-        return bool(self._fitted("multilabel_"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,9 +12,9 @@ import corekernels as ck
 from corekernels import datasets, paper
 from corekernels.errors import CoREError, FileError, ParameterError
 from corekernels.kernel_table import HASHED_KERNELS
+from corekernels.paper.content import EXPERIMENTS, make_report
 from corekernels.paper.experiments import baselines, experiment, figure3, published, tables, usps
 from corekernels.paper.records import read_records
-from corekernels.paper.reproduction import EXPERIMENTS, make_report
 from corekernels.report import markdown_page, write_report
 from support.browser import find_browser, require_readable
 

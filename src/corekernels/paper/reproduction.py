@@ -1,4 +1,4 @@
-"""The whole run: experiments measured part by part, then drawn into one page from the records."""
+"""The whole run: experiments measured part by part, then drawn into one page."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -10,30 +10,12 @@ from .._core.progress import progress_bar
 from .._core.types import PathLike
 from ..datasets.places import Places
 from ..errors import FileError, ParameterError
-from ..report import Report, Section, Table, require_page, write_report
+from ..report import Report, Table, require_page, write_report
 from . import SCALES
-from .experiments import (
-    baselines,
-    core_rbf,
-    exponential,
-    figure3,
-    figure4,
-    schemes,
-    search,
-    tables,
-    usps,
-)
+from .content import EXPERIMENTS, make_report
 from .experiments.experiment import Experiment, Record, Records, Setting
-from .experiments.published import DATA_SETS, KERNELS
 from .records import measure_part, read_records
 
-_ALL = (
-    tables.LINEAR_EXPERIMENT, tables.KERNEL_EXPERIMENT, usps.EXPERIMENT, figure3.EXPERIMENT,
-    figure4.EXPERIMENT, exponential.EXPERIMENT, core_rbf.EXPERIMENT, schemes.EXPERIMENT,
-    search.EXPERIMENT, baselines.EXPERIMENT,
-)  # fmt: skip
-EXPERIMENTS: Mapping[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
-BEYOND = "Beyond the paper"  # begins the titles of what the paper does not measure
 ALIASES = {"figure1": "table1", "figure2": "table2"}
 
 
@@ -159,56 +141,3 @@ def _make_folder(folder: Path) -> None:
         raise FileError(
             f"{folder}: cannot be made ({error.strerror}); choose another out."
         ) from error
-
-
-def make_report(records: Records, experiments: Mapping[str, Experiment] = EXPERIMENTS) -> Report:
-    """The page's content, from the records alone."""
-    first = next(iter(next(iter(records.values())).values()))
-    sections = [_section(experiments[name], records, first) for name in records]
-    facts = {"seed": str(first["seed"]), "scale": first["scale"]}
-    facts |= first["machine"] | first["versions"]
-    lead = (
-        "Ping Li's CoRE kernels (UAI 2014) multiply correlation and resemblance: strong on "
-        "sparse, non-binary data, without a parameter to tune, and simple to hash. "
-    ) + _what_was_done(records, first["scale"])
-    if any(section.title.startswith(BEYOND) for section in sections):
-        lead += f" The sections “{BEYOND}” measure more than it does."
-    return Report("CoRE kernels, reproduced", [lead], sections, facts, KERNELS)
-
-
-def _what_was_done(records: Records, scale: str) -> str:
-    """What the page shows, which depends on the data that were measured."""
-    measured = {part for name in ("table1", "table2") for part in records.results(name)}
-    if measured & set(DATA_SETS):
-        return (
-            "This page reruns the paper's experiments with corekernels and shows the results "
-            "beside the paper's."
-        )
-    if scale == "quick":
-        return (
-            "This page runs the paper's experiments with corekernels on scikit-learn's digits, "
-            "which are not among the paper's data sets; `corekernels reproduce --scale full` runs "
-            "them on those and shows the results beside the paper's."
-        )
-    return "This page reruns experiments of the paper with corekernels."
-
-
-def _section(experiment: Experiment, records: Records, run: Record) -> Section:
-    """An experiment's section, without tables and figures of which nothing was measured."""
-    measured = [record for record in records[experiment.name].values() if "timings" in record]
-    drawn = experiment.draw(records)
-    command = f"corekernels reproduce {experiment.name}"
-    return Section(
-        experiment.name,
-        experiment.title,
-        [drawn.text if measured else "Nothing was measured here; the notes say why."],
-        [table for table in drawn.tables if table.rows],
-        [
-            figure
-            for figure in drawn.figures
-            if any(len(line.x) for panel in figure.panels for line in panel.lines)
-        ],
-        records.notes(experiment.name),
-        seconds=sum(record["timings"]["all"] for record in measured),
-        command=f"{command} --scale {run['scale']} --seed {run['seed']}",
-    )

@@ -23,7 +23,7 @@ from ...io.readers import RowReader, watched
 from ...io.workspace import Workspace
 from ...kernel_table import CONTAINMENT
 from ...text.counting import ColumnLookup
-from .by_tables import SIZES, Sizes
+from .by_tables import SIZES
 from .collisions import Collisions
 from .comparison import Comparison
 from .copies import Copies, find_copies_by_side, row_digests
@@ -38,20 +38,20 @@ _TOGETHER = 512  # rows whose pairs are gathered at a time
 
 def find_contained(
     reader: RowReader, threshold: float, all_pairs: bool, most_pairs: int, n_bytes: float,
-    seed: int, work: Workspace, steps: Steps, n_jobs: int | None, sizes: Sizes = SIZES,
+    seed: int, work: Workspace, steps: Steps, n_jobs: int | None,
 ) -> FileDuplicates:  # fmt: skip
     """Pairs of rows of which one has so large a share of the other's columns."""
     samples = Samples(reader, seed, steps)
     work.checkpoint(now=True)
     boundary, n_rows = boundary_of(reader), len(samples.lengths)
     copies = samples.copies(boundary)
-    collected = Collisions(n_rows, 0, n_rows, sizes.pairs)
+    collected = Collisions(n_rows, 0, n_rows, SIZES.pairs)
     if boundary is None:
         collected.add(copies.rows * n_rows + copies.firsts)
     for some in samples.candidates(reader, threshold, copies, steps):
         collected.add(across(some, n_rows, boundary))
     comparison = Comparison(
-        CONTAINMENT, threshold, samples.lengths, n_bytes, sizes.bytes_per_value, work, steps, n_jobs
+        CONTAINMENT, threshold, samples.lengths, n_bytes, SIZES.bytes_per_value, work, steps, n_jobs
     )
     pairs = comparison.compare(reader, collected.pairs(), "pairs")
     missed = missed_share(threshold)

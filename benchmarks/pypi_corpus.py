@@ -1,14 +1,17 @@
 """A corpus with real near-duplicates: the Python files of several versions of PyPI packages.
 
     python benchmarks/pypi_corpus.py corpus.jsonl
+    python benchmarks/pypi_corpus.py functions.jsonl --functions
 
 Source distributions come from pypi.org. A document is one Python file of at least 200
-characters, in UTF-8, with its package, version and path beside the text.
+characters, in UTF-8, with its package, version and path beside the text; or, more and shorter
+ones, one function or method.
 """
 
 import argparse
 import io
 import json
+import re
 import tarfile
 import urllib.parse
 import urllib.request
@@ -16,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LEAST_CHARACTERS = 200
+FUNCTION = re.compile(r"^(?= {0,4}(?:async def|def|class) )", re.MULTILINE)
 # package: versions, evenly spaced over those there are
 PACKAGES = {
     "django": 10, "transformers": 6, "pandas": 6, "sympy": 6, "scikit-learn": 5, "sqlalchemy": 6,
@@ -27,18 +31,22 @@ PACKAGES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", type=Path)
-    target = parser.parse_args().target
+    parser.add_argument("--functions", action="store_true", help="a document per function")
+    options = parser.parse_args()
+    target = options.target
     n_documents = n_bytes = 0
-    part = target.with_name(f"{target.name}.part")
-    with open(part, "w", encoding="utf-8") as file:
+    unfinished = target.with_name(f"{target.name}.part")
+    with open(unfinished, "w", encoding="utf-8") as file:
         for package, n_versions in PACKAGES.items():
             for version, address in source_distributions(package, n_versions):
+                origin = {"package": package, "version": version}
                 for path, text in python_files(fetch(address)):
-                    document = {"package": package, "version": version, "path": path, "text": text}
-                    n_bytes += file.write(json.dumps(document, ensure_ascii=False) + "\n")
-                    n_documents += 1
+                    for part in functions(text) if options.functions else [text]:
+                        document = {**origin, "path": path, "text": part}
+                        n_bytes += file.write(json.dumps(document, ensure_ascii=False) + "\n")
+                        n_documents += 1
                 print(f"{package} {version}: {n_documents:,} documents, {n_bytes:,} characters")
-    part.rename(target)
+    unfinished.rename(target)
 
 
 def source_distributions(package: str, n_versions: int) -> list[tuple[str, str]]:
@@ -69,6 +77,11 @@ def python_files(archive: bytes) -> Iterator[tuple[str, str]]:
                     continue
                 if len(text) >= LEAST_CHARACTERS:
                     yield member.name, text
+
+
+def functions(text: str) -> list[str]:
+    """The functions and methods of a Python file, and what stands before the first one."""
+    return [part for part in FUNCTION.split(text) if len(part) >= LEAST_CHARACTERS]
 
 
 def fetch(address: str) -> bytes:

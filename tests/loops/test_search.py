@@ -47,14 +47,14 @@ def test_heaps():
 
 def test_lists_and_candidates(X):
     store = make_store(check_rows(X), CORE1)
-    heads, rows, values = inverted_lists(store, store.values)
+    heads, rows, values = inverted_lists(store, store.values, Team(1))
     back = sparse.csc_array((values.astype(float), rows, heads), shape=X.shape)
     np.testing.assert_array_equal(back.toarray(), X)
     team = Team(1)
     queries = make_queries(check_rows(X[:3]), store, team)
     for kernel, entry in HASHED_KERNELS.items():
         units = (X / np.maximum(np.linalg.norm(X, axis=1), 1)[:, None]).astype(np.float32)
-        lists = inverted_lists(store, units[X != 0])
+        lists = inverted_lists(store, units[X != 0], Team(1))
         out = np.empty((3, 5), np.int32)
         lengths, ranking = store.lengths.astype(np.int32), postings.Ranking.new(30, 5)
         arguments = entry.for_loops, 10**6, queries, lengths, lists, ranking, out

@@ -10,6 +10,7 @@ import corekernels as ck
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels.kernel_table import CORE1
+from corekernels.neighbors.candidates.exact import inverted_lists
 from corekernels.neighbors.store import join, make_queries, make_store
 from support import oracles
 from support.indexes import exact_index
@@ -158,3 +159,17 @@ def test_stores():
     queries = make_queries(check_rows(X), store, team)
     assert (queries.lengths == [2, 0, 2]).all()
     assert (both.take(np.array([2, 0])).lengths == [2, 2]).all()
+
+
+def test_lists_made_by_several_threads():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((2000, 700), density=0.2, rng=rng, format="csr", dtype=np.float32)
+    X = X.tolil()
+    X[:, :3] = 1  # columns of every row
+    X = X.tocsr()
+    store = make_store(check_rows(X), CORE1)
+    for n_threads in (1, 4):
+        heads, rows, values = inverted_lists(store, store.values, Team(n_threads))
+        back = sparse.csc_array((values, rows, heads), shape=X.shape)
+        assert back.has_sorted_indices
+        assert (back != X).nnz == 0

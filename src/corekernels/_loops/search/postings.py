@@ -35,22 +35,44 @@ class Sums(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def invert(indptr, columns, values, out):
-    """Make the lists of CSR rows; heads are 0 on entry."""
+def count_columns(blocks, n_blocks, columns, bounds, heads):
+    """How often each column occurs, at heads[column + 1], which are 0 on entry.
+
+    A thread counts the columns from bounds[r] to bounds[r + 1], for some numbers r, and reads
+    all of them for it. False if there are no more.
+    """
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for r in range(start, stop):
+            for p in range(columns.shape[0]):
+                column = np.int64(columns[p])
+                if bounds[r] <= column < bounds[r + 1]:
+                    heads[column + 1] += 1
+    return True
+
+
+@njit(nogil=True, cache=True)
+def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
+    """Fill the lists of CSR rows; heads[c + 1] is the end of list c on entry, its start after.
+
+    Columns are shared out as by `count_columns`.
+    """
     heads, rows, listed = out
-    for p in range(columns.shape[0]):
-        heads[np.int64(columns[p]) + 1] += 1
-    for c in range(heads.shape[0] - 1):
-        heads[c + 1] += heads[c]
-    for row in range(indptr.shape[0] - 2, -1, -1):
-        for p in range(indptr[row], indptr[row + 1]):
-            after = np.int64(columns[p]) + 1
-            heads[after] -= 1
-            rows[heads[after]] = row
-            listed[heads[after]] = values[p]
-    for c in range(heads.shape[0] - 1):
-        heads[c] = heads[c + 1]
-    heads[-1] = columns.shape[0]
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return False
+        for r in range(start, stop):
+            for row in range(indptr.shape[0] - 2, -1, -1):
+                for p in range(indptr[row], indptr[row + 1]):
+                    column = np.int64(columns[p])
+                    if bounds[r] <= column < bounds[r + 1]:
+                        heads[column + 1] -= 1
+                        rows[heads[column + 1]] = row
+                        listed[heads[column + 1]] = values[p]
+    return True
 
 
 @njit(nogil=True, cache=True)

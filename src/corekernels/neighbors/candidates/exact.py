@@ -14,7 +14,7 @@ from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search.heaps import Heaps
-from ..._loops.search.postings import Lists, Sums, invert, push_all
+from ..._loops.search.postings import Lists, Sums, count_columns, fill_lists, push_all
 from ..._loops.search.scan import ByLength, ScanScratch, scan
 from ..store import Store, make_queries
 from .base import BLOCK_QUERIES, LIST_STEP, SearchMethod, Tuned
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..tuning import Task
 
 _SCANNED_ROW = 8.0  # nanoseconds
+_LISTED_ALONE = 1 << 16  # nonzeros that are not worth a thread of their own
 _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bit set
 
 
@@ -37,6 +38,7 @@ class Exact(SearchMethod):
     def __init__(self, store: Store, scans: bool | None = None, *, n_wanted: int = 0) -> None:
         super().__init__(store)
         self.scans = _scans_bits(store) if scans is None else scans
+        self._lists: Lists | None = None
 
     def search(
         self, team: Team, rows: Rows, alive: Array, first_row: int, heaps: Heaps,
@@ -53,7 +55,7 @@ class Exact(SearchMethod):
                 len(rows), BLOCK_QUERIES,
             )  # fmt: skip
         else:
-            listed = self.lists, alive, first_row
+            listed = self.lists(team), alive, first_row
             team.run(
                 push_all, lambda: (*both, *listed, np.zeros(width), Sums.new(n), heaps),
                 len(rows), BLOCK_QUERIES,
@@ -75,7 +77,7 @@ class Exact(SearchMethod):
     @property
     def nbytes(self) -> int:
         """Bytes beyond the rows themselves."""
-        arrays = self._by_length if self.scans else self.lists
+        arrays = self._by_length if self.scans else self.lists(Team(None))
         return sum(array.nbytes for array in arrays)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Exact":
@@ -97,20 +99,25 @@ class Exact(SearchMethod):
             read_only(self.store.bits[order]),
         )
 
-    @cached_property
-    def lists(self) -> Lists:
+    def lists(self, team: Team) -> Lists:
         """Inverted lists of the rows."""
-        return inverted_lists(self.store, self.store.values)
+        if self._lists is None:
+            self._lists = inverted_lists(self.store, self.store.values, team)
+        return self._lists
 
 
-def inverted_lists(store: Store, values: Array) -> Lists:
+def inverted_lists(store: Store, values: Array, team: Team) -> Lists:
     """For each column of a store the rows that have it, with values."""
-    lists = Lists(
-        np.zeros(store.width + 1, np.int64),
-        np.empty(len(store.columns), np.int32),
-        np.empty(len(store.columns), values.dtype),
-    )
-    invert(store.indptr, store.columns, values, lists)
+    columns, heads = store.columns, np.zeros(store.width + 1, np.int64)
+    lists = Lists(heads, np.empty(len(columns), np.int32), np.empty(len(columns), values.dtype))
+    n_ranges = min(team.n_threads, max(1, len(columns) // _LISTED_ALONE))
+    ranges = np.linspace(0, store.width, n_ranges + 1).astype(np.int64)
+    team.run(count_columns, (columns, ranges, heads), n_ranges, 1)
+    np.cumsum(heads, out=heads)
+    ranges[1:-1] = np.searchsorted(heads, np.linspace(0, len(columns), n_ranges + 1)[1:-1])
+    team.run(fill_lists, (store.indptr, columns, values, ranges, lists), n_ranges, 1)
+    heads[:-1] = heads[1:]
+    heads[-1] = len(columns)
     return Lists(*map(read_only, lists))
 
 

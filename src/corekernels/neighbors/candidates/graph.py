@@ -98,25 +98,32 @@ class Graph(CandidateMethod):
         found = BatchLinks.new(_BATCH_ROWS * _LINKS_OUT)
         shown = None if len(added) > _MANY_ROWS else False
         team = Team(n_jobs)
+        sizes = *self.links.shape, _BUILD_WIDTH
+        scratch = [GraphScratch.new(*sizes) for _ in range(team.n_threads)]
         with progress_bar(len(added), "indexing", "rows", shown) as bar:
             for start, stop in row_blocks(len(self.order), len(order), _BATCH_ROWS):
-                self._link_batch(team, start, order[:stop], counts, found)
+                self._link_batch(team, start, order[:stop], counts, found, scratch)
                 bar.update(stop - start)
         return replace(self, order=order)
 
     def _link_batch(
-        self, team: Team, start: int, order: Array, counts: Array, found: BatchLinks
-    ) -> None:
-        """Link the rows order[start:] into the graph of those before them."""
-        target, sizes = (self.links, self.degrees), (*self.links.shape, _BUILD_WIDTH)
+        self, team: Team, start: int, order: Array, counts: Array, found: BatchLinks,
+        scratch: list[GraphScratch],
+    ) -> None:  # fmt: skip
+        """Link the rows order[start:] into the graph of those before them.
+
+        `scratch` is the working memory of each thread.
+        """
+        target = self.links, self.degrees
         settings = start, order, self.sketches, _BUILD_WIDTH, _LINKS_OUT
+        choosing, linking = iter(scratch), iter(scratch)
         team.run(
-            loops.choose_links, lambda: (*settings, GraphScratch.new(*sizes), *target),
+            loops.choose_links, lambda: (*settings, next(choosing), *target),
             len(order) - start, _BLOCK_ROWS,
         )  # fmt: skip
         n_targets = loops.group_links(order[start:], *target, counts, found)
         team.run(
-            loops.link_back, lambda: (found, self.sketches, GraphScratch.new(*sizes), *target),
+            loops.link_back, lambda: (found, self.sketches, next(linking), *target),
             n_targets, _BLOCK_ROWS * _LINKS_OUT,
         )  # fmt: skip
 

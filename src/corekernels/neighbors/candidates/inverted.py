@@ -5,7 +5,6 @@ rest; but a few rare and heavy columns of the query do. Only their lists are rea
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,30 +41,32 @@ class Inverted(CandidateMethod):
 
     def __post_init__(self) -> None:
         self._lengths = read_only(self.store.lengths, np.int32)
+        self._lists: Lists | None = None
 
     def with_settings(self, **changes: Any) -> "Inverted":
         """The same lists, read to another depth."""
         other = super().with_settings(**changes)
-        other.lists = self.lists
+        other._lists = self._lists
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
         """Lists of more rows, read to the same depth."""
         return Inverted(store, self.share, self.n_kept, n_wanted=self.n_wanted)
 
-    @cached_property
-    def lists(self) -> Lists:
+    def lists(self, team: Team) -> Lists:
         """Inverted lists of the unit rows."""
-        units = np.empty(self.store.values.shape, np.float32)
-        unit_values(self.store.indptr, read_only(self.store.values), units)
-        return inverted_lists(self.store, read_only(units))
+        if self._lists is None:
+            units = np.empty(self.store.values.shape, np.float32)
+            unit_values(self.store.indptr, read_only(self.store.values), units)
+            self._lists = inverted_lists(self.store, read_only(units), team)
+        return self._lists
 
     def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that the columns read rank highest."""
         n = len(self.store)
         out = self.room(rows, self.n_kept, factor)
         budget = int(self.share * factor * n)
-        listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists
+        listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists(team)
         team.run(
             best_by_lists, lambda: (*listed, Ranking.new(n, out.shape[1]), out),
             len(rows), BLOCK_QUERIES,
@@ -87,6 +88,7 @@ class Inverted(CandidateMethod):
         """The cheapest of all depths and numbers of rows to rank that reaches the recall."""
         lists = cls(task.store, STEPS[0], RANKED[0], n_wanted=task.n_neighbors)
         lists.exact_search = task.exact
+        lists.lists(Team(task.held_out.n_jobs))  # once for all depths
         best: Tuned | None = None
         for n_kept in first_of(RANKED, task.n_neighbors):
             depths = [lists.with_settings(share=share, n_kept=n_kept) for share in STEPS]
@@ -101,7 +103,7 @@ class Inverted(CandidateMethod):
     @property
     def nbytes(self) -> int:
         """Bytes of the lists."""
-        return sum(array.nbytes for array in self.lists)
+        return sum(array.nbytes for array in self.lists(Team(None)))
 
     def require_whole(self) -> None:
         """Raise a ValueError if the settings make no sense; lists are made from the store."""

@@ -39,18 +39,14 @@ def count_columns(blocks, n_blocks, columns, bounds, heads):
     """How often each column occurs, at heads[column + 1], which are 0 on entry.
 
     A thread counts the columns from bounds[r] to bounds[r + 1], for some numbers r, and reads
-    all of them for it. False if there are no more.
+    all of them for it.
     """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for r in range(start, stop):
             for p in range(columns.shape[0]):
                 column = np.int64(columns[p])
                 if bounds[r] <= column < bounds[r + 1]:
                     heads[column + 1] += 1
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -60,10 +56,7 @@ def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
     Columns are shared out as by `count_columns`.
     """
     heads, rows, listed = out
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for r in range(start, stop):
             for row in range(indptr.shape[0] - 2, -1, -1):
                 for p in range(indptr[row], indptr[row + 1]):
@@ -72,7 +65,6 @@ def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
                         heads[column + 1] -= 1
                         rows[heads[column + 1]] = row
                         listed[heads[column + 1]] = values[p]
-    return True
 
 
 @njit(nogil=True, cache=True)

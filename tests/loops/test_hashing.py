@@ -13,15 +13,6 @@ from corekernels.theory import Pair
 from support import oracles
 
 
-@pytest.fixture
-def X():
-    rng = np.random.default_rng(0)
-    X = rng.poisson(0.4, (7, 40)) * rng.normal(size=(7, 40))
-    X[:, :4] = rng.normal(size=(7, 4))
-    X[5] = 0
-    return X
-
-
 @pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
 @pytest.mark.parametrize(
     ("kernel", "weight_bits"),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from corekernels._loops.simd import SUPPORTED_NUMBA, halves, slots
-from corekernels._loops.simd.popcount import popcount
+from corekernels._loops.simd.integers import popcount
 
 
 def test_popcount():
@@ -59,33 +59,28 @@ def test_slots(dtype, bits):
     np.testing.assert_array_equal(found, 2 * levels[3:] + 1)
 
 
+def run_on(processor, features, code, cache):
+    """Run code that is compiled for another processor."""
+    target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features}
+    environment = {**os.environ, **target, "NUMBA_CACHE_DIR": str(cache)}
+    folder = pathlib.Path(__file__).parent
+    subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, check=True)
+
+
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others convert halves")
 def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
-    plain = {
-        "NUMBA_CPU_NAME": "generic",
-        "NUMBA_CPU_FEATURES": "",
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
     code = (
         "import numba, test_simd; test_simd.test_halves()\n"
         "from corekernels._loops.simd.slots import read_weights\n"
         "assert numba.config.DISABLE_JIT or 'vcvtph2ps' not in str(read_weights.inspect_asm())"
     )
-    folder = pathlib.Path(__file__).parent
-    subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env={**os.environ, **plain}, check=True
-    )
+    run_on("generic", "", code, tmp_path)
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="others have it")
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="there is no machine code")
 def test_no_function_is_called_where_there_is_no_fused_multiply_add(tmp_path):
     """A function for every number would make hashing fourteen times slower."""
-    without = {
-        "NUMBA_CPU_NAME": "nehalem",
-        "NUMBA_CPU_FEATURES": "+sse4.2,+popcnt",
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
     code = (
         "import numpy as np\n"
         "from numba import njit\n"
@@ -99,7 +94,7 @@ def test_no_function_is_called_where_there_is_no_fused_multiply_add(tmp_path):
         "assert (out == x * y + z).all()\n"  # each operation rounded
         "assert 'fma' not in str(run.inspect_asm())"
     )
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, **without}, check=True)
+    run_on("nehalem", "+sse4.2,+popcnt", code, tmp_path)
 
 
 def test_numba_is_of_a_version_that_the_vector_operations_are_tested_with():

@@ -17,8 +17,16 @@ from ..io.targets import require_target
 from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Cluster, Gamma, Jobs, Output, Reading, one_of, require_file_target
-from .pages import require_page
+from .options import (
+    Cluster,
+    Gamma,
+    Jobs,
+    Output,
+    Reading,
+    one_of,
+    require_file_target,
+    require_page,
+)
 from .printing import STANDARD_OUTPUT, to_write
 
 

@@ -1,6 +1,5 @@
 """Parts of the data: which rows of which file a task works on."""
 
-import glob
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,17 +11,16 @@ from .._core.types import PathLike
 from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
-from ..files.matching import Narrowed
 from ..files.readers import AnyReader, SignatureReader, open_reader, recipe_for
 from ..files.shards import is_shard_folder, part_files
 from ..io.provenance import column_base
-from ..io.ranges import RowRange
+from ..io.sources import matching_files
 from ..io.svmlight import BlockStart, SvmlightReader
+from ..io.wrapped import Narrowed, RowRange
 from ..recipe import Recipe
 from .engines import Engine
 
 ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
-_PATTERN = "*?["
 
 
 @dataclass(frozen=True)
@@ -49,13 +47,9 @@ class Part:
 
     Examples
     --------
-    >>> import corekernels as ck
     >>> from corekernels import distributed
-    >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     part = distributed.plan_parts(engine, "rows.npz").parts[0]
-    >>> part.number, part.first_row, part.rows
-    (0, 0, 2)
+    >>> distributed.Part(number=0, path="rows.npz", first_row=0, rows=2).rows
+    2
     """
 
     number: int
@@ -100,10 +94,9 @@ class Plan:
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
     >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    >>> with ck.distributed.LocalEngine() as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "rows.npz")
     >>> len(plan.parts), plan.n_rows, plan.n_columns
     (1, 2, 2)
     """
@@ -192,11 +185,10 @@ def plan_parts(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
     >>> ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
     >>> ck.io.write_rows("b.npy", [[3.0, 0]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "*.npy")
+    >>> with ck.distributed.LocalEngine() as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "*.npy")
     >>> [(part.number, part.rows) for part in plan.parts]
     [(0, 2), (1, 1)]
     """
@@ -258,11 +250,8 @@ def source_files(source: PathLike | Iterable[PathLike], is_text: bool = False) -
         if not files:
             raise FileError(f"{name}: is a folder without files; check the name.")
         return files
-    if not os.path.exists(name) and any(letter in name for letter in _PATTERN):
-        files = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
-        if not files:
-            raise FileError(f"{name}: no file matches; check the pattern.")
-        return files
+    if (matching := matching_files(name, os.path.isfile)) is not None:
+        return matching
     if not os.path.isfile(name):
         raise FileError(f"{name}: does not exist, or is a pipe; give files.")
     return [name]

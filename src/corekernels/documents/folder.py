@@ -10,8 +10,7 @@ from typing import Any
 from .._core.types import PathLike
 from ..errors import DataError, FileError
 from ..io.streams import ByteStream
-from .file import Chosen, Copied, DocumentFile, missing_column
-from .table import Table, pyarrow
+from .file import Chosen, Copied, DocumentFile, Table, missing_column, pyarrow
 
 FOLDER = "folder"
 _COLUMNS = ("text", "path")

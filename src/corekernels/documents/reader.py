@@ -17,8 +17,7 @@ from ..text.documents import as_texts
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import text_rows
 from ..text.settings import N_COLUMNS, TextSettings
-from .file import DocumentFile
-from .table import Table, one_line
+from .file import DocumentFile, Table, one_line
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,9 @@ import numpy as np
 
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError
-from .atomic import atomic_write
+from .atomic import atomic_write, locked
 from .container_header import parse_json
 from .fields import whole_number
-from .locking import locked
 
 _JOB, _STATE = "job.json", "state.json"
 _SECONDS = 15.0  # between two checkpoints

@@ -7,14 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
+from .._core.types import Array
 from .._core.validation import read_only
 from .._hashing.slots import largest_code
 from .._loops.learning.packed import PackedRows, equal_rows, row_digests, row_scales
 from ..errors import DataError, ParameterError
 from ..recipe import MAX_BITS
 from ..signatures import Signatures
-
-Array = npt.NDArray[Any]
 
 ROWS_PER_TASK = 1024
 

@@ -3,6 +3,8 @@ BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 LOOP_TESTS := tests/loops
 ENGINE_TESTS := tests/distributed
+SPARK_3_WARNS := -W "ignore:unclosed:ResourceWarning" \
+	-W "ignore:distutils Version classes:DeprecationWarning"
 
 .PHONY: demo test test-all test-oldest lint docs site bench dist clean
 
@@ -16,13 +18,14 @@ test: lint
 	$(BIN)/coverage report
 
 test-all: .venv/test .venv/loops
-	$(BIN)/pytest -q -n auto -m "not engines"
+	$(BIN)/pytest -q -n auto -m "not engines and not site"
 	$(BIN)/pytest -q -m engines $(ENGINE_TESTS)
 
 # with the oldest versions of everything that are supported
 test-oldest: .venv-oldest/test
 	find src -name "*.nb[ic]" -delete
 	.venv-oldest/bin/pytest -q -n auto
+	.venv-oldest/bin/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(SPARK_3_WARNS)
 	find src -name "*.nb[ic]" -delete
 
 lint: .venv/test .venv/loops
@@ -36,9 +39,11 @@ docs: .venv/docs .venv/loops
 	$(BIN)/pytest -q -n auto src tests/test_pages.py
 	$(MAKE) site
 
+# Built, and looked at in a browser where there is one.
 site: .venv/docs .venv/loops
 	rm -rf docs/api/generated
 	$(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/pytest -q -rs -m site tests/test_site.py
 	@echo docs/_build/html/index.html
 
 bench: .venv/bench .venv/loops

@@ -43,24 +43,29 @@ def scipy_core1(X: sparse.csr_matrix) -> np.ndarray:
     return rho * shared / np.maximum(lengths[:, None] + lengths[None, :] - shared, 1)
 
 
+def _beside(peers: dict[str, object], X: object, repeats: int, threads: int) -> dict[str, object]:
+    """Times of all kernels and of the peers, and those of CoRE 1 over those of each peer."""
+    times = measure.interleaved(
+        {name: _ours(name, X, threads) for name in KERNELS} | peers, repeats
+    )
+    return {
+        "seconds": times,
+        **{f"core1_over_{peer}": _over(times, "core1", peer) for peer in peers},
+        "updates_per_product": UPDATES_PER_PRODUCT[X.dtype.itemsize],
+        "limits": parts.limits(X, times["core1"]["best"], threads),
+    }
+
+
 def on_news(repeats: int, threads: int) -> dict[str, object]:
     """Sparse text: ours against scikit-learn's cosine and SciPy's products."""
     result: dict[str, object] = {}
     for dtype in ("float32", "float64"):
         X = data.news().astype(dtype)
-        ours = {name: _ours(name, X, threads) for name in KERNELS}
         peers = {
             "cosine_similarity": lambda X=X: cosine_similarity(X, dense_output=True),
             "scipy_composition": lambda X=X: scipy_core1(X),
         }
-        times = measure.interleaved(ours | peers, repeats)
-        result[dtype] = {
-            "seconds": times,
-            "core1_over_cosine_similarity": _over(times, "core1", "cosine_similarity"),
-            "updates_per_product": UPDATES_PER_PRODUCT[X.dtype.itemsize],
-            "core1_over_scipy_composition": _over(times, "core1", "scipy_composition"),
-            "limits": parts.limits(X, times["core1"]["best"], threads),
-        }
+        result[dtype] = _beside(peers, X, repeats, threads)
     result["rows"], result["columns"] = X.shape
     result["nonzeros_per_row"] = round(X.nnz / X.shape[0], 1)
     return result
@@ -72,20 +77,12 @@ def on_mnist(repeats: int, threads: int) -> dict[str, object]:
     for dtype in ("float32", "float64"):
         X = data.mnist().astype(dtype)
         Y = X.copy()  # a product with X.T itself would be recognised and halved
-        ours = {name: _ours(name, X, threads) for name in KERNELS}
         peers = {
             "two_products": lambda X=X, Y=Y: (X @ Y.T, X @ Y.T),
             "two_symmetric_products": lambda X=X: (X @ X.T, X @ X.T),
             "cosine_similarity": lambda X=X: cosine_similarity(X),
         }
-        times = measure.interleaved(ours | peers, repeats)
-        result[dtype] = {
-            "seconds": times,
-            "core1_over_two_products": _over(times, "core1", "two_products"),
-            "updates_per_product": UPDATES_PER_PRODUCT[X.dtype.itemsize],
-            "core1_over_two_symmetric_products": _over(times, "core1", "two_symmetric_products"),
-            "limits": parts.limits(X, times["core1"]["best"], threads),
-        }
+        result[dtype] = _beside(peers, X, repeats, threads)
     result["rows"], result["columns"] = X.shape
     result["nonzeros_per_row"] = round(np.count_nonzero(X) / X.shape[0], 1)
     return result

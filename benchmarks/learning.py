@@ -187,7 +187,8 @@ def make(n):
     for i in range(n):  # row by row: no temporary may be larger than what is measured
         codes[i] = np.minimum(rng.geometric(0.2, k) - 1, 255)
         weights[i] = rng.standard_normal(k, dtype=np.float32)
-    return ck.Signatures(recipe, codes, weights, np.full(n, 100), None), np.arange(n) % 10
+    arrays = dict(codes=codes, weights=weights, lengths=np.full(n, 100))
+    return ck.Signatures.from_arrays(recipe, arrays), np.arange(n) % 10
 ck.linear.HashedLinearClassifier(random_state=0, tol=0.5).fit(*make(50))
 S, y = make(12_000)
 def status(name):
@@ -229,7 +230,8 @@ def scaling(data):
         weights[start : start + 50_000] = rng.standard_normal(shape, dtype=np.float32)
     y = ((weights[:, :64] * (codes[:, :64] % 2 - 0.5)).sum(axis=1) > 0).astype(int)
     y += 2 * (weights[:, 0] > 0)
-    S = ck.Signatures(recipe, codes, weights, np.full(n, 100), None)
+    arrays = {"codes": codes, "weights": weights, "lengths": np.full(n, 100)}
+    S = ck.Signatures.from_arrays(recipe, arrays)
     found = []
     for rows in (10_000, 100_000, 1_000_000):
         seconds = []

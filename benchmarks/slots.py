@@ -1,6 +1,7 @@
 """What a slot should hold: accuracy per byte and per second of hashed kernels on M-Rotate.
 
     COREKERNELS_DATA=folder python benchmarks/slots.py --processes 8
+    COREKERNELS_DATA=folder python benchmarks/slots.py --built       # what the package has
     python benchmarks/slots.py --draw                  # the figure, from the results that are there
 
 A slot is some bits of a location and a weight. Variants have fewer bits of each, so that more
@@ -9,7 +10,9 @@ with lengths as of independent ones: Yu et al., "Orthogonal random features", 20
 made from signatures: weights are rounded to the middle of one of 2^bits equal intervals. Bytes are
 what packed slots would take; seconds are processor seconds of one thread, for the signatures as
 they are, hashing included (orthogonal directions: a matrix product). C is chosen on held-out
-training rows. Writes slots.json in the folder of --out.
+training rows. With --built slots are those of `weight_bits`, which `CoREHasher` makes; bytes and
+seconds are then those of the package. Writes slots.json, or slots-built.json, in the folder of
+--out.
 """
 
 import argparse
@@ -57,6 +60,7 @@ class Variant:
     code_bits: int
     weight_bits: int
     orthogonal: bool = False
+    built: bool = False
 
     @property
     def n_bytes(self) -> float:
@@ -78,6 +82,19 @@ def variants() -> list[Variant]:
     return sorted(found, key=lambda one: (-one.n_hashes, -one.code_bits))
 
 
+def built_variants() -> list[Variant]:
+    """Slots that the package has."""
+    one = Variant("core_rbf", 2.0, 4096, 8, 16, built=True)
+    return [
+        replace(one, n_hashes=12_288, code_bits=4, weight_bits=4),
+        *(
+            replace(one, kernel=kernel, gamma=gamma, code_bits=code_bits, weight_bits=weight_bits)
+            for kernel, gamma in (("core_rbf", 2.0), ("core1", None))
+            for code_bits, weight_bits in ((8, 16), (8, 8), (4, 16), (4, 4))
+        ),
+    ]
+
+
 @cache
 def rows() -> Dataset:
     """M-Rotate."""
@@ -87,12 +104,18 @@ def rows() -> Dataset:
 def signatures(variant: Variant, X: Any) -> ck.Signatures:
     """Signatures of rows, changed to what the variant says."""
     kernel, gamma, k = variant.kernel, variant.gamma, variant.n_hashes
-    hasher = ck.CoREHasher(kernel, k, gamma=gamma, n_bits=8, random_state=SEED, n_jobs=1).fit(X)
+    if variant.built:
+        bits = {"n_bits": variant.code_bits, "weight_bits": variant.weight_bits}
+    else:
+        bits = {"n_bits": 8}
+    hasher = ck.CoREHasher(kernel, k, gamma=gamma, **bits, random_state=SEED, n_jobs=1).fit(X)
     S = hasher.sketch(X)
+    if variant.built:
+        return S
     if variant.orthogonal:
-        S = replace(S, weights=orthogonal_weights(variant, X).astype(np.float16))
+        S = S.with_arrays(weights=orthogonal_weights(variant, X).astype(np.float16))
     if variant.weight_bits < FLOAT_BITS:
-        S = replace(S, weights=rounded(S.weights, variant.weight_bits, LARGEST[kernel]))
+        S = S.with_arrays(weights=rounded(S.weights, variant.weight_bits, LARGEST[kernel]))
     return S if variant.code_bits == 8 else S.narrow(variant.code_bits)
 
 
@@ -142,7 +165,7 @@ def measured(variant: Variant) -> dict[str, Any]:
         fitted = time.process_time()
     T = signatures(variant, data.X_test[:N_TEST])
     return asdict(variant) | {
-        "bytes_per_row": variant.n_bytes,
+        "bytes_per_row": S.recipe.bytes_per_row if variant.built else variant.n_bytes,
         "C": path.best_C,
         "accuracy": round(100 * float(model.score(T, data.y_test[:N_TEST])), 2),
         "hash": round(hashed - start, 3),
@@ -204,16 +227,19 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--most-hashes", type=int, default=12_288, help="skip larger variants")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR")
+    parser.add_argument("--built", action="store_true", help="measure what the package has")
     parser.add_argument("--draw", action="store_true", help="draw only")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    path = args.out / "slots.json"
+    path = args.out / ("slots-built.json" if args.built else "slots.json")
     found = json.loads(path.read_text())["variants"] if path.exists() else []
     if args.draw:
         draw(found)
         return
-    known = {Variant(**{name: one[name] for name in Variant.__annotations__}) for one in found}
-    todo = [one for one in variants() if one.n_hashes <= args.most_hashes and one not in known]
+    names = Variant.__annotations__
+    known = {Variant(**{name: one[name] for name in names if name in one}) for one in found}
+    wanted = built_variants() if args.built else variants()
+    todo = [one for one in wanted if one.n_hashes <= args.most_hashes and one not in known]
     with ProcessPoolExecutor(args.processes, get_context("spawn")) as pool:
         for done in as_completed([pool.submit(measured, one) for one in todo]):
             found.append(done.result())

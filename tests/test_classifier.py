@@ -22,7 +22,11 @@ def digits():
 # Some checks weigh classes a thousand to one, which takes more sweeps than their few rows merit
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
-    [ck.CoREClassifier(), ck.CoREClassifier("core2", 64, loss="log_loss", n_bits=4)]
+    [
+        ck.CoREClassifier(),
+        ck.CoREClassifier("core2", 64, loss="log_loss", n_bits=4),
+        ck.CoREClassifier("core_rbf", 64, n_bits=4, weight_bits=4),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -22,7 +22,13 @@ X, y = load_digits(return_X_y=True)
 KERNELS = ("resemblance", "core1", "core2")
 
 
-@parametrize_with_checks([ck.CoREHasher(n_hashes=64, random_state=0), ck.CoREHasher()])
+@parametrize_with_checks(
+    [
+        ck.CoREHasher(n_hashes=64, random_state=0),
+        ck.CoREHasher(),
+        ck.CoREHasher(n_hashes=64, n_bits=4, weight_bits=4, random_state=0),
+    ]
+)
 def test_scikit_learn_s_own_checks(estimator, check):
     check(estimator)
 

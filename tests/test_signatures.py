@@ -1,4 +1,3 @@
-import dataclasses
 import json
 import os
 import subprocess
@@ -238,7 +237,7 @@ def test_a_damaged_weight_is_not_learned_from_or_estimated_with(kernel, wrong):
     S = ck.CoREHasher(kernel, 16, random_state=0).fit(X).sketch(X)
     weights = S.weights.copy()
     weights[3, 7] = wrong
-    damaged = dataclasses.replace(S, weights=weights)
+    damaged = S.with_arrays(weights=weights)
     with pytest.raises(DataError, match="a weight is not finite"):
         damaged.estimate()
     with pytest.raises(DataError, match="a weight is not finite"):
@@ -250,7 +249,7 @@ def test_a_damaged_weight_is_not_learned_from_or_estimated_with(kernel, wrong):
 def test_weights_of_another_precision_are_refused():
     S = hashed("core2")
     with pytest.raises(DataError, match="weights: are float32; give them as float16"):
-        dataclasses.replace(S, weights=S.weights.astype(np.float32))
+        S.with_arrays(weights=S.weights.astype(np.float32))
 
 
 @pytest.mark.parametrize("largest", [1e12, 1e300])

@@ -1,8 +1,9 @@
-"""Figures of the gallery twice, for the light and for the dark theme of the pages."""
+"""Figures of the gallery, once for each theme; drawings that scroll on small screens."""
 
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from docutils import nodes
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -59,7 +60,8 @@ def scrape(block, block_vars, gallery_conf):
     parts = []
     for number, path in zip(plt.get_fignums(), block_vars["image_path_iterator"], strict=False):
         figure = plt.figure(number)
-        title = "; ".join(axes.get_title() for axes in figure.axes if axes.get_title())
+        titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+        title = figure.get_suptitle() or "; ".join(titles)
         light, dark = Path(path), Path(path).with_stem(Path(path).stem + "_dark")
         figure.savefig(light)
         darken(figure)
@@ -73,7 +75,18 @@ def scrape(block, block_vars, gallery_conf):
     return "\n".join(parts) + "\n"
 
 
+def frame_drawings(app, doctree, name):
+    """Every image alone in its paragraph, or in a frame of its own, which the style lets scroll."""
+    for image in list(doctree.findall(nodes.image)):
+        around = image.parent
+        if isinstance(around, nodes.paragraph | nodes.figure) and len(around) == 1:
+            around["classes"].append("drawing")
+        elif not isinstance(around, nodes.TextElement):
+            around.replace(image, nodes.container("", image.deepcopy(), classes=["drawing"]))
+
+
 def setup(app):
+    app.connect("doctree-resolved", frame_drawings)
     use_style()
     app.connect("builder-inited", lambda _: use_style())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

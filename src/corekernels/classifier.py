@@ -12,13 +12,7 @@ from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .linear.core_model import CoREModel
 from .linear.model_file import CLASSIFIER
-from .recipe import (
-    DEFAULT_BITS,
-    DEFAULT_HASHES,
-    DEFAULT_KERNEL,
-    DEFAULT_PROJECTION,
-    DEFAULT_SCHEME,
-)
+from .recipe import DEFAULT_PROJECTION, Recipe
 from .signatures import sketch
 
 
@@ -49,6 +43,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     scheme : {"circulant", "independent", "one-permutation"}
     projection : {"gaussian", "rademacher"}
     gamma : float, optional
+    weight_bits : {16, 8, 4}
         As in `CoREHasher`.
     class_weight : dict, "balanced" or None
         Factors of C by class.
@@ -63,20 +58,14 @@ class CoREClassifier(ClassifierMixin, CoREModel):
 
     Attributes
     ----------
-    classes_ : ndarray
-        The labels, sorted; if rows have several, the numbers of the columns of y.
-    multilabel_ : bool
-        Whether rows may have several labels.
+    classes_, multilabel_, n_iter_, dual_gap_
+        As in `HashedLinearClassifier`; the last two are not there after `partial_fit` or `load`.
     n_features_in_ : int
     feature_names_in_ : ndarray, if X had names
     recipe_ : Recipe
         How rows are hashed.
     linear_ : HashedLinearClassifier
         What was learned from the signatures.
-    n_iter_ : int
-        Passes over the rows; not there after `partial_fit` or `load`.
-    dual_gap_ : ndarray of shape (1,) or (n_classes,)
-        Duality gap over objective, by class; not there after `partial_fit` or `load`.
     provenance_ : list of io.Origin
         Where the rows came from, as far as the file the model was loaded from says.
 
@@ -91,42 +80,27 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     """
 
     linear_: HashedLinearClassifier
+    classes_: Array
+    multilabel_: bool
 
     _linear_type = HashedLinearClassifier
     _file_kind = CLASSIFIER
 
     def __init__(
-        self,
-        kernel: str = DEFAULT_KERNEL,
-        n_hashes: int = DEFAULT_HASHES,
-        *,
-        n_bits: int | None = DEFAULT_BITS,
-        loss: str = "squared_hinge",
-        C: float = 1.0,
-        scheme: str = DEFAULT_SCHEME,
-        projection: str = DEFAULT_PROJECTION,
-        gamma: float | None = None,
-        class_weight: Any = None,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        solver: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_hashes = n_hashes
-        self.n_bits = n_bits
+        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
+        n_bits: int | None = Recipe.n_bits, loss: str = "squared_hinge", C: float = 1.0,
+        scheme: str = Recipe.scheme, projection: str = DEFAULT_PROJECTION,
+        gamma: float | None = None, weight_bits: int = Recipe.weight_bits,
+        class_weight: Any = None, tol: float = 1e-5, max_iter: int = 1000, solver: str = "auto",
+        random_state: Any = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, n_hashes, n_bits=n_bits, C=C, scheme=scheme, projection=projection,
+            gamma=gamma, weight_bits=weight_bits, tol=tol, max_iter=max_iter, solver=solver,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
         self.loss = loss
-        self.C = C
-        self.scheme = scheme
-        self.projection = projection
-        self.gamma = gamma
         self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -167,17 +141,6 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         S = self.sketch(X)
         logarithms: npt.NDArray[np.float64] = self.linear_.predict_log_proba(S)
         return logarithms
-
-    @property
-    def classes_(self) -> Array:
-        """The labels, sorted."""
-        labels: Array = self._fitted("classes_")
-        return labels
-
-    @property
-    def multilabel_(self) -> bool:
-        """Whether rows may have several labels."""
-        return bool(self._fitted("multilabel_"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,11 +11,8 @@ class CoREError(Exception):
     Examples
     --------
     >>> import corekernels as ck
-    >>> try:
-    ...     _ = ck.core1([[1.0, float("nan")]])
-    ... except ck.errors.CoREError as error:
-    ...     print(error)
-    X: row 0 contains NaN; fill or drop such values first.
+    >>> issubclass(ck.errors.DataError, ck.errors.CoREError)
+    True
     """
 
 

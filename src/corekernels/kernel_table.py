@@ -35,6 +35,7 @@ from .theory.pairs import (
     variance_core_rbf,
     variance_resemblance,
 )
+from .theory.rounding import WeightRounding, rounded_cosine, rounded_normal
 
 PROJECTIONS = ("gaussian", "rademacher")
 DEFAULT_GAMMA = 2.0
@@ -118,6 +119,9 @@ class HashedKernel(Kernel):
         (how far hashes are from independent).
     observed_pair : callable
         The `theory.Pair` that slots show (`theory.observed.Slots`), for the standard error.
+    rounded_weights : callable or None
+        How weights are rounded to a number of bits (`theory.WeightRounding`); None where their
+        law is not known, so that they keep 16 bits.
     """
 
     slot_weight: SlotWeight
@@ -127,6 +131,7 @@ class HashedKernel(Kernel):
     observed_pair: Callable[..., Pair]
     projections: tuple[str, ...] = ()
     version: int = 3
+    rounded_weights: Callable[[int], WeightRounding] | None = None
 
 
 CORRELATION = Kernel(
@@ -148,7 +153,7 @@ CORE1 = HashedKernel(
     number=loops.CORE1, uses_values=True, value=lambda pair: pair.rho * pair.R,
     slot_weight=SlotWeight.PROJECTION, projections=PROJECTIONS, keeps_sums=False,
     linear_form=projection_form, variance=variance_core1, observed_pair=observed_core1,
-    least_resemblance=lambda value: value,
+    least_resemblance=lambda value: value, rounded_weights=rounded_normal,
 )  # fmt: skip
 
 CORE2 = HashedKernel(
@@ -172,7 +177,7 @@ def core_rbf(gamma: float) -> HashedKernel:
         slot_weight=SlotWeight.COSINE, projections=("gaussian",), keeps_sums=False, version=5,
         linear_form=projection_form, variance=partial(variance_core_rbf, gamma=gamma),
         observed_pair=partial(observed_core_rbf, gamma=gamma),
-        least_resemblance=lambda value: value,
+        least_resemblance=lambda value: value, rounded_weights=rounded_cosine,
     )  # fmt: skip
 
 

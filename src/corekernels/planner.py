@@ -45,6 +45,7 @@ class Plan:
     n_bytes: int | None
     seconds: float | None
     gamma: float | None = None
+    weight_bits: int = Recipe.weight_bits
 
 
 def plan(
@@ -52,7 +53,7 @@ def plan(
     n_bits: int | None = Recipe.n_bits, confidence: float = 0.95, R: float | None = None,
     rho: float | None = None, length: int | None = None, heaviness: float = 1.0,
     n_columns: int | None = None, n_rows: int | None = None, threads: int = 1,
-    gamma: float | None = None,
+    gamma: float | None = None, weight_bits: int = Recipe.weight_bits,
 ) -> Plan:  # fmt: skip
     """How many hashes an error takes, or the error that many hashes give.
 
@@ -85,6 +86,8 @@ def plan(
         For the forecast of total bytes and of seconds (right to a factor of about three).
     gamma : float, optional
         Parameter of the kernel, if it has one; its default if None.
+    weight_bits : {16, 8, 4}
+        Bits of each weight, as in `CoREHasher`.
 
     Examples
     --------
@@ -98,6 +101,9 @@ def plan(
     (666, 2006000000)
     >>> round(ck.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
+    >>> small = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_bits=4, weight_bits=4)
+    >>> small.n_hashes, small.bytes_per_row
+    (785, 793)
     """
     if (error is None) == (n_hashes is None):
         raise ParameterError("plan: give either error or n_hashes.")
@@ -120,9 +126,11 @@ def plan(
         raise ParameterError(f"error: got {error!r}; give a number > 0.")
     length = min(_TYPICAL_LENGTH, n_columns) if length is None else length
     pairs = _possible_pairs(R, rho, length, heaviness, n_columns)
-    one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns, gamma=gamma)
+    one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns, gamma=gamma, weight_bits=weight_bits)
     entry, chance = one_slot.entry, one_slot.aliasing(length, length)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
+    if one_slot.weight_rounding is not None:
+        z *= math.sqrt(one_slot.weight_rounding.variance_factor)
 
     def error_of(n_hashes: int) -> float:
         dependence = replace(one_slot, n_hashes=n_hashes).dependence(pairs.union)
@@ -138,7 +146,7 @@ def plan(
     n_bytes, total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
     return Plan(
         kernel, n_hashes, n_bits, error_of(n_hashes), confidence, per_row, n_bytes, total,
-        entry.gamma,
+        entry.gamma, weight_bits,
     )  # fmt: skip
 
 

@@ -23,9 +23,11 @@ from .theory.dependence import (
     one_permutation_change,
 )
 from .theory.few_columns import aliasing_at_share
+from .theory.rounding import WeightRounding
 from .theory.ties import aliasing_with_ties
 
-CONTRACT_VERSION = max(4, *(kernel.version for kernel in HASHED_KERNELS.values()))
+ROUNDED_VERSION = 6  # of the contract, where weights are rounded to fewer than 16 bits
+CONTRACT_VERSION = max(ROUNDED_VERSION, *(kernel.version for kernel in HASHED_KERNELS.values()))
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 
@@ -34,6 +36,8 @@ DEFAULT_HASHES = 1024
 DEFAULT_BITS = 8
 DEFAULT_SCHEME = "circulant"
 DEFAULT_PROJECTION = "gaussian"
+WEIGHT_BITS = (16, 8, 4)
+DEFAULT_WEIGHT_BITS = 16  # a number of half precision
 
 MAX_HASHES = 2**31 - 1
 MAX_BITS = 16
@@ -83,9 +87,14 @@ class Recipe:
     version : int, optional
         Version of the hash contract: that in which this hash was last changed. It is that of the
         kernel's entry, but at least 4 for the scheme "circulant" and more than 65,536 columns;
-        there 3 is known as well, for files written before.
+        there 3 is known as well, for files written before. With `weight_bits` below 16 it is 6.
     gamma : float from 0 to 10,000, optional
         Parameter of the kernel, its default unless given; None for kernels without one, always.
+    weight_bits : {16, 8, 4}
+        Bits of each weight. Weights of 16 bits stand beside the codes; those of 8 or 4 bits share
+        an integer of twice as many bits with the code, so `n_bits` is at most `weight_bits`: a
+        slot takes two bytes, or one. They are for core1 with Gaussian projections and for
+        core_rbf.
 
     Examples
     --------
@@ -93,6 +102,8 @@ class Recipe:
     >>> recipe = Recipe(kernel="core1", n_hashes=256, n_columns=784)
     >>> recipe.n_features, recipe.bytes_per_row
     (65536, 776)
+    >>> Recipe(kernel="core1", n_hashes=256, n_columns=784, n_bits=4, weight_bits=4).bytes_per_row
+    264
     """
 
     kernel: str = DEFAULT_KERNEL
@@ -104,6 +115,7 @@ class Recipe:
     n_columns: int = 1
     version: int = 0
     gamma: float | None = None
+    weight_bits: int = DEFAULT_WEIGHT_BITS
 
     def __post_init__(self) -> None:
         require_choice("scheme", self.scheme, SCHEMES)
@@ -122,9 +134,11 @@ class Recipe:
         self._require_integer("seed", 0, MAX_SEED)
         if self.n_bits is not None:
             self._require_integer("n_bits", 1, MAX_BITS)
+        self._require_weight_bits(kernel)
         known = (4, 3) if self._is_wide_circulant else (3,)
-        if kernel.version > known[0]:
-            known = (kernel.version,)
+        least = ROUNDED_VERSION if self.has_rounded_weights else kernel.version
+        if least > known[0]:
+            known = (least,)
         if self.version == 0:
             object.__setattr__(self, "version", known[0])
         if self.version not in known:
@@ -142,6 +156,27 @@ class Recipe:
         if isinstance(value, bool | np.bool_) or not low <= number <= high:
             raise ParameterError(f"{name}: got {value!r}; give an integer from {low} to {high}.")
         object.__setattr__(self, name, number)
+
+    def _require_weight_bits(self, kernel: HashedKernel) -> None:
+        bits = self.weight_bits
+        if isinstance(bits, bool) or bits not in WEIGHT_BITS:
+            raise ParameterError(
+                f"weight_bits: got {bits!r}; give one of {', '.join(map(str, WEIGHT_BITS))}."
+            )
+        object.__setattr__(self, "weight_bits", int(bits))
+        if not self.has_rounded_weights:
+            return
+        if kernel.rounded_weights is None or self.projection != DEFAULT_PROJECTION:
+            fitting = [one.name for one in HASHED_KERNELS.values() if one.rounded_weights]
+            raise ParameterError(
+                f"weight_bits: got {bits}, which is for {' and '.join(fitting)} with Gaussian "
+                f"projections; leave it at {DEFAULT_WEIGHT_BITS}."
+            )
+        if self.n_bits is None or self.n_bits > bits:
+            raise ParameterError(
+                f"n_bits: got {self.n_bits}; with weight_bits={bits} a code and a weight share "
+                f"{2 * bits} bits: give n_bits={bits} or fewer."
+            )
 
     @property
     def entry(self) -> HashedKernel:
@@ -218,6 +253,17 @@ class Recipe:
         return ((n_banks - 1) * width**2 + last**2) / self.n_hashes
 
     @property
+    def has_rounded_weights(self) -> bool:
+        """Whether code and weight of a slot share an integer."""
+        return self.weight_bits < DEFAULT_WEIGHT_BITS
+
+    @property
+    def weight_rounding(self) -> WeightRounding | None:
+        """How weights are rounded; None for those of half precision."""
+        rounded = self.entry.rounded_weights
+        return rounded(self.weight_bits) if rounded and self.has_rounded_weights else None
+
+    @property
     def code_mask(self) -> int:
         """The bits of a location that are kept."""
         return 2**32 - 1 if self.n_bits is None else 2**self.n_bits - 1
@@ -238,11 +284,13 @@ class Recipe:
     def arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
         """The arrays of a signature: for each its type and its shape per row."""
         kernel = self.entry
-        found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
-            "codes": (self.code_type, (self.n_hashes,))
-        }
-        if kernel.slot_weight is not SlotWeight.NONE:
-            found["weights"] = np.dtype(np.float16), (self.n_hashes,)
+        found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
+        if self.has_rounded_weights:
+            found["slots"] = np.dtype(f"i{self.weight_bits // 4}"), (self.n_hashes,)
+        else:
+            found["codes"] = self.code_type, (self.n_hashes,)
+            if kernel.slot_weight is not SlotWeight.NONE:
+                found["weights"] = np.dtype(np.float16), (self.n_hashes,)
         found["lengths"] = np.dtype(np.int64), ()
         if kernel.keeps_sums:
             found["sums"] = np.dtype(np.float32), ()
@@ -265,6 +313,7 @@ class Recipe:
             "gamma": self.gamma,
             "hashes per row": self.n_hashes,
             "bits per hash": "all" if self.n_bits is None else self.n_bits,
+            "bits per weight": self.weight_bits if self.has_rounded_weights else None,
             "bytes per row": self.bytes_per_row,
             "columns": self.n_columns,
             "scheme": self.scheme,
@@ -276,17 +325,20 @@ class Recipe:
         return html_table("Recipe", self.facts())
 
     def asdict(self) -> dict[str, Any]:
-        """The fields, for a file; `gamma` only if the kernel has one."""
+        """The fields, for a file; those that older files lack only where they matter."""
         fields = asdict(self)
         if self.gamma is None:
             del fields["gamma"]
+        if not self.has_rounded_weights:
+            del fields["weight_bits"]
         return fields
 
     @classmethod
     def fromdict(cls, fields: Any) -> "Recipe":
         """The recipe a file describes."""
         names = set(cls.__dataclass_fields__)
-        if not isinstance(fields, dict) or set(fields) | {"gamma"} != names:
+        newer = {"gamma", "weight_bits"}
+        if not isinstance(fields, dict) or set(fields) | newer != names:
             raise ParameterError("recipe: fields are missing or unknown.")
         recipe = cls(**fields)
         if recipe.gamma is not None and "gamma" not in fields:

@@ -1,7 +1,7 @@
 """Signatures: what hashed rows have become, and what can be done with them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from ._core.team import Team
 from ._core.types import Array, PathLike
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
+from ._hashing.narrowing import narrow
 from ._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ._hashing.sketch import empty_arrays, hash_matrix, hash_rows
+from ._hashing.slots import codes_of, largest_code, weights_of
 from .errors import DataError, ParameterError, RecipeMismatch
 from .io.provenance import Origin
 from .recipe import MAX_BITS, Recipe
@@ -31,10 +33,14 @@ class Signatures:
         How the rows were hashed.
     codes : ndarray of shape (n, k), unsigned integers
         The lowest `n_bits` bits of each location.
-    weights : ndarray of shape (n, k), float16, or None
-        Projections (core1), values times the root of the row's length (core2), or None
-        (resemblance: every weight is 1). Half precision has three digits, which is plenty where
-        one slot's share in an estimate varies by its own size; convert before computing.
+    weights : ndarray of shape (n, k), float16 or float32, or None
+        Projections (core1), cosines of them (core_rbf), values times the root of the row's length
+        (core2), or None (resemblance: every weight is 1). Half precision has three digits, which is
+        plenty where one slot's share in an estimate varies by its own size; convert before
+        computing. With `weight_bits` below 16, codes and weights are computed anew from the
+        slots at each reading, weights as float32.
+    slots : ndarray of shape (n, k), int8 or int16, or None
+        With `weight_bits` below 16: code and rounded weight of each slot in one integer.
     lengths : ndarray of shape (n,), int64
         Number of nonzeros of each row; the codes and weights of an empty row are 0.
     sums : ndarray of shape (n,), float32, or None
@@ -55,30 +61,60 @@ class Signatures:
     """
 
     recipe: Recipe
-    codes: Array
-    weights: Array | None
-    lengths: Array
-    sums: Array | None
+    stored: Mapping[str, Array]  # named as in `Recipe.arrays`
 
     def __post_init__(self) -> None:
-        if self.weights is not None and self.weights.dtype != np.float16:
-            raise DataError(
-                f"weights: are {self.weights.dtype}; give them as float16, as `sketch` does."
-            )
+        for name in ("weights", "slots"):
+            found, wanted = self.stored.get(name), self.recipe.arrays.get(name)
+            if found is not None and wanted is not None and found.dtype != wanted[0]:
+                raise DataError(
+                    f"{name}: are {found.dtype}; give them as {wanted[0]}, as `sketch` does."
+                )
 
     @classmethod
     def empty(cls, recipe: Recipe, n_rows: int) -> "Signatures":
         """Room for the signatures of n rows, not filled yet."""
-        return cls.from_arrays(recipe, empty_arrays(recipe, n_rows))
+        return cls(recipe, empty_arrays(recipe, n_rows))
 
     @classmethod
     def from_arrays(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
         """Signatures over arrays named as in `Recipe.arrays`."""
-        weights, sums = arrays.get("weights"), arrays.get("sums")
-        return cls(recipe, arrays["codes"], weights, arrays["lengths"], sums)
+        return cls(recipe, {name: arrays[name] for name in recipe.arrays})
+
+    def with_arrays(self, **arrays: Array) -> "Signatures":
+        """The same with other arrays in the place of those named."""
+        return Signatures(self.recipe, {**self.stored, **arrays})
+
+    @property
+    def codes(self) -> Array:
+        """The lowest bits of each location."""
+        return codes_of(self.stored["codes"] if self.slots is None else self.slots)
+
+    @property
+    def weights(self) -> Array | None:
+        """The weight of each slot; None where all are 1."""
+        rounding = self.recipe.weight_rounding
+        if self.slots is None or rounding is None:
+            return self.stored.get("weights")
+        return weights_of(self.slots, rounding.unit) * (self.lengths > 0)[:, None]
+
+    @property
+    def slots(self) -> Array | None:
+        """Code and rounded weight of each slot in one integer."""
+        return self.stored.get("slots")
+
+    @property
+    def lengths(self) -> Array:
+        """Number of nonzeros of each row."""
+        return self.stored["lengths"]
+
+    @property
+    def sums(self) -> Array | None:
+        """Sum of the values of each unit row (core2)."""
+        return self.stored.get("sums")
 
     def __len__(self) -> int:
-        return len(self.codes)
+        return len(self.lengths)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,8 +142,10 @@ class Signatures:
         """Bytes of all arrays together."""
         return sum(array.nbytes for array in self.arrays().values())
 
-    def narrow(self, n_bits: int) -> "Signatures":
+    def narrow(self, n_bits: int, weight_bits: int | None = None) -> "Signatures":
         """The same rows with fewer bits of each location, as if hashed that way.
+
+        `weight_bits` are those of the recipe if None; weights can be rounded once.
 
         Examples
         --------
@@ -115,14 +153,10 @@ class Signatures:
         >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2.0]]).sketch([[1.0, 2.0]])
         >>> S.narrow(2).recipe.n_features
         32
+        >>> S.nbytes, S.narrow(4, weight_bits=4).nbytes
+        (32, 16)
         """
-        recipe = replace(self.recipe, n_bits=n_bits)
-        if self.recipe.n_bits is not None and n_bits > self.recipe.n_bits:
-            raise ParameterError(
-                f"n_bits: got {n_bits!r}, only {self.recipe.n_bits} were kept; hash again for more."
-            )
-        codes = (self.codes & self.codes.dtype.type(recipe.code_mask)).astype(recipe.code_type)
-        return replace(self, recipe=recipe, codes=codes)
+        return Signatures(*narrow(self.recipe, self.stored, n_bits, weight_bits))
 
     def to_csr(self, *, normalize: bool = True) -> sparse.csr_array:
         """Expanded rows for any linear model: n_hashes nonzeros among `recipe.n_features` columns.
@@ -143,15 +177,16 @@ class Signatures:
             )
         self.require_codes()
         present = np.flatnonzero(self.lengths)
+        some = self[present]
         index_type = np.int64 if max(n_features, len(present) * k) >= 2**31 else np.int32
         width = n_features // k
         slots = np.arange(0, n_features, width, dtype=index_type)
-        indices: Array = self.codes[present].astype(index_type)
+        indices: Array = some.codes.astype(index_type)
         indices += slots
-        if self.weights is None:
+        if some.weights is None:
             data: Array = np.full(indices.shape, 1 / np.sqrt(k), np.float32)
         else:
-            data = self.weights[present].astype(np.float32)
+            data = some.weights.astype(np.float32)
             data /= np.float32(np.sqrt(k))
             if normalize:
                 norms = np.sqrt(np.einsum("ij,ij->i", data, data, dtype=np.float64))
@@ -254,15 +289,21 @@ class Signatures:
 
     def arrays(self) -> dict[str, Array]:
         """The arrays by name, without those that this kernel does not have."""
-        return {name: getattr(self, name) for name in self.recipe.arrays}
+        return dict(self.stored)
+
+    def largest_code(self) -> int:
+        """The largest of all codes, 0 if there are none."""
+        return largest_code(self.stored["codes"] if self.slots is None else self.slots)
 
     def require_codes(self) -> None:
         """Refuse codes that no hasher makes, as a damaged file may hold: they become positions."""
-        most = min(self.recipe.code_mask, self.recipe.n_locations - 1)
-        if most < np.iinfo(self.codes.dtype).max and self.codes.size and self.codes.max() > most:
+        recipe = self.recipe
+        most = min(recipe.code_mask, recipe.n_locations - 1)
+        room = recipe.weight_bits if self.slots is not None else 8 * recipe.code_type.itemsize
+        if most < 2**room - 1 and (found := self.largest_code()) > most:
             raise DataError(
-                f"codes: one is {self.codes.max()}, and {most} is the highest that this recipe "
-                "makes; hash the rows again."
+                f"codes: one is {found}, and {most} is the highest that this recipe makes; hash "
+                "the rows again."
             )
 
     def require_same_recipe(self, T: "Signatures | None") -> "Signatures":

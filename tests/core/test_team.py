@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 
 from corekernels._core.team import Team
-from corekernels._loops.blocks import next_block
+from corekernels._loops.blocks import taken
 
 
 def count(blocks, n_blocks, out):
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         out[start:stop] += 1
-    return True
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
@@ -46,11 +42,9 @@ def test_no_block_is_begun_after_an_error(error):
     begun = []
 
     def fail(blocks, n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
-        begun.append(start)
-        raise error("here")
+        for start, _ in taken(blocks, n_blocks):
+            begun.append(start)
+            raise error("here")
 
     team = Team(2)
     with pytest.raises(error, match="here"):

@@ -1,6 +1,7 @@
 """Near-duplicates found by parts are those of one machine, pairs and groups."""
 
 import contextlib
+import functools
 
 import numpy as np
 import pytest
@@ -8,15 +9,16 @@ from scipy import sparse
 
 from corekernels import distributed, files, io
 from corekernels._core.progress import Steps
-from corekernels.distributed import duplicates
+from corekernels.distributed import candidates
+from corekernels.distributed.duplicate_search import SearchOptions
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.io.workspace import Workspace
 from corekernels.kernel_table import KERNELS
 from corekernels.neighbors.duplicates.by_tables import find_in_file
 from corekernels.neighbors.duplicates.tables import plan_tables
-from support.command_line import as_json, run
 
 THRESHOLD = 0.8
+TOO_LITTLE = 3e5  # bytes of memory to search the corpus exactly
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,7 @@ def corpus(tmp_path_factory):
     return base
 
 
+@functools.cache
 def one_machine(corpus, kernel="core1", all_pairs=True):
     """By hash tables, few as the rows are."""
     entry = KERNELS[kernel]
@@ -43,29 +46,80 @@ def one_machine(corpus, kernel="core1", all_pairs=True):
     tables = plan_tables(entry, THRESHOLD)
     with contextlib.closing(Workspace()) as work, Steps({}, False) as steps:
         return find_in_file(
-            reader, THRESHOLD, entry, tables, all_pairs, 10**6, 1000.0, 0, work, steps, 1
+            reader, THRESHOLD, entry, tables, all_pairs, 10**6, TOO_LITTLE, 0, work, steps, 1
         )
 
 
-KERNELS_AND_PAIRS = [("core1", True), ("resemblance", False)]
+CASES = [
+    ("core1", True, 10**6),
+    ("resemblance", False, 10**6),
+    ("core1", True, 50),
+    ("core1", False, 50),
+]
 
 
-@pytest.mark.parametrize(("kernel", "all_pairs"), KERNELS_AND_PAIRS)
-def test_pairs_and_groups_are_those_of_one_machine(engine, corpus, tmp_path, kernel, all_pairs):
-    if engine.name != "local" and not all_pairs:
-        pytest.skip("one kernel is enough for a cluster")
+@pytest.mark.parametrize(("kernel", "all_pairs", "driver_pairs"), CASES)
+def test_pairs_and_groups_are_those_of_one_machine(
+    engine, corpus, tmp_path, kernel, all_pairs, driver_pairs
+):
+    if engine.name != "local" and (not all_pairs or driver_pairs > 50):
+        pytest.skip("one way is enough for a cluster")
     plan = distributed.plan_parts(engine, corpus / "parts")
     found = distributed.duplicates_by_parts(
-        engine, plan, tmp_path / "scratch", THRESHOLD, kernel, all_pairs=all_pairs
-    )
+        engine, plan, tmp_path / "scratch", THRESHOLD, kernel, all_pairs=all_pairs,
+        driver_pairs=driver_pairs,
+    )  # fmt: skip
     expected = one_machine(corpus, kernel, all_pairs)
     assert len(expected.pairs) > 100
+    assert isinstance(found.pairs, np.memmap) == (driver_pairs == 50)
+    assert (found.forest is None) == (driver_pairs > 50)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-12)
     assert (found.rows, found.copies) == (expected.rows, expected.copies)
-    groups, others = found.groups(), expected.groups()
-    assert [group.tolist() for group in groups] == [group.tolist() for group in others]
-    assert not (tmp_path / "scratch").exists()
+    assert as_lists(found.groups()) == as_lists(expected.groups())
+    np.testing.assert_array_equal(found.paired(), expected.paired())
+
+
+def as_lists(groups):
+    return [group.tolist() for group in groups]
+
+
+@pytest.mark.parametrize("driver_pairs", [10**6, 20])
+def test_matches_are_those_of_one_machine(engine, corpus, tmp_path, driver_pairs):
+    if engine.name != "local" and driver_pairs < 50:
+        pytest.skip("one way is enough for a cluster")
+    names = sorted((corpus / "parts").iterdir())
+    plan = distributed.plan_parts(engine, names[1:])
+    against = distributed.plan_parts(engine, names[0])
+    found = distributed.matches_by_parts(
+        engine, plan, against, tmp_path / "scratch", THRESHOLD, driver_pairs=driver_pairs
+    )
+    every = np.vstack([b.X.toarray() for name in names[1:] for b in files.open_reader(name)])
+    io.write_rows(tmp_path / "rest.npz", sparse.csr_array(every))
+    readers = files.open_reader(tmp_path / "rest.npz"), files.open_reader(names[0])
+    expected = files.near_matches(*readers, THRESHOLD, working_memory=TOO_LITTLE / 1e6)
+    assert len(expected.pairs) > 50
+    np.testing.assert_array_equal(found.pairs, expected.pairs)
+    np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-12)
+    assert (found.rows, found.rows_against) == (expected.rows, expected.rows_against)
+
+
+def test_two_families_of_near_copies(local, tmp_path):
+    """Every row of a family is like every other, in most tables; pairs are counted once each."""
+    size, rng = 150, np.random.default_rng(3)
+    families = [rng.uniform(1, 1.1, (size, 50)) for _ in range(2)]
+    X = sparse.csr_array(sparse.block_diag(families))
+    io.write_rows(tmp_path / "rows.npz", X)
+    plan = distributed.plan_parts(local, tmp_path / "rows.npz", part_rows=100)
+    expected = files.near_duplicates(files.open_reader(tmp_path / "rows.npz"), 0.9)
+    found = distributed.duplicates_by_parts(local, plan, tmp_path / "a", 0.9)
+    np.testing.assert_array_equal(found.pairs, expected.pairs)
+    n_candidates = sum(len(np.load(path)) for path in (tmp_path / "a").glob("candidates-*"))
+    assert len(expected.pairs) == n_candidates == size * (size - 1)
+    cut = distributed.duplicates_by_parts(local, plan, tmp_path / "b", 0.9, largest_bucket=50)
+    assert len(cut.pairs) < len(found.pairs) / 3
+    assert as_lists(cut.groups()) == as_lists(expected.groups())
+    assert len(cut.groups()) == 2
 
 
 def test_a_large_bucket_is_represented_by_its_first_rows(local, corpus, tmp_path):
@@ -76,26 +130,109 @@ def test_a_large_bucket_is_represented_by_its_first_rows(local, corpus, tmp_path
     expected = one_machine(corpus)
     assert set(map(tuple, found.pairs.tolist())) <= set(map(tuple, expected.pairs.tolist()))
     assert found.redundant().tolist() == expected.redundant().tolist()
-    records = np.zeros(100, duplicates.KEYS)
+    records = np.zeros(100, candidates.KEYS)
     records["row"] = np.arange(100)
-    tables = plan_tables(KERNELS["core1"], THRESHOLD)
     for largest, n_pairs in ((100, 99 * 100 // 2), (99, sum(99 - place for place in range(16)))):
-        job = duplicates.DuplicatesJob(
-            str(tmp_path), KERNELS["core1"], THRESHOLD, tables, 0, 1, largest
-        )
-        assert len(np.load(duplicates.gather_candidates(job, records))) == n_pairs
+        job = task_job(tmp_path, largest_bucket=largest)
+        assert len(np.load(tmp_path / candidates.gather_buckets(job, records))) == n_pairs
+
+
+def task_job(folder, **options):
+    job = SearchOptions(THRESHOLD, **options).job()
+    return job._replace(folder=str(folder), firsts=np.array([0]))
 
 
 def test_candidates_do_not_depend_on_the_order_of_records(local, corpus, tmp_path):
     plan = distributed.plan_parts(local, corpus / "parts")
-    tables = plan_tables(KERNELS["core1"], THRESHOLD)
-    job = duplicates.DuplicatesJob(str(tmp_path), KERNELS["core1"], THRESHOLD, tables, 0, 1, 9)
-    duplicates.digest_part(job, plan.parts[0])
-    (records,) = duplicates.keys_part(job, (0, np.empty(0, np.int64))).values()
-    path = duplicates.gather_candidates(job, records)
+    job = task_job(tmp_path, largest_bucket=9)
+    candidates.store_part(job, plan.parts[0])
+    candidates.hash_rows(job, (0, np.empty(0, np.int64)))
+    (records,) = candidates.keys_part(job, 0).values()
+    path = tmp_path / candidates.gather_buckets(job, records)
     before = np.load(path)
-    duplicates.gather_candidates(job, np.random.default_rng(1).permutation(records))
+    assert len(before)
+    candidates.gather_buckets(job, np.random.default_rng(1).permutation(records))
     np.testing.assert_array_equal(np.load(path), before)
+
+
+class Killed(BaseException):
+    """Ends a run as a kill does."""
+
+
+class KilledEngine(distributed.LocalEngine):
+    """Stops before a task of some name, or in the middle of its arguments."""
+
+    def __init__(self, task, n_done=0):
+        super().__init__(1)
+        self._task, self._n_done = task, n_done
+
+    def results(self, task, shared, arguments):
+        if task.__name__ != self._task:
+            yield from super().results(task, shared, arguments)
+            return
+        yield from super().results(task, shared, arguments[: self._n_done])
+        raise Killed
+
+
+KILLS = [
+    ("store_part", 2), ("digests_part", 0), ("hash_rows", 1), ("keys_part", 0), ("pairs_part", 0),
+    ("compare_pairs", 2), ("expand_pairs", 0), ("merge_forests", 0),
+]  # fmt: skip
+
+
+def test_a_killed_run_goes_on(local, corpus, tmp_path):
+    plan = distributed.plan_parts(local, corpus / "parts")
+    expected = one_machine(corpus)
+    scratch = tmp_path / "scratch"
+    options = {"driver_pairs": 50, "resume": True}
+    made = {}
+    for kill in KILLS:
+        with pytest.raises(Killed):
+            distributed.duplicates_by_parts(KilledEngine(*kill), plan, scratch, **options)
+        for path in scratch.iterdir():  # files of finished tasks are not written again
+            if path.name.startswith(("rows-", "keys-", "candidates-", "found-")):
+                stamp = path.stat().st_mtime_ns, path.stat().st_ino
+                assert made.setdefault(path.name, stamp) == stamp
+    assert sorted({name.split("-")[0] for name in made}) == ["candidates", "found", "keys", "rows"]
+    found = distributed.duplicates_by_parts(local, plan, scratch, **options)
+    np.testing.assert_array_equal(found.pairs, expected.pairs)
+    assert as_lists(found.groups()) == as_lists(expected.groups())
+    with pytest.raises(FileError, match="the unfinished run had seed 0"):
+        distributed.duplicates_by_parts(local, plan, scratch, seed=1, **options)
+
+
+def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
+    parts, scratch = tmp_path / "parts", tmp_path / "scratch"
+    parts.mkdir()
+    for path in (corpus / "parts").iterdir():
+        (parts / path.name).write_bytes(path.read_bytes())
+    whole = (parts / "2.npz").read_bytes()
+    plan = distributed.plan_parts(local, parts)
+    (parts / "2.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises((DataError, FileError), match=r"2\.npz"):
+        distributed.duplicates_by_parts(local, plan, scratch)
+    before = (scratch / "rows-00000").stat()
+    (parts / "2.npz").write_bytes(whole)
+    expected = one_machine(corpus)
+    found = distributed.duplicates_by_parts(local, plan, scratch, resume=True)
+    np.testing.assert_array_equal(found.pairs, expected.pairs)
+    assert (scratch / "rows-00000").stat().st_ino == before.st_ino
+    io.write_rows(parts / "2.npz", np.eye(60))  # then all that depends on all parts is done again
+    plan = distributed.plan_parts(local, parts)
+    again = distributed.duplicates_by_parts(local, plan, scratch, resume=True)
+    fresh = distributed.duplicates_by_parts(local, plan, tmp_path / "fresh")
+    np.testing.assert_array_equal(again.pairs, fresh.pairs)
+    assert len(again.pairs) < len(found.pairs)
+    assert (scratch / "rows-00000").stat().st_ino == before.st_ino
+
+
+def test_parts_that_change_sides_are_compared_anew(local, corpus, tmp_path):
+    names = sorted((corpus / "parts").iterdir())
+    for cut in (1, 2):
+        against, plan = (distributed.plan_parts(local, some) for some in (names[:cut], names[cut:]))
+        resumed = distributed.matches_by_parts(local, plan, against, tmp_path / "a", resume=True)
+        fresh = distributed.matches_by_parts(local, plan, against, tmp_path / "b")
+        np.testing.assert_array_equal(resumed.pairs, fresh.pairs)
 
 
 def test_what_is_refused(local, corpus, folders, tmp_path):
@@ -107,17 +244,11 @@ def test_what_is_refused(local, corpus, folders, tmp_path):
         distributed.duplicates_by_parts(local, plan, scratch, 0.8, "containment")
     with pytest.raises(DataError, match="more than 3 pairs"):
         distributed.duplicates_by_parts(local, plan, scratch, most_pairs=3)
-    scratch.mkdir()
-    with pytest.raises(FileError, match="is there already"):
-        distributed.duplicates_by_parts(local, plan, scratch)
-
-
-def test_the_command(corpus, tmp_path):
-    found = as_json(
-        f"dedup {corpus}/parts {tmp_path}/pairs --groups {tmp_path}/groups --engine local"
-    )
-    expected = as_json(f"dedup {corpus}/one.npz {tmp_path}/pairs1 --groups {tmp_path}/groups1")
-    assert (found["rows"], found["copies"]) == (expected["rows"], expected["copies"])
-    assert (tmp_path / "groups").read_bytes() == (tmp_path / "groups1").read_bytes()
-    refused = run(f"dedup {corpus}/parts {tmp_path}/pairs --keep kept.npz --engine local")
-    assert "--keep" in refused.stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine.txt").write_text("keep me")
+    with pytest.raises(FileError, match="is not of an unfinished job"):
+        distributed.duplicates_by_parts(local, plan, other)
+    narrow = distributed.plan_parts(local, folders / "npz")
+    with pytest.raises(DataError, match=r"has 64 columns .* has 60 columns; give"):
+        distributed.matches_by_parts(local, plan, narrow, scratch)

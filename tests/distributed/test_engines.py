@@ -65,7 +65,7 @@ def test_what_is_missing_is_named(monkeypatch):
 
 
 def test_java_is_that_of_a_package_or_asked_for(monkeypatch, tmp_path):
-    from corekernels.distributed.java import require_java
+    from corekernels.distributed.spark import require_java
 
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Workers and drivers killed at random moments: the shards are the same, byte for byte."""
+"""Workers and drivers killed at random moments: the results are the same, byte for byte."""
 
 import os
 import random
@@ -85,4 +85,28 @@ def test_killed_drivers(job, tmp_path, name):
         n_cut += (target / ".unfinished.json").exists()
         subprocess.run(line, check=True)
         assert contents(target) == whole
+    assert n_cut
+
+
+def test_killed_drivers_of_near_duplicates(job, tmp_path):
+    source, _, _ = job
+    rng = random.Random(1)
+    line = [
+        sys.executable, "-m", "corekernels", "dedup", str(source), "", "--threshold", "0.9",
+        "--copies-once", "--resume", "--quiet", "--engine", "local", "--workers", "2",
+    ]  # fmt: skip
+    line[5] = str(tmp_path / "whole")
+    start = time.monotonic()
+    subprocess.run(line, check=True)
+    seconds = time.monotonic() - start
+    n_cut = 0
+    for number in range(N_KILLS):
+        line[5] = str(tmp_path / str(number))
+        process = subprocess.Popen(line, start_new_session=True)
+        time.sleep(seconds * (0.3 + 0.7 * rng.random()))
+        os.killpg(os.getpgid(process.pid), signal.SIGKILL)
+        process.wait()
+        n_cut += (tmp_path / f".{number}.unfinished").exists()
+        subprocess.run(line, check=True)
+        assert (tmp_path / str(number)).read_bytes() == (tmp_path / "whole").read_bytes()
     assert n_cut

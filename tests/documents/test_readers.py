@@ -262,5 +262,5 @@ class TestErrors:
         require_rows(open_documents(path, "text", format="lines"), ["who knows"])
 
     def test_pattern_without_match(self, tmp_path):
-        with pytest.raises(FileError, match="no file has such a name"):
+        with pytest.raises(FileError, match="no file matches"):
             open_documents(tmp_path / "*.jsonl")

@@ -50,16 +50,18 @@ def test_intervals_cover(family, scheme, kernel):
     X = make_pairs(*FAMILIES[family])
     i = np.arange(0, len(X.indptr) - 1, 2)
     exact = np.diagonal(getattr(ck, kernel)(X[::2], X[1::2]))
-    distances = {1: [], 8: []}
+    distances = {(1, None): [], (8, None): []}
+    if kernel in ("core1", "core_rbf"):
+        distances[4, 4] = []  # bits of locations and of rounded weights
     for seed in range(N_SEEDS):
         S = ck.CoREHasher(kernel, 128, scheme=scheme, random_state=seed, n_jobs=1).fit(X).sketch(X)
-        for n_bits, found in distances.items():
-            estimate, error = S.narrow(n_bits).estimate_pairs(i, i + 1)
+        for bits, found in distances.items():
+            estimate, error = S.narrow(*bits).estimate_pairs(i, i + 1)
             found.append((estimate - exact) / error)
-    for n_bits, found in distances.items():
+    for bits, found in distances.items():
         covered = np.sum(np.abs(found) <= 1.96)
-        assert covered >= binom.ppf(1e-6, N, PROMISED), n_bits
+        assert covered >= binom.ppf(1e-6, N, PROMISED), bits
         # a mean of squared normal numbers is 1, with a variance of 2 / N; estimates of one seed
         # depend on each other, of which half the pairs is a cautious account
         if family != "heavy-tailed" or kernel != "core2":  # that interval is wide on purpose
-            assert np.mean(np.square(found)) >= 1 - 5 * np.sqrt(2 / (N / 2)), n_bits
+            assert np.mean(np.square(found)) >= 1 - 5 * np.sqrt(2 / (N / 2)), bits

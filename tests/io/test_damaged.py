@@ -185,14 +185,20 @@ def test_pickles_are_never_loaded(tmp_path, monkeypatch, key):
     assert not (tmp_path / "exploded").exists()
 
 
-def test_zip_files_that_are_none(tmp_path):
-    path = tmp_path / "rows.npz"
+def refused_if_cut(path, least, kind):
+    """Rows in a file of that name, which must be refused if it is cut; the bytes of the whole."""
     io.write_rows(path, X)
     whole = path.read_bytes()
-    for size in (30, len(whole) // 2, len(whole) - 1):
+    for size in (least, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        with pytest.raises(FileError, match=r"rows.npz: not a whole zip file"):
+        with pytest.raises(FileError, match=rf"{path.name}: not a whole {kind} file"):
             io.read_rows(path)
+    return whole
+
+
+def test_zip_files_that_are_none(tmp_path):
+    path = tmp_path / "rows.npz"
+    refused_if_cut(path, 30, "zip")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(FileError, match="a zip without arrays"):
@@ -303,13 +309,7 @@ def test_parquet_of_others(tmp_path, statistics, large):
 
 def test_damaged_parquet(tmp_path):
     path = tmp_path / "rows.parquet"
-    io.write_rows(path, X)
-    whole = path.read_bytes()
-    for size in (8, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:size])
-        with pytest.raises(FileError, match=r"rows.parquet: not a whole Parquet file"):
-            io.read_rows(path)
-    damaged = bytearray(whole)
+    damaged = bytearray(refused_if_cut(path, 8, "Parquet"))
     damaged[100] ^= 255
     path.write_bytes(damaged)
     with pytest.raises(FileError, match=r"rows.parquet: not a whole Parquet file"):

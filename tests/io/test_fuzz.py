@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import io as streams
-import os
 import warnings
 import zipfile
 
@@ -17,6 +16,7 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import CoREError
+from support.damage import keep_if_asked
 
 KINDS = ("svm", "svm.gz", "svm.bz2", "npz", "npy", "parquet", "signatures", "model", "index")
 PIECES = (
@@ -145,10 +145,7 @@ def run(folder, kind, n_files):
         except CoREError:
             n_refused += 1
         except Exception as error:
-            keep = os.environ.get("COREKERNELS_FUZZ_KEEP")
-            if keep:
-                with open(keep, "wb") as file:
-                    file.write(path.read_bytes())
+            keep_if_asked(path)
             raise AssertionError(f"{kind}: {path.read_bytes()!r}") from error
     return n_refused
 

@@ -16,6 +16,7 @@ import corekernels as ck
 from corekernels.errors import CoREError
 from corekernels.io.containers import read_container, save_arrays
 from support.clusters import clustered
+from support.damage import keep_if_asked
 
 KINDS = (
     "core1 signatures", "core2 signatures", "classifier", "regressor", "exact", "scan", "graph",
@@ -247,9 +248,7 @@ def run(folder, kind, n_files):
             except CoREError:
                 n_refused += 1
             except BaseException as error:
-                if keep := os.environ.get("COREKERNELS_FUZZ_KEEP"):
-                    with open(keep, "wb") as file:
-                        file.write((folder / "damaged").read_bytes())
+                keep_if_asked(folder / "damaged")
                 raise AssertionError(f"{kind}, file {number}") from error
     return n_refused
 

@@ -109,3 +109,17 @@ def test_only_the_same_job_goes_on_and_only_once(tmp_path):
         (folder / name).write_text(content)
         with pytest.raises(FileError, match=f"{name} is damaged; begin anew"):
             run(folder, opened)
+
+
+def test_folders_of_others_are_not_cleared_and_work_may_outlive_errors(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "mine.txt").write_text("keep me")
+    with pytest.raises(FileError, match="is not of an unfinished job"):
+        run(other, opened, resume=False)
+    assert (other / "mine.txt").exists()
+    for keep in (False, True):
+        folder = tmp_path / str(keep)
+        with pytest.raises(DataError), Workspace.lasting(folder, JOB, False, keep=keep):
+            raise DataError("bad")
+        assert folder.exists() == keep

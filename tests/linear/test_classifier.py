@@ -158,7 +158,7 @@ def test_learning_from_more_than_two_to_the_31_slots(tmp_path):
         part[:] = rng.geometric(0.2, part.shape).astype(np.uint8)
         part[:, 0] = y[start : start + 2**16]  # one slot tells the class
         part[:, 1:16] = y[start : start + 2**16, None]
-    S = ck.Signatures(recipe, codes, None, np.full(n, 9), None)
+    S = ck.Signatures.from_arrays(recipe, {"codes": codes, "lengths": np.full(n, 9)})
     assert S.codes.size > 2**31
     model = HashedLinearClassifier(C=0.01, tol=0.5, max_iter=3, random_state=0)
     model.fit(S, y)

@@ -1,7 +1,5 @@
 """Signatures as the loops take them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from corekernels.linear.packed import pack
 
 def test_codes_that_no_hasher_makes_are_refused(S):
     narrow = S.narrow(4)
-    broken = replace(narrow, codes=np.full_like(narrow.codes, 16))
+    broken = narrow.with_arrays(codes=np.full_like(narrow.codes, 16))
     with pytest.raises(DataError, match="codes: one is 16, and 15 is the highest"):
         pack(broken)
 
@@ -21,7 +19,7 @@ def test_weights_that_are_not_finite_are_refused(S):
     weights = S.weights.copy()
     weights[5, 3] = np.inf
     with pytest.raises(DataError, match="row 5 holds a weight that is not finite"):
-        pack(replace(S, weights=weights))
+        pack(S.with_arrays(weights=weights))
 
 
 @pytest.mark.parametrize("kernel", ["core1", "resemblance"])

@@ -11,15 +11,6 @@ from corekernels.kernel_table import KERNELS, exact_kernel
 from support import oracles
 
 
-@pytest.fixture
-def X():
-    rng = np.random.default_rng(0)
-    X = rng.poisson(0.4, (7, 40)) * rng.normal(size=(7, 40))
-    X[:, :4] = rng.normal(size=(7, 4))
-    X[5] = 0
-    return X
-
-
 @pytest.mark.parametrize("name", tuple(KERNELS))
 @pytest.mark.parametrize("gamma", [None, 0.3])
 @pytest.mark.parametrize("ratio", [0.0, 5.0, 1e9])  # all columns listed, some, none

@@ -13,22 +13,24 @@ from corekernels.theory import Pair
 from support import oracles
 
 
-@pytest.fixture
-def X():
-    rng = np.random.default_rng(0)
-    X = rng.poisson(0.4, (7, 40)) * rng.normal(size=(7, 40))
-    X[:, :4] = rng.normal(size=(7, 4))
-    X[5] = 0
-    return X
-
-
 @pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
-@pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
+@pytest.mark.parametrize(
+    ("kernel", "weight_bits"),
+    [
+        ("resemblance", 16),
+        ("core1", 16),
+        ("core2", 16),
+        ("core_rbf", 16),
+        ("core1", 4),
+        ("core_rbf", 8),
+    ],
+)
 @pytest.mark.parametrize(("n_columns", "k"), [(40, 60), (130, 300), (70_000, 60)])
-def test_hashing_gives_the_kernel(X, kernel, scheme, n_columns, k):
+def test_hashing_gives_the_kernel(X, kernel, weight_bits, scheme, n_columns, k):
     """Within five standard errors; small tables keep the plain Python quick."""
     rows = sparse.csr_array((X[X != 0], np.nonzero(X)), shape=(7, n_columns))
-    recipe = ck.Recipe(kernel, k, 6, scheme, n_columns=n_columns, seed=1)
+    bits = {"n_bits": min(6, weight_bits), "weight_bits": weight_bits}
+    recipe = ck.Recipe(kernel, k, scheme=scheme, n_columns=n_columns, seed=1, **bits)
     tables = make_tables(recipe, wide_positions=1 << 12)
     with np.errstate(over="ignore"):  # the mixes are products modulo 2^64
         S = ck.Signatures.from_arrays(recipe, hash_matrix(rows, recipe, 1, tables=tables))

@@ -5,7 +5,7 @@ import pytest
 
 from corekernels._loops.learning import descent, losses, packed, scoring
 from corekernels._loops.learning import planes as blocks
-from corekernels._loops.simd import vectors
+from corekernels._loops.simd import slots, vectors
 from corekernels.linear import descent as training
 from corekernels.linear import passes
 from corekernels.linear.extrapolation import extrapolate
@@ -19,23 +19,42 @@ OPTIONS = training.Options(tol=1e-5, max_iter=300, seed=(0,))
 LOSSES = [losses.SQUARED_HINGE, losses.HINGE, losses.LOG, losses.SQUARED]
 
 
-@pytest.fixture(params=[(7, np.uint8, True), (8, np.uint16, True), (5, np.uint8, False)])
+@pytest.fixture(
+    params=[
+        (7, np.uint8, True),
+        (8, np.uint16, True),
+        (5, np.uint8, False),
+        (7, np.int8, True),
+        (6, np.int16, True),
+    ]
+)
 def rows(request):
-    """Codes, weights (bits of halves), lengths of 9 rows over 6 codes; row 4 is empty."""
+    """Codes, weights (bits of halves), lengths of 9 rows over 6 codes; row 4 is empty.
+
+    Signed integers are slots: codes and weights at once.
+    """
     k, dtype, weighted = request.param
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 6, (9, k)).astype(dtype)
     weights = rng.normal(size=(9, k)).astype(np.float16).view(np.uint16)
     lengths = rng.integers(1, 5, 9)
     codes[4], weights[4], lengths[4] = 0, 0, 0
+    if dtype in (np.int8, np.int16):
+        codes = weights = codes | rng.integers(-8, 8, codes.shape, dtype) << 4 * codes.itemsize
     return codes, (weights if weighted else None), lengths
 
 
 def expand(codes, weights, lengths, n_codes=6):
     """The design matrix, densely: (row, code, slot)."""
     X = np.zeros((len(codes), n_codes, codes.shape[1]))
+    values_of = np.ones(codes.shape)
+    if codes.dtype.kind == "i":
+        bits = 4 * codes.itemsize
+        values_of, codes = 2.0 * (codes >> bits) + 1, codes & (1 << bits) - 1
+    elif weights is not None:
+        values_of = weights.view(np.float16).astype(float)
     for i, row in enumerate(codes):
-        values = np.ones(len(row)) if weights is None else weights[i].view(np.float16).astype(float)
+        values = values_of[i]
         X[i, row, np.arange(len(row))] = values * (lengths[i] > 0)
         X[i] /= np.sqrt((X[i] ** 2).sum()) or 1
     return X
@@ -76,7 +95,10 @@ def test_scores_and_additions(rows, n_planes):
 
     steps = np.zeros(8, np.float32)
     steps[:n_planes] = rng.normal(size=n_planes)
-    numbers = None if weights is None else weights[2].view(np.float16).astype(np.float32)
+    numbers = None
+    if weights is not None:
+        numbers = np.empty(codes.shape[1], np.float32)
+        slots.read_weights(weights, 2, 0, codes.shape[1], numbers)
     scoring.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)

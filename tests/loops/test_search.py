@@ -7,7 +7,7 @@ from scipy import sparse
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels._loops.blocks import Blocks
-from corekernels._loops.search import buckets, heaps, pairs, postings, similar, sketches
+from corekernels._loops.search import buckets, heaps, pairs, postings, similar
 from corekernels._loops.search import graph as beam
 from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
@@ -93,9 +93,9 @@ def test_sketches():
     words = np.zeros((1, 8), np.uint64)
     signs = np.array([[0.5, -0.5]], np.float16).view(np.uint16)
     team = Team(1)
-    team.run(sketches.pack_bits, (np.array([[1, 2, 3]], np.uint8), 62, words), 1, 1)
-    team.run(sketches.pack_signs, (signs, 128, words), 1, 1)
-    assert sketches.distance(words[0], ~words[0]) == 512
+    team.run(beam.pack_bits, (np.array([[1, 2, 3]], np.uint8), 62, words), 1, 1)
+    team.run(beam.pack_signs, (signs, 128, words), 1, 1)
+    assert beam.distance(words[0], ~words[0]) == 512
     assert words[0, :3].tolist() == [1 << 62, 1, 1]
 
 

@@ -18,8 +18,7 @@ from corekernels.kernel_table import CORE1, CORE2, KERNELS
 from corekernels.neighbors.duplicates.by_tables import Sizes, find_in_file
 from corekernels.neighbors.duplicates.collisions import Collisions
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
-from corekernels.neighbors.duplicates.key_file import KeyFile
-from corekernels.neighbors.duplicates.repeats import RepeatedKeys
+from corekernels.neighbors.duplicates.key_file import KeyFile, RepeatedKeys
 from corekernels.neighbors.duplicates.tables import plan_tables
 from support import oracles, peaks
 from support.clusters import clustered

@@ -113,12 +113,12 @@ def look_at(page: Path, width: int, dark: bool = False) -> Seen:
     with tempfile.TemporaryDirectory() as folder:
         wrapper = Path(folder) / "wrapper.html"
         wrapper.write_text(WRAPPER % {"page": _quoted(page), "width": width}, encoding="utf-8")
-        ended = _run(
+        ended = run_browser(
             folder,
             "--dump-dom",
             "--virtual-time-budget=5000",
             "--enable-logging=stderr",
-            _scheme(dark),
+            scheme_option(dark),
             wrapper.as_uri(),
         )
     found = re.search(r'<pre id="seen">(\{.*?\})</pre>', ended.stdout, re.DOTALL)
@@ -155,21 +155,34 @@ def _quoted(page: Path) -> str:
 def print_to_pdf(page: Path, target: Path, dark: bool = False) -> None:
     """Print a page from a wide window."""
     with tempfile.TemporaryDirectory() as folder:
-        _run(
+        run_browser(
             folder,
             "--window-size=1280,900",
             "--no-pdf-header-footer",
             f"--print-to-pdf={target}",
-            _scheme(dark),
+            scheme_option(dark),
             page.resolve().as_uri(),
         )
 
 
-def _scheme(dark: bool) -> str:
+def scheme_option(dark: bool) -> str:
     return f"--blink-settings=preferredColorScheme={0 if dark else 1}"
 
 
-def _run(profile: str, *options: str) -> subprocess.CompletedProcess[str]:
+def run_browser(profile: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Chromium with these options, until it ends by itself."""
+    return subprocess.run(
+        browser_command(profile, *options),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env={**os.environ, "HOME": profile},
+    )
+
+
+def browser_command(profile: str, *options: str) -> list[str]:
+    """The command of a Chromium that keeps its files in a folder and leaves the screen alone."""
     browser = find_browser()
     assert browser is not None
     settings = (
@@ -181,11 +194,4 @@ def _run(profile: str, *options: str) -> subprocess.CompletedProcess[str]:
         "--no-first-run",
         f"--user-data-dir={profile}/profile",
     )
-    return subprocess.run(
-        [browser, *settings, *options],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-        env={**os.environ, "HOME": profile},
-    )
+    return [browser, *settings, *options]

@@ -7,7 +7,7 @@ one row at a time, without any thought of speed.
 import numpy as np
 from scipy.special import ndtri
 
-POSITION, LOCATION, DIRECTION, NUMBER, PERMUTATION, ENTRY, KEYS = range(7)
+POSITION, LOCATION, DIRECTION, NUMBER, PERMUTATION, ENTRY, KEYS, PHASE = range(8)
 POSITION_KEY, DIRECTION_KEY, SIGN_KEY, BIN_KEY, PROBE_KEY, SLOT_KEY, ENTRY_KEY = range(7)
 G = np.uint64(0x9E3779B97F4A7C15)
 NARROW = 65_536
@@ -160,7 +160,7 @@ def find_locations(recipe, columns):
         return one_permutation(recipe, columns)
     if not wide:
         return circulant_narrow(recipe, columns)
-    return (circulant_wide_4 if recipe["version"] == 4 else circulant_wide_3)(recipe, columns)
+    return (circulant_wide_3 if recipe["version"] == 3 else circulant_wide_4)(recipe, columns)
 
 
 def numbers(projection):
@@ -200,11 +200,29 @@ def directions(recipe, columns):
     return np.where(minus[:, None], -out, out)
 
 
+def cosines(projections, recipe):
+    phases = (stream(recipe["seed"], PHASE, 0, len(projections)) >> np.uint64(40)) / 2**24
+    t = projections * np.sqrt(recipe["gamma"]) / (2 * np.pi) + phases
+    q = 0.25 - np.abs(t - np.rint(t))
+    c = np.array([8.885766, -58.465965, 115.40333, -108.30213, 56.228886], np.float32)
+    x = q * q
+    return q * (c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * c[4]))))
+
+
+def levels(recipe, weights):
+    """Levels of weights of few bits, which are halves first."""
+    bits = recipe["weight_bits"]
+    per_unit = {"core1": {4: 3, 8: 32}, "core_rbf": {4: 45 / 8, 8: 90}}[recipe["kernel"]][bits]
+    halves = weights.astype(np.float16).astype(np.float64)
+    n = 2 ** (bits - 1)
+    return np.clip(np.floor(per_unit * halves), -n, n - 1).astype(np.int64)
+
+
 def hash_row(recipe, columns, values):
     """Codes and weights of one row: its columns, ascending, and their values.
 
-    Weights are halves; those of core1 are exact sums, which any implementation may miss by the
-    rounding of its own.
+    Weights are halves; those of core1 and core_rbf are exact sums, or cosines of them, which any
+    implementation may miss by the rounding of its own.
     """
     k = recipe["n_hashes"]
     if len(columns) == 0:
@@ -217,6 +235,9 @@ def hash_row(recipe, columns, values):
         return codes, np.ones(k)
     if recipe["kernel"] == "core1":
         return codes, unit.astype(np.float64) @ directions(recipe, columns)
+    if recipe["kernel"] == "core_rbf":
+        projections = unit.astype(np.float64) @ directions(recipe, columns)
+        return codes, cosines(projections, recipe)
     scaled = unit * np.sqrt(np.float32(len(columns)))  # single precision
     halves = scaled.astype(np.float16)
     least = np.copysign(np.float16(2**-24), scaled)

@@ -111,8 +111,10 @@ def test_estimates_of_few_columns_are_exact_over_all_permutations(n, f1, f2, a, 
     }
     for kernel, w in weights.items():
         recipe = ck.Recipe(kernel, len(places), b, scheme="independent", n_columns=n)
-        w = None if w is None else w.astype(np.float16)
-        S = ck.Signatures(recipe, codes.astype(np.uint8), w, lengths, X.sum(axis=1))
+        arrays = {"codes": codes.astype(np.uint8), "lengths": lengths, "sums": X.sum(axis=1)}
+        if w is not None:
+            arrays["weights"] = w.astype(np.float16)
+        S = ck.Signatures.from_arrays(recipe, arrays)
         exact = getattr(ck, kernel)(X)[0, 1]
         assert S.estimate_pairs(0, 1)[0][0] == pytest.approx(exact, abs=2**-10)
         assert S.estimate()[0, 1] == pytest.approx(exact, abs=2**-10)

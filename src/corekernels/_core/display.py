@@ -12,7 +12,7 @@ _TABLE = (
     "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;"
     "border-top:1px solid;border-bottom:1px solid"
 )
-_CAPTION = "text-align:left;font-weight:600;padding:.2em 0"
+_CAPTION = "text-align:left;font-weight:600;padding:.2em 0;color:inherit"
 _NAME = "text-align:left;font-weight:400;opacity:.75;padding:.1em 1.2em .1em 0;vertical-align:top"
 _VALUE = "text-align:left;padding:.1em 0"
 

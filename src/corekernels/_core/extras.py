@@ -7,16 +7,9 @@ from ..errors import MissingExtra
 
 
 def require_extra(module: str, extra: str, what: str) -> Any:
-    """The module of an optional package; raises `MissingExtra` if it is not installed.
+    """A module of an optional package, which an extra of corekernels installs.
 
-    Parameters
-    ----------
-    module : str
-        The package, or a module of it.
-    extra : str
-        The extra of corekernels that installs it.
-    what : str
-        What it is needed for, in the plural.
+    Raises `MissingExtra` if it is not there; `what` it is needed for is in the plural.
 
     >>> require_extra("nowhere", "plot", "figures")
     Traceback (most recent call last):

@@ -12,9 +12,9 @@ _END = object()
 _PATIENCE = 0.5  # seconds for a thread to stop, which may be waiting for a pipe
 
 
-def read_ahead(items: Iterable[Item], depth: int = 1) -> Generator[Item]:
-    """The same items, made in a thread of their own, up to `depth` of them before their turn."""
-    waiting: queue.Queue[Any] = queue.Queue(depth)
+def read_ahead(items: Iterable[Item]) -> Generator[Item]:
+    """The same items, made in a thread of their own, one of them before its turn."""
+    waiting: queue.Queue[Any] = queue.Queue(1)
     stopped = threading.Event()
 
     def put(item: Any) -> None:
@@ -52,14 +52,14 @@ def read_ahead(items: Iterable[Item], depth: int = 1) -> Generator[Item]:
 
 
 class WriteBehind:
-    """Calls a function in a thread of its own, in order, with up to `depth` calls waiting.
+    """Calls a function in a thread of its own, in order, with up to one call waiting.
 
     An error is raised by the next call, or at the end of the `with` block.
     """
 
-    def __init__(self, function: Callable[..., None], depth: int = 1) -> None:
+    def __init__(self, function: Callable[..., None]) -> None:
         self._function = function
-        self._waiting: queue.Queue[Any] = queue.Queue(depth)
+        self._waiting: queue.Queue[Any] = queue.Queue(1)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="corekernels-write", daemon=True)
 

@@ -17,17 +17,9 @@ class Steps:
     """One bar for the steps of a job.
 
     Functions that take `progress` take this as well: what they do is then a step, by the name
-    under which it would have a bar of its own.
+    under which it would have a bar of its own. `shares` are those of the time that each step is
+    expected to take; others take none.
 
-    Parameters
-    ----------
-    shares : dict
-        Share of the time that each step is expected to take. Others take none.
-    progress : bool or None
-        Whether to show the bar.
-
-    Examples
-    --------
     >>> with Steps({"reading": 0.75, "sorting": 0.25}, False) as steps:
     ...     with progress_bar(10, "reading", "rows", steps) as bar:
     ...         bar.update(4)
@@ -108,16 +100,8 @@ def progress_bar(
 ) -> Any:
     """A bar to be used in a `with` block: `update(n)`, `set_description(what)`.
 
-    Parameters
-    ----------
-    total : number or None
-        Of the units to do; None where it is not known.
-    what : str
-        What is being done.
-    unit : str
-        What is counted.
-    progress : bool, Steps or None
-        Whether to show the bar, as above, or the job of which this is a step.
+    `total` is the number of units to do, None where it is not known; `progress` says whether to
+    show the bar, as above, or is the job of which this is a step.
     """
     if isinstance(progress, Steps):
         return progress.step(total, what)

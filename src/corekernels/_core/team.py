@@ -25,14 +25,10 @@ _NO_BLOCK = 1 << 40  # the counter of a job that was stopped
 class Team:
     """Threads that share out the rows of one loop after another, the calling one included.
 
+    >>> from corekernels._loops.blocks import taken
     >>> def add_one(blocks, n_blocks, out):
-    ...     for _ in range(n_blocks):
-    ...         start = int(blocks.counter[0]) * blocks.size
-    ...         blocks.counter[0] += 1
-    ...         if start >= blocks.n_rows:
-    ...             return False
-    ...         out[start : start + blocks.size] += 1
-    ...     return True
+    ...     for start, stop in taken(blocks, n_blocks):
+    ...         out[start:stop] += 1
     >>> out = np.zeros(5, int)
     >>> Team(1).run(add_one, (out,), n_rows=5, block_rows=2)
     >>> out.tolist()
@@ -44,7 +40,7 @@ class Team:
         self._counter = aligned_zeros((16,), np.int64)  # alone in its cache lines
 
     def run(
-        self, loop: Callable[..., bool],
+        self, loop: Callable[..., Any],
         arguments: tuple[Any, ...] | Callable[[], tuple[Any, ...]], n_rows: int, block_rows: int,
     ) -> None:  # fmt: skip
         """Let the threads take blocks of rows until none is left.
@@ -55,7 +51,12 @@ class Team:
 
         def make_step(blocks: Blocks) -> Step:
             mine = arguments() if callable(arguments) else arguments
-            return lambda n_blocks: loop(blocks, n_blocks, *mine)
+
+            def step(n_blocks: int) -> bool:
+                loop(blocks, n_blocks, *mine)
+                return bool(self._counter[0] * block_rows < n_rows)
+
+            return step
 
         self.share(make_step, n_rows, block_rows)
 

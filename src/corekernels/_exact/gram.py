@@ -51,12 +51,7 @@ def fill_gram(
     panel_rows = _fitting_rows(panel_rows, columns.n_dense * out.itemsize)
     block_rows = max(1, panel_rows // _BLOCKS_PER_PANEL)
     panels = [
-        _Panel(
-            others,
-            span,
-            columns,
-            row_blocks(0, span[1] if Y is None else len(X), block_rows),
-        )
+        _Panel(others, span, columns, row_blocks(0, span[1] if Y is None else len(X), block_rows))
         for span in row_blocks(0, len(others), panel_rows)
     ][::-1]  # with Y = X the last one has most blocks, and small jobs at the end even the load
     n_ahead = 1 + thread_count(n_jobs) // max(1, len(panels[0].blocks) if panels else 1)

@@ -14,8 +14,10 @@ from .._loops.hashing.banks import Banks
 from .._loops.hashing.blocks import BlockScratch, Task
 from .._loops.hashing.minwise import BinScratch, MinimaScratch
 from .._loops.hashing.offsets import new_offsets
+from .._loops.hashing.projection import Rounding
 from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
+from .._loops.simd.slots import write_levels
 from ..kernel_table import SlotWeight
 from ..recipe import Recipe
 from .directions import random_numbers
@@ -54,16 +56,15 @@ class RowHasher:
         out["lengths"][:] = rows.lengths
         halves, values, weights = None, np.empty(rows.nnz, np.float32), None
         if self._weight is not SlotWeight.NONE:
-            weights = out["weights"].view(np.uint16)
             unit_values(rows.indptr, rows.data, values)
-        if self._projects:
-            self._project(rows, values, out["weights"].view(np.uint16))
-            weights = None
-        elif self._weight is SlotWeight.VALUE:
+        if self._weight is SlotWeight.VALUE:
+            weights = out["weights"].view(np.uint16)
             sum_and_scale(rows.indptr, values, out["sums"])
             halves = np.empty(rows.nnz, np.uint16)
             blocks.write_nonzero_halves(values, halves)
-        self._mixed_minima(rows, halves, out["codes"], weights)
+        self._mixed_minima(rows, halves, _codes(out), weights)
+        if self._projects:
+            self._project(rows, values, out)
 
     @property
     def passes(self) -> tuple["Pass", ...]:
@@ -79,10 +80,10 @@ class RowHasher:
         banks = self.tables.minima
         assert banks is not None
         with_values = self._weight is SlotWeight.VALUE
-        scratch = _minima_scratch(banks, largest.row, out["codes"].dtype, with_values)
+        k, codes = self.recipe.n_hashes, _codes(out).reshape(-1)
+        scratch = _minima_scratch(banks, largest.row, codes.dtype, with_values)
         location_type = banks.tables.dtype
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
-        k, codes = self.recipe.n_hashes, out["codes"].reshape(-1)
         offsets = new_offsets(len(scratch.starts), banks.width) if banks.positions.size else None
         if not with_values:
             return lambda n_blocks: blocks.hash_supports(
@@ -102,11 +103,19 @@ class RowHasher:
         sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
         starts, values = np.empty(largest.row, np.int32), np.empty(largest.block, np.float32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
-        weights = out["weights"].view(np.uint16)
+        weights = out["slots"] if "slots" in out else out["weights"].view(np.uint16)
+        rounding = self._rounding()
         return lambda n_blocks: blocks.hash_projections(
-            task, n_blocks, self.tables.directions, sign_key, self.tables.waves, starts, values,
-            tiles, weights,
+            task, n_blocks, self.tables.directions, sign_key, self.tables.waves, rounding, starts,
+            values, tiles, weights,
         )  # fmt: skip
+
+    def _rounding(self) -> Rounding | None:
+        """How weights become levels, with working memory for one thread."""
+        rounding = self.recipe.weight_rounding
+        if rounding is None:
+            return None
+        return Rounding(np.float32(rounding.per_unit), np.empty(projection.SUMS, np.uint16))
 
     def _mixed_minima(
         self, rows: Rows, values: Array | None, codes: Array, weights: Array | None
@@ -130,8 +139,18 @@ class RowHasher:
                 rows.indptr, columns, read_only(values), mask, minima, codes, weights
             )
 
-    def _project(self, rows: Rows, values: Array, out: Array) -> None:
-        """Projections of the unit rows onto the random directions, or their cosines, as halves."""
+    def _project(self, rows: Rows, values: Array, out: Arrays) -> None:
+        """Weights that are projections of the unit rows, or their cosines; after the codes."""
+        slots, rounding = out.get("slots"), self.recipe.weight_rounding
+        if slots is None or rounding is None:
+            self._write_projections(rows, values, out["weights"].view(np.uint16))
+            return
+        halves = np.empty(slots.shape, np.uint16)
+        self._write_projections(rows, values, halves)
+        write_levels(halves.reshape(-1), np.float32(rounding.per_unit), slots.reshape(-1))
+
+    def _write_projections(self, rows: Rows, values: Array, out: Array) -> None:
+        """Projections onto the random directions, or their cosines, as halves."""
         recipe, banks, waves = self.recipe, self.tables.directions, self.tables.waves
         if banks is None:
             columns = mixed(rows.indices, mix_key(recipe.seed, Key.ENTRY))
@@ -143,7 +162,7 @@ class RowHasher:
         starts = np.empty(rows.lengths.max(initial=0), np.int32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
         projection.table_projections(
-            rows.indptr, rows.indices, values, banks, waves, starts, tiles, out
+            rows.indptr, rows.indices, values, banks, waves, None, starts, tiles, out
         )
 
 
@@ -158,6 +177,12 @@ class Largest(NamedTuple):
         """Those of rows that are cut into blocks."""
         per_block = np.diff(rows.indptr[cuts])
         return cls(int(rows.lengths.max(initial=0)), int(per_block.max(initial=0)))
+
+
+def _codes(out: Arrays) -> Array:
+    """Where codes are written: into slots, as long as they have no weights yet."""
+    slots = out.get("slots")
+    return out["codes"] if slots is None else slots.view(f"u{slots.itemsize}")
 
 
 def new_task(rows: Rows, cuts: Array, counter: Array, flaws: Array) -> Task:

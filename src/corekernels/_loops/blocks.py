@@ -1,7 +1,7 @@
 """Blocks of rows that several threads take from a shared counter.
 
-A loop that shares out its rows takes `blocks` and the number of blocks to do in one call, and
-gives False once there are no more: see `corekernels._core.team.Team`.
+A loop that shares out its rows takes `blocks` and the number of blocks to do in one call, which
+may be more than there are left: see `corekernels._core.team.Team`.
 """
 
 from typing import NamedTuple
@@ -25,3 +25,13 @@ def next_block(blocks):
     """First row of the next block and the row after its last; no rows if there are no more."""
     start = min(fetch_add(blocks.counter, 0, 1) * blocks.size, blocks.n_rows)
     return start, min(start + blocks.size, blocks.n_rows)
+
+
+@njit(nogil=True)  # Numba cannot compile a loop with a generator that came from its cache
+def taken(blocks, n_blocks):
+    """The next blocks, up to `n_blocks` of them: first row, and row after the last, of each."""
+    for _ in range(n_blocks):
+        start, stop = next_block(blocks)
+        if start == stop:
+            return
+        yield start, stop

@@ -60,27 +60,12 @@ _FOURIER = tuple(Settings(10.0, gamma) for gamma in (1.0, 4.0))
 
 @dataclass(frozen=True)
 class Learner:
-    """One way to learn.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"linear", "exact", "hashed", "both", "gaussian", "fourier", "boosting"}
-        "both" is linear and hashed features side by side.
-    settings : tuple of Settings
-        Those to choose from.
-    prepare : callable
-        From settings, what is done once for all folds; returns the `Score` of a fold.
-    n_bytes : float
-        Memory that training on the sample takes besides its rows, about.
-    kernel : str or None
-    n_hashes : int or None
-    """
+    """One way to learn; `kind` and `n_bytes` are those of `result.Candidate`."""
 
     name: str
     kind: str
-    settings: tuple[Settings, ...]
-    prepare: Callable[[Settings], Score]
+    settings: tuple[Settings, ...]  # to choose from
+    prepare: Callable[[Settings], Score]  # does what is done once for all folds
     n_bytes: float
     kernel: str | None = None
     n_hashes: int | None = None

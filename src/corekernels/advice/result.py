@@ -62,19 +62,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Rows of one class that are taken for another, by cross-validation.
+    """Rows of one class that are taken for another, by cross-validation."""
 
-    Attributes
-    ----------
-    actual, predicted : label
-    count, n_rows : int
-        Rows so confused, of how many of the class in the sample.
-    """
-
-    actual: Any
-    predicted: Any
-    count: int
-    n_rows: int
+    actual: Any  # label
+    predicted: Any  # label
+    count: int  # rows so confused
+    n_rows: int  # of the class in the sample
 
 
 @dataclass(frozen=True)

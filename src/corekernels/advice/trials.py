@@ -24,29 +24,14 @@ _CONFIDENCE = 0.95
 
 @dataclass
 class Trial:
-    """A learner with its best settings, and what it reached.
-
-    Attributes
-    ----------
-    learner : Learner
-    settings : Settings
-        The best on the first round of folds.
-    scores : ndarray
-        Accuracies on all folds so far, round by round.
-    seconds : float
-        Of one fit with its test, kernel values or hashing of all rows included.
-    round_seconds : float
-        Of a round of folds, for which kernel values or hashes are made once.
-    predicted : ndarray
-        Labels predicted on the test rows of the first round, fold by fold.
-    """
+    """A learner with its best settings, and what it reached."""
 
     learner: Learner
-    settings: Settings
-    scores: Array
-    seconds: float
-    round_seconds: float
-    predicted: Array
+    settings: Settings  # the best on the first round of folds
+    scores: Array  # accuracies on all folds so far, round by round
+    seconds: float  # of one fit with its test, kernel values or hashing of all rows included
+    round_seconds: float  # of a round of folds, for which kernel values or hashes are made once
+    predicted: Array  # labels predicted on the test rows of the first round, fold by fold
 
 
 class Trials:

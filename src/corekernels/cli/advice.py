@@ -14,8 +14,7 @@ from ..advice import DEFAULT_SIZES
 from ..advice import advise as advise_on
 from ..recipe import CONTRACT_VERSION
 from .app import command
-from .options import Figure, Jobs, Output, Reading, Rows
-from .pages import Page, require_page
+from .options import Figure, Jobs, Output, Page, Reading, Rows, require_page
 from .printing import show, show_table
 
 _SIZES = ", ".join(map(str, DEFAULT_SIZES))

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from typer import Argument, Option
@@ -17,9 +17,17 @@ from ..io.targets import require_target
 from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
-from .options import Cluster, Gamma, Jobs, Output, Reading, one_of, require_file_target
-from .pages import require_page
-from .printing import STANDARD_OUTPUT, show, to_write
+from .options import (
+    Cluster,
+    Gamma,
+    Jobs,
+    Output,
+    Reading,
+    one_of,
+    require_file_target,
+    require_page,
+)
+from .printing import STANDARD_OUTPUT, to_write
 
 
 @command("corekernels dedup train.svm pairs.tsv --threshold 0.8 --keep unique.svm")
@@ -73,7 +81,9 @@ def dedup(
         bool, Option("--copies-once", help="Pair a copy with the first row it equals only.")
     ] = False,
     resume: Annotated[bool, Option("--resume", help="Go on after a killed run.")] = False,
-    working_memory: Annotated[float, Option(help="Megabytes of rows to hold.")] = 1024.0,
+    working_memory: Annotated[
+        float, Option(help="Megabytes of rows to hold, per task of a cluster.")
+    ] = 1024.0,
     most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
     seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
     *,
@@ -86,39 +96,34 @@ def dedup(
     with --resume goes on from there, and without it begins anew.
     """
     if cluster:
-        if keep is not None or against is not None or page is not None or prefer != FIRST:
-            raise ParameterError(
-                "--keep, --against, --report, --prefer: are not done on a cluster; leave them out."
-            )
-        if resume:
-            raise ParameterError("--resume: is not done on a cluster; leave it out.")
-        _on_cluster(source, target, reading, output, cluster, groups, {
-            "threshold": threshold, "kernel": kernel, "gamma": gamma, "seed": seed,
-            "most_pairs": most_pairs, "all_pairs": not copies_once,
-        })  # fmt: skip
-        return
+        require_file_target(target)
+    if prefer != FIRST and not reading.text:
+        raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     targets = _targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
-    require_file(display_name(source), is_stream(source))
-    reader = reading.open_rows(source, n_jobs=n_jobs)
+    if against is not None:
+        _require_alone(against, groups, prefer, copies_once)
     options: dict[str, Any] = {
         "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
-        "n_jobs": n_jobs, "scratch": targets[0].parent if targets else None, "parts": parts,
         "resume": resume, "progress": output.progress, "gamma": gamma,
     }  # fmt: skip
-    others, scores = None, None
-    found: files.FileDuplicates | files.FileMatches
     if against is None:
         options["all_pairs"] = not copies_once
-        found = files.near_duplicates(reader, threshold, kernel, **options)
+    asked = _Asked(source, against, threshold, kernel, options)
+    if cluster:
+        assert parts is not None
+        found, reader, others = _on_cluster(
+            asked, reading, output, cluster, parts, n_jobs, labels=keep is not None
+        )
+    else:
+        asked.options["scratch"] = targets[0].parent if targets else None
+        found, reader, others = _on_one_machine(asked, reading, parts, n_jobs)
+    if isinstance(found, files.FileDuplicates):
         scores = _scores(reader, prefer, found, output)
         dropped, about = found.redundant(scores), _about_duplicates(found)
         if groups is not None:
             files.write_groups(found, to_write(groups), scores)
     else:
-        _require_alone(against, groups, prefer, copies_once)
-        others = reading.open_rows(against, like=reader.provenance, labels=False, n_jobs=n_jobs)
-        found = files.near_matches(reader, others, threshold, kernel, **options)
         dropped, about = found.redundant(), _about_matches(found)
     files.write_pairs(found, to_write(target), _names(found, reader, others, output))
     if keep is not None:
@@ -133,21 +138,54 @@ def dedup(
     output.show({"target": target, **about}, reader, target, groups, keep)
 
 
+class _Asked(NamedTuple):
+    """What is to be found, wherever that is done."""
+
+    source: str
+    against: str | None
+    threshold: float
+    kernel: str
+    options: dict[str, Any]
+
+
+_Found = tuple[files.FileDuplicates | files.FileMatches, RowReader, RowReader | None]
+
+
+def _on_one_machine(
+    asked: _Asked, reading: Reading, parts: Path | None, n_jobs: int | None
+) -> _Found:
+    """What is found, and readers of IN and of what it was compared with."""
+    require_file(display_name(asked.source), is_stream(asked.source))
+    reader = reading.open_rows(asked.source, n_jobs=n_jobs)
+    how = asked.threshold, asked.kernel
+    options = asked.options | {"n_jobs": n_jobs, "parts": parts}
+    if asked.against is None:
+        return files.near_duplicates(reader, *how, **options), reader, None
+    others = reading.open_rows(asked.against, like=reader.provenance, labels=False, n_jobs=n_jobs)
+    return files.near_matches(reader, others, *how, **options), reader, others
+
+
 def _on_cluster(
-    source: str, target: str, reading: Reading, output: Output, cluster: Cluster,
-    groups: str | None, options: dict[str, Any],
-) -> None:  # fmt: skip
-    """Find near-duplicates by parts; rows gather in a folder beside OUT in the meantime."""
-    require_file_target(target)
-    final = require_target(target, source)
+    asked: _Asked, reading: Reading, output: Output, cluster: Cluster, parts: Path,
+    n_jobs: int | None, labels: bool,
+) -> _Found:  # fmt: skip
+    """The same, found by parts; all machines must reach the folder of what is done."""
+    how = asked.threshold, asked.kernel
     with cluster.start() as engine:
-        plan = reading.plan(engine, source, output, distributed.ROWS_PER_PART, labels=False)
-        scratch = final.with_name(f".{final.name}.rows")
-        found = distributed.duplicates_by_parts(engine, plan, scratch, **options)
-    files.write_pairs(found, final)
-    if groups is not None:
-        files.write_groups(found, to_write(groups))
-    show({"target": target, **_about_duplicates(found)}, output.as_json, output.quiet)
+        plan = reading.plan(engine, asked.source, output, distributed.ROWS_PER_PART, labels=labels)
+        reader = distributed.open_plan(plan, n_jobs)
+        if asked.against is None:
+            found = distributed.duplicates_by_parts(engine, plan, parts, *how, **asked.options)
+            return found, reader, None
+        other_plan = reading.plan(
+            engine, asked.against, output, distributed.ROWS_PER_PART, labels=False,
+            like=reader.provenance,
+        )  # fmt: skip
+        others = distributed.open_plan(other_plan, n_jobs)
+        matches = distributed.matches_by_parts(
+            engine, plan, other_plan, parts, *how, **asked.options
+        )
+        return matches, reader, others
 
 
 def _parts(target: str, resume: bool) -> Path | None:
@@ -166,10 +204,8 @@ def _scores(
     """What decides which document of a group stays."""
     if prefer == FIRST:
         return None
-    if not isinstance(reader, documents.DocumentReader):
-        raise ParameterError("--prefer: is for documents; name the column of text (--text).")
-    rows = np.unique(found.pairs)
-    return documents.preference_scores(reader, prefer, rows, output.progress)
+    assert isinstance(reader, documents.DocumentReader)
+    return documents.preference_scores(reader, prefer, found.paired(), output.progress)
 
 
 def _require_alone(against: str, groups: str | None, prefer: str, copies_once: bool) -> None:
@@ -188,9 +224,10 @@ def _names(
     """What the rows of pairs are called, if they have names."""
     if not isinstance(reader, documents.DocumentReader) or reader.columns.id is None:
         return None
-    if not isinstance(others, documents.DocumentReader):
-        names = reader.names(np.unique(found.pairs), output.progress)
+    if isinstance(found, files.FileDuplicates):
+        names = reader.names(found.paired(), output.progress)
         return names, names
+    assert isinstance(others, documents.DocumentReader)
     sides = zip((reader, others), found.pairs.T, strict=True)
     left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
     return left, right

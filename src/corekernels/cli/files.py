@@ -16,8 +16,18 @@ from ..models import load_model
 from ..neighbors import CoRENeighbors
 from ..text.frequencies import InverseDocumentFrequency
 from .app import command
-from .options import Cluster, Hashing, Jobs, Output, Reading, Rows, RowsOrSignatures, one_of
-from .pages import Page, require_page
+from .options import (
+    Cluster,
+    Hashing,
+    Jobs,
+    Output,
+    Page,
+    Reading,
+    Rows,
+    RowsOrSignatures,
+    one_of,
+    require_page,
+)
 from .printing import show
 
 
@@ -203,12 +213,10 @@ def _about_counts(found: InverseDocumentFrequency) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _about_frequencies(path: str) -> dict[str, Any]:
-    return {"format": "frequencies", **_about_counts(InverseDocumentFrequency.load(path))}
-
-
 _ABOUT: dict[str, Callable[[str], dict[str, Any]]] = {
     "signatures": _about_signatures, "model": _about_model, "index": _about_index,
-    "frequencies": _about_frequencies,
+    "frequencies": lambda path: {
+        "format": "frequencies", **_about_counts(InverseDocumentFrequency.load(path)),
+    },
     "gram": lambda path: files.gram_description(path) or {},
 }  # fmt: skip

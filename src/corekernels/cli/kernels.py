@@ -9,9 +9,19 @@ from typer import Argument, Option
 
 from .. import files, planner
 from ..errors import ParameterError
-from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL
+from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL, DEFAULT_WEIGHT_BITS
 from .app import command
-from .options import ExactKernelName, Gamma, Jobs, KernelName, Matching, Output, Reading, Rows
+from .options import (
+    ExactKernelName,
+    Gamma,
+    Jobs,
+    KernelName,
+    Matching,
+    Output,
+    Reading,
+    Rows,
+    WeightBits,
+)
 from .printing import show
 
 
@@ -95,6 +105,7 @@ def plan(
     n_columns: Annotated[int | None, Option(help="Number of columns.")] = None,
     heaviness: Annotated[float, Option(help="As `info` prints it; for core2.")] = 1.0,
     gamma: Gamma = None,
+    weight_bits: WeightBits = DEFAULT_WEIGHT_BITS,
     n_rows: Annotated[int | None, Option(help="Rows, for the forecast.")] = None,
     threads: Annotated[int, Option(help="Threads, for the forecast.")] = 1,
 ) -> None:
@@ -102,7 +113,7 @@ def plan(
     found = planner.plan(
         error, n_hashes=n_hashes, kernel=kernel, n_bits=n_bits, confidence=confidence,
         R=resemblance, rho=rho, length=length, heaviness=heaviness, n_columns=n_columns,
-        n_rows=n_rows, threads=threads, gamma=gamma,
+        n_rows=n_rows, threads=threads, gamma=gamma, weight_bits=weight_bits,
     )  # fmt: skip
     show(asdict(found), output.as_json)
 

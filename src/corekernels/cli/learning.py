@@ -22,13 +22,14 @@ from .options import (
     Jobs,
     Matching,
     Output,
+    Page,
     Reading,
     RowsOrSignatures,
     Text,
     one_of,
     require_file_target,
+    require_page,
 )
-from .pages import Page, require_page
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, documents, files
+from .. import distributed, documents, files, report
 from ..errors import ParameterError
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
+from ..io.targets import require_target
 from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
-from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, Recipe
+from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, show
@@ -43,7 +44,16 @@ _WITH_GAMMA = ", ".join(name for name, kernel in KERNELS.items() if kernel.gamma
 Gamma = Annotated[
     float | None, Option(help=f"Parameter of {_WITH_GAMMA}; its default unless given.")
 ]
+_WEIGHT_BITS = (
+    f"Bits of each weight, {one_of(map(str, WEIGHT_BITS))}: with 8 or 4 a slot takes two bytes or "
+    "one, and --n-bits is at most that"
+)
+WeightBits = Annotated[int, Option(help=f"{_WEIGHT_BITS}.")]
 Figure = Annotated[Path | None, Option(metavar="FIGURE", help="Draw it: .png, .svg or .pdf.")]
+Page = Annotated[
+    Path | None,
+    Option("--page", metavar="PAGE.html", help="Write a page about what was found."),
+]
 Format = Annotated[
     str | None,
     Option(
@@ -163,10 +173,15 @@ class Reading(Text):
     ] = None
     one_based: OneBased = None
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options of `open_reader`."""
+        own = {"format": self.format, "n_columns": self.n_columns, "one_based": self.one_based}
+        return own | self.columns
+
     def open(self, path: str, **options: Any) -> files.AnyReader:
         """A reader of rows or signatures."""
-        options |= {"format": self.format, "n_columns": self.n_columns}
-        return files.open_reader(path, one_based=self.one_based, **self.columns, **options)
+        return files.open_reader(path, **self._options, **options)
 
     @property
     def given(self) -> str:
@@ -192,11 +207,8 @@ class Reading(Text):
         **options: Any,
     ) -> distributed.Plan:  # fmt: skip
         """The parts of a file, of a folder or of what a pattern matches."""
-        options |= {"format": self.format, "n_columns": self.n_columns}
-        return distributed.plan_parts(
-            engine, path, part_rows=part_rows, one_based=self.one_based,
-            progress=output.progress, **self.columns, **options,
-        )  # fmt: skip
+        options |= {"part_rows": part_rows, "progress": output.progress}
+        return distributed.plan_parts(engine, path, **self._options, **options)
 
 
 @dataclass(frozen=True)
@@ -227,6 +239,16 @@ class Matching(Text):
             one_based=self.one_based, ignore_new_columns=self.ignore_new_columns,
             progress=output.progress, **self.columns, **options,
         )  # fmt: skip
+
+
+def require_page(page: Path | None, *others: str | Path | None) -> None:
+    """Raise unless a page, if one is asked for, can be written there: for use before long work.
+
+    `others` are the files that are read, or written as well.
+    """
+    if page is not None:
+        require_target(page, *(other for other in others if other is not None))
+        report.require_page()
 
 
 def require_file_target(target: str) -> None:
@@ -286,6 +308,7 @@ class Hashing:
         str | None, _unless_given(f"{one_of(PROJECTIONS)}, for core1", Recipe.projection)
     ] = None
     gamma: Gamma = None
+    weight_bits: Annotated[int | None, _unless_given(_WEIGHT_BITS, Recipe.weight_bits)] = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
     def recipe(self, reader: files.AnyReader | distributed.Plan) -> Recipe:

@@ -103,12 +103,12 @@ def search(
         _show_found(files.search_texts(found, query, n_neighbors, weights), query, output)
         return
     assert source is not None
+    known = found.n_features_in_, found.provenance_
     if cluster:
         require_file_target(target)
         if check:
             raise ParameterError("--check: is not done on a cluster; leave it out.")
         with cluster.start() as engine:
-            known = found.n_features_in_, found.provenance_
             plan = matching.plan(engine, source, *known, output, format=format, labels=False)
             report = distributed.search_parts(
                 engine, path, plan, target, n_neighbors, radius=radius, progress=output.progress
@@ -117,16 +117,8 @@ def search(
         return
     if target != STANDARD_OUTPUT:
         require_target(target, path, source)
-    reader = require_rows(
-        matching.open(
-            source,
-            found.n_features_in_,
-            found.provenance_,
-            format=format,
-            labels=False,
-            n_jobs=n_jobs,
-        )
-    )
+    queries = matching.open(source, *known, format=format, labels=False, n_jobs=n_jobs)
+    reader = require_rows(queries)
     report = files.search(
         found, reader, to_write(target), n_neighbors, radius=radius, n_checked=check,
         progress=output.progress,

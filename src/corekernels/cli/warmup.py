@@ -30,6 +30,7 @@ from .app import command
 from .options import Output
 from .printing import show
 
+_ONE_BYTE: dict[str, Any] = {"n_bits": 4, "weight_bits": 4}  # code and weight of a slot in one byte
 _ROWS = 2500  # enough for methods other than exact search
 _NARROW, _WIDE = 200, 100_000  # columns: their tables differ
 
@@ -81,12 +82,21 @@ def _of_signatures(X: Any, kernel: str, scheme: str) -> None:
     S = CoREHasher(kernel, 64, scheme=scheme, random_state=0).fit(X).sketch(X)
     S.estimate(S[:20])
     S.estimate_pairs([0, 1], [2, 3])
+    if S.recipe.entry.rounded_weights is not None:
+        S = CoREHasher(kernel, 64, **_ONE_BYTE, scheme=scheme, random_state=0).fit(X).sketch(X)
+        S.estimate(S[:20])
 
 
 def _of_learning(X: Any, kernel: str) -> None:
     y = np.arange(X.shape[0]) % 10
-    for n_bits in (DEFAULT_BITS, MAX_BITS - 4):  # codes of one and of two bytes
-        S = CoREHasher(kernel, 64, n_bits=n_bits, random_state=0).fit(X).sketch(X)
+    kinds: list[dict[str, Any]] = [
+        {"n_bits": DEFAULT_BITS},
+        {"n_bits": MAX_BITS - 4},
+    ]  # codes of one and of two bytes
+    if HASHED_KERNELS[kernel].rounded_weights is not None:
+        kinds.append(_ONE_BYTE)
+    for bits in kinds:
+        S = CoREHasher(kernel, 64, **bits, random_state=0).fit(X).sketch(X)
         for loss in LOSS_NAMES:
             model = HashedLinearClassifier(loss, random_state=0, max_iter=5)
             model.fit(S, y).predict(S)

@@ -66,10 +66,6 @@ def load(
     progress : bool, optional
         Whether downloads show a progress bar; None means where there is a terminal.
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> from corekernels import datasets

@@ -42,17 +42,7 @@ def cache_folder() -> Path:
 
 @dataclass(frozen=True)
 class Places:
-    """Where to look for files.
-
-    Attributes
-    ----------
-    folder : path, optional
-        Holds a folder for each data set; None means the one that COREKERNELS_DATA names.
-    download : bool
-        Whether what is in neither that folder nor the cache may be fetched into the cache.
-    progress : bool, optional
-        Whether downloads show a bar; None means where there is a terminal.
-    """
+    """Where to look for files; `datasets.load` says what the options mean."""
 
     folder: PathLike | None = None
     download: bool = True

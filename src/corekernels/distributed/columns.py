@@ -11,9 +11,14 @@ from .._core.extras import require_extra
 from .._core.types import Array
 from .._core.validation import as_matrix
 from ..errors import DataError
-from ..io.arrow_labels import labels_of_arrow
-from ..io.arrow_rows import as_floats, flat_lists, rows_of_lists, rows_of_vectors
-from ..io.parquet_columns import dense_rows
+from ..io.arrow import (
+    as_floats,
+    dense_rows,
+    flat_lists,
+    labels_of_arrow,
+    rows_of_lists,
+    rows_of_vectors,
+)
 from ..io.readers import checked_rows
 from ..recipe import Recipe
 from ..signatures import Signatures
@@ -122,9 +127,8 @@ def signature_columns(S: Signatures) -> dict[str, Any]:
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
     >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2]]).sketch([[1.0, 2]])
-    >>> sorted(distributed.signature_columns(S))
+    >>> sorted(ck.distributed.signature_columns(S))
     ['codes', 'lengths', 'weights']
     """
     arrow = require_extra("pyarrow", "parquet", "Columns of frames")
@@ -149,10 +153,9 @@ def signatures_of_table(table: Any, recipe: Recipe) -> Signatures:
     --------
     >>> import pyarrow
     >>> import corekernels as ck
-    >>> from corekernels import distributed
     >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2]]).sketch([[1.0, 2]])
-    >>> table = pyarrow.table(distributed.signature_columns(S))
-    >>> len(distributed.signatures_of_table(table, S.recipe))
+    >>> table = pyarrow.table(ck.distributed.signature_columns(S))
+    >>> len(ck.distributed.signatures_of_table(table, S.recipe))
     1
     """
     arrays = {}

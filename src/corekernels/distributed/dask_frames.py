@@ -1,6 +1,6 @@
 """Dask DataFrames and arrays of sparse blocks, hashed where their blocks are."""
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from .._core.extras import require_extra
@@ -8,12 +8,11 @@ from .._core.types import PathLike
 from ..errors import DataError
 from ..files.hashing import HashReport
 from ..files.readers import sketch_batch
-from ..files.shards import part_name, write_part
 from ..io.provenance import Origin
 from ..recipe import Recipe
 from .columns import LISTS, FrameColumns, rows_of_block, signature_columns
 from .dask import DaskEngine
-from .hashing import HashedPart, HashJob, fill_folder, label_kind
+from .hashing import HashJob, fill_folder
 from .plan import Part, Plan
 
 
@@ -35,8 +34,7 @@ def hash_dask_frame(frame: Any, recipe: Recipe, columns: FrameColumns = LISTS) -
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> hashed = distributed.hash_dask_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
+    >>> hashed = ck.distributed.hash_dask_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
     """
     pandas = require_extra("pandas", "dask", "Dask frames")
     types = {name: "object" if shape else dtype for name, (dtype, shape) in recipe.arrays.items()}
@@ -81,9 +79,8 @@ def hash_dask_blocks(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> with distributed.DaskEngine() as engine:  # doctest: +SKIP
-    ...     distributed.hash_dask_blocks(engine, frame, "signatures", ck.Recipe(n_columns=784))
+    >>> with ck.distributed.DaskEngine() as engine:  # doctest: +SKIP
+    ...     ck.distributed.hash_dask_blocks(engine, frame, "signatures", ck.Recipe(n_columns=784))
     """
     blocks = _delayed_blocks(collection)
     y = [None] * len(blocks) if labels is None else _delayed_blocks(labels)
@@ -91,7 +88,7 @@ def hash_dask_blocks(
         raise DataError(f"labels: are in {len(y)} blocks, the rows in {len(blocks)}.")
     parts = tuple(Part(number, f"{name}-{number}", 0, None) for number in range(len(blocks)))
     plan = Plan(name, parts, recipe.n_columns, None, 0)
-    task = _HashBlock(columns)
+    task = partial(_hash_block, columns)
     delayed = require_extra("dask", "dask", "Dask frames").delayed
     given = [
         delayed((part.path, part.number, block, label))
@@ -100,19 +97,12 @@ def hash_dask_blocks(
     return fill_folder(engine, task, plan, given, target, recipe, resume=resume, progress=progress)
 
 
-class _HashBlock:
-    """A task: the signatures and labels of a block as a shard."""
-
-    def __init__(self, columns: FrameColumns) -> None:
-        self._columns = columns
-
-    def __call__(self, job: HashJob, argument: tuple[str, int, Any, Any]) -> HashedPart:
-        name, number, block, y = argument
-        X, own = rows_of_block(block, self._columns, job.recipe.n_columns, name)
-        S, labels = sketch_batch(X, job.recipe, 1, name), own if y is None else y
-        path = Path(job.folder) / part_name(number)
-        write_part(path, job.recipe, [S], labels, Origin(name, 0, len(S)), shared=True)
-        return HashedPart(len(S), path.stat().st_size, label_kind(labels))
+def _hash_block(columns: FrameColumns, job: HashJob, argument: tuple[str, int, Any, Any]) -> str:
+    """A task: the signatures and labels of a block as a shard; the kind of the labels."""
+    name, number, block, y = argument
+    X, own = rows_of_block(block, columns, job.recipe.n_columns, name)
+    S = sketch_batch(X, job.recipe, 1, name)
+    return job.write(number, [S], own if y is None else y, Origin(name, 0, len(S)))
 
 
 def _delayed_blocks(collection: Any) -> list[Any]:

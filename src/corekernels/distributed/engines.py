@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import errors
-from .._core.progress import progress_bar
+from .._core.progress import Progress, progress_bar
 from .._core.threads import thread_count
 from ..errors import CoREError, DataError
 
@@ -97,7 +97,7 @@ class Engine(ABC):
 
     def run(
         self, task: Task, shared: Any, arguments: Sequence[Any], *, what: str = "running",
-        progress: bool | None = False, done: Callable[[int, Any], None] | None = None,
+        progress: Progress = False, done: Callable[[int, Any], None] | None = None,
     ) -> list[Any]:  # fmt: skip
         """Results in the order of the arguments; the first failure that comes back is raised.
 
@@ -206,8 +206,11 @@ class LocalEngine(Engine):
         for pieces in self.run(task, shared, arguments):
             for group, records in pieces.items():
                 groups.setdefault(group, []).append(records)
-        found = [gather_group(gather, shared, groups[group]) for group in sorted(groups)]
-        return checked_results(found)
+        with ThreadPoolExecutor(self.n_workers) as pool:
+            waiting = [
+                pool.submit(gather_group, gather, shared, groups[group]) for group in sorted(groups)
+            ]
+            return checked_results([future.result() for future in waiting])
 
     def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
         """As of `Engine`."""

@@ -1,18 +1,21 @@
 """Hashing by parts: one shard per part, byte for byte those of one machine."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._core.arguments import require_count
 from .._core.types import PathLike
 from .._hashing.signature_file import read_signatures
-from ..errors import CoREError, DataError, FileError, RecipeMismatch
-from ..files.hashing import PART_BYTES, HashReport, hash_batches
+from ..errors import CoREError, DataError
+from ..files.hashing import PART_BYTES, HashReport, finished_before, hash_batches
 from ..files.readers import SignatureReader
 from ..files.shards import ShardWriter, is_finished, part_name, write_part
+from ..io.provenance import Origin
 from ..io.readers import require_rows
 from ..recipe import Recipe
+from ..signatures import Signatures
 from .engines import Engine, Task
 from .plan import Part, Plan
 
@@ -23,30 +26,22 @@ class HashJob(NamedTuple):
     recipe: Recipe
     folder: str
 
+    def write(
+        self, number: int, signatures: Sequence[Signatures], labels: Any, origin: Origin
+    ) -> str:
+        """Write the shard of a part; what its labels are: "none", "numbers" or "words"."""
+        path = Path(self.folder) / part_name(number)
+        write_part(path, self.recipe, signatures, labels, origin, shared=True)
+        if labels is None:
+            return "none"
+        return "words" if labels.dtype.kind in "UO" else "numbers"
 
-class HashedPart(NamedTuple):
-    """What hashing a part has given."""
 
-    rows: int
-    n_bytes: int
-    labels: str  # "none", "numbers" or "words"
-
-
-def hash_part(job: HashJob, part: Part) -> HashedPart:
-    """A task: write the signatures and labels of a part as a shard."""
+def hash_part(job: HashJob, part: Part) -> str:
+    """A task: write the signatures and labels of a part as a shard; the kind of the labels."""
     reader = require_rows(part.open())
     signatures, labels = hash_batches(reader, iter(reader), job.recipe, 1)
-    n_rows = sum(map(len, signatures))
-    path = Path(job.folder) / part_name(part.number)
-    write_part(path, job.recipe, signatures, labels, reader.origin(0, n_rows), shared=True)
-    return HashedPart(n_rows, path.stat().st_size, label_kind(labels))
-
-
-def label_kind(labels: Any) -> str:
-    """What labels are: numbers, words, or none."""
-    if labels is None:
-        return "none"
-    return "words" if labels.dtype.kind in "UO" else "numbers"
+    return job.write(part.number, signatures, labels, reader.origin(0, sum(map(len, signatures))))
 
 
 def rows_per_part(**options: Any) -> int:
@@ -90,13 +85,12 @@ def hash_parts(
     Examples
     --------
     >>> import corekernels as ck, numpy as np
-    >>> from corekernels import distributed
     >>> for number in range(3):
     ...     np.save(f"rows-{number}.npy", np.eye(5))
-    >>> with distributed.open_engine("local") as engine:
-    ...     plan = distributed.plan_parts(engine, "*.npy")
+    >>> with ck.distributed.open_engine("local") as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "*.npy")
     ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=16)
-    ...     report = distributed.hash_parts(engine, plan, "sig", recipe)
+    ...     report = ck.distributed.hash_parts(engine, plan, "sig", recipe)
     >>> report.rows, report.parts
     (15, 3)
     """
@@ -113,7 +107,7 @@ def fill_folder(
 ) -> HashReport:  # fmt: skip
     """Have a task write the shard of each part, given its argument."""
     if resume and is_finished(target):
-        return _finished_before(plan, Path(target), recipe)
+        return finished_before(target, recipe, partial(_are_of, plan.parts))
     folder = PartFolder(target, recipe, plan, resume)
     with folder.writing():
         left = [part for part in plan.parts if part.number not in folder.finished]
@@ -121,8 +115,8 @@ def fill_folder(
         job = HashJob(recipe, str(folder.folder.absolute()))
         kinds: dict[str, str] = {}
 
-        def done(number: int, result: HashedPart) -> None:
-            kinds.setdefault(result.labels, left[number].path)
+        def done(number: int, labels: str) -> None:
+            kinds.setdefault(labels, left[number].path)
             require_one_kind(kinds)
 
         engine.run(task, job, asked, what="hashing", progress=progress, done=done)
@@ -173,21 +167,12 @@ def _rows_if_whole(path: Path, part: Part, recipe: Recipe) -> int | None:
         found = read_signatures(path)
     except CoREError:
         return None
-    origins = [(origin.source, origin.first_row) for origin in found.provenance]
-    is_whole = (
-        found.recipe == recipe
-        and origins == [(Path(part.path).name, part.first_row)]
-        and (part.rows is None or len(found) == part.rows)
-    )
+    is_whole = part.rows is None or len(found) == part.rows
+    is_whole = is_whole and found.recipe == recipe and _are_of([part], found.provenance)
     return len(found) if is_whole else None
 
 
-def _finished_before(plan: Plan, target: Path, recipe: Recipe) -> HashReport:
-    """The report on shards that are complete, if they are those of this job."""
-    found = SignatureReader(target)
-    if found.recipe != recipe.in_version_of(found.recipe):
-        raise RecipeMismatch(found.recipe, recipe)
-    theirs = [(origin.source, origin.first_row) for origin in found.provenance]
-    if theirs != [(Path(part.path).name, part.first_row) for part in plan.parts]:
-        raise FileError(f"{target}: holds shards of other files; name another folder.")
-    return HashReport(str(target), found.n_rows, found.n_rows, len(found.parts), found.n_bytes)
+def _are_of(parts: Sequence[Part], origins: Sequence[Origin]) -> bool:
+    """Whether origins are those of parts, one after the other."""
+    expected = [(Path(part.path).name, part.first_row) for part in parts]
+    return [(origin.source, origin.first_row) for origin in origins] == expected

@@ -76,7 +76,7 @@ def labels_part(_: Any, part: Part) -> LabelCounts:
     """A task: the labels of a part, each once, how many rows have them, and its largest code."""
     S, y = labelled_rows(part)
     S.require_codes()
-    return LabelCounts(*np.unique(y, return_counts=True), int(S.codes.max()) if len(S) else 0)
+    return LabelCounts(*np.unique(y, return_counts=True), S.largest_code())
 
 
 class Point(NamedTuple):

@@ -1,6 +1,5 @@
 """Parts of the data: which rows of which file a task works on."""
 
-import glob
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from .._core.types import PathLike
+from ..documents.folder import FOLDER
+from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
-from ..files.matching import Narrowed
 from ..files.readers import AnyReader, SignatureReader, open_reader, recipe_for
 from ..files.shards import is_shard_folder, part_files
 from ..io.provenance import column_base
-from ..io.ranges import RowRange
+from ..io.sources import matching_files
 from ..io.svmlight import BlockStart, SvmlightReader
+from ..io.wrapped import Narrowed, RowRange
 from ..recipe import Recipe
 from .engines import Engine
 
 ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
-_PATTERN = "*?["
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,9 @@ class Part:
 
     Examples
     --------
-    >>> import corekernels as ck
     >>> from corekernels import distributed
-    >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     part = distributed.plan_parts(engine, "rows.npz").parts[0]
-    >>> part.number, part.first_row, part.rows
-    (0, 0, 2)
+    >>> distributed.Part(number=0, path="rows.npz", first_row=0, rows=2).rows
+    2
     """
 
     number: int
@@ -98,10 +94,9 @@ class Plan:
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
     >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    >>> with ck.distributed.LocalEngine() as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "rows.npz")
     >>> len(plan.parts), plan.n_rows, plan.n_columns
     (1, 2, 2)
     """
@@ -151,7 +146,8 @@ class FileFacts:
 def look_at_file(reading: Mapping[str, Any], path: str) -> FileFacts:
     """A task: footers are read; svmlight text is scanned if its columns are not known."""
     reader = open_reader(path, n_jobs=1, **reading)
-    about = reader.format, reader.n_rows, reader.n_columns, os.path.getsize(path)
+    n_bytes = (reader.n_bytes or 0) if os.path.isdir(path) else os.path.getsize(path)
+    about = reader.format, reader.n_rows, reader.n_columns, n_bytes
     if isinstance(reader, SignatureReader):
         return FileFacts(*about, column_base(reader.provenance), recipe=reader.recipe)
     if isinstance(reader, SvmlightReader):
@@ -172,10 +168,11 @@ def plan_parts(
         Where files are looked at.
     source : path, or several
         Files of rows or of signatures; a shard folder; a folder, of which all files are meant
-        whose names do not begin with a dot or an underscore; or a name with `*`, `?` or `[`.
+        whose names do not begin with a dot or an underscore; or a name with `*`, `?` or `[`. With
+        `text`, each file of a folder of plain texts is a document, as for `files.open_reader`.
     part_rows : int, optional
         Most rows of a part; if not given, each file is a part. Files of signatures or of
-        documents are not cut.
+        documents are not cut; a folder of plain texts is.
     match_columns, ignore_new_columns
         `n_columns` and `ignore_new_columns` of `files.open_matching`, for rows that must have the
         columns of others known before.
@@ -188,22 +185,22 @@ def plan_parts(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
     >>> ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
     >>> ck.io.write_rows("b.npy", [[3.0, 0]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "*.npy")
+    >>> with ck.distributed.LocalEngine() as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "*.npy")
     >>> [(part.number, part.rows) for part in plan.parts]
     [(0, 2), (1, 1)]
     """
-    paths = source_files(source)
+    is_text = reading.get("text") is not None
+    paths = source_files(source, is_text)
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     found = engine.run(look_at_file, reading, paths, what="looking at files", progress=progress)
     _require_alike(paths, found)
     n_columns, common = _columns(name, found, reading, match_columns, ignore_new_columns)
     narrow = match_columns if match_columns is not None and match_columns < n_columns else None
     integers = [facts.integer_labels for facts in found if facts.integer_labels is not None]
-    options, is_text = {**reading, **common}, reading.get("text") is not None
+    options = {**reading, **common}
     parts = [
         replace(part, number=number, reading=options, narrow=narrow,
                 integer_labels=all(integers) if integers else None)
@@ -219,8 +216,8 @@ def plan_parts(
 
 
 def _cut(path: str, facts: FileFacts, part_rows: int | None, is_text: bool) -> Iterator[Part]:
-    """The parts of a file; one of documents or of signatures is not cut."""
-    n_rows = None if is_text else facts.n_rows
+    """The parts of a file; one of documents or of signatures is not cut, a folder of texts is."""
+    n_rows = None if is_text and facts.format != FOLDER else facts.n_rows
     if n_rows is None or part_rows is None or facts.recipe is not None:
         yield Part(0, path, 0, n_rows)
         return
@@ -230,8 +227,11 @@ def _cut(path: str, facts: FileFacts, part_rows: int | None, is_text: bool) -> I
         yield Part(0, path, first, min(part_rows, n_rows - first), start=start)
 
 
-def source_files(source: PathLike | Iterable[PathLike]) -> list[str]:
-    """The files that are meant, in the order of their names where they are not listed."""
+def source_files(source: PathLike | Iterable[PathLike], is_text: bool = False) -> list[str]:
+    """The files that are meant, in the order of their names where they are not listed.
+
+    A folder of plain texts, each of which is a document, stands for itself.
+    """
     if not isinstance(source, str | os.PathLike):
         files = [os.fspath(path) for path in source]
         if not files:
@@ -240,6 +240,8 @@ def source_files(source: PathLike | Iterable[PathLike]) -> list[str]:
     name = os.fspath(source)
     if is_shard_folder(name):
         return [str(path) for path in part_files(name)]
+    if os.path.isdir(name) and is_text and is_folder_of_texts(name):
+        return [name]
     if os.path.isdir(name):
         files = sorted(
             entry.path for entry in os.scandir(name)
@@ -248,11 +250,8 @@ def source_files(source: PathLike | Iterable[PathLike]) -> list[str]:
         if not files:
             raise FileError(f"{name}: is a folder without files; check the name.")
         return files
-    if not os.path.exists(name) and any(letter in name for letter in _PATTERN):
-        files = sorted(path for path in glob.glob(name, recursive=True) if os.path.isfile(path))
-        if not files:
-            raise FileError(f"{name}: no file matches; check the pattern.")
-        return files
+    if (matching := matching_files(name, os.path.isfile)) is not None:
+        return matching
     if not os.path.isfile(name):
         raise FileError(f"{name}: does not exist, or is a pipe; give files.")
     return [name]

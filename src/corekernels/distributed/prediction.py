@@ -15,9 +15,9 @@ from ..errors import FileError, ParameterError
 from ..files import prediction
 from ..files.search import SearchReport, search
 from ..io.atomic import atomic_write
-from ..io.numbered import Numbered
 from ..io.readers import require_rows
 from ..io.targets import require_target
+from ..io.wrapped import Numbered
 from ..models import Model
 from ..neighbors import CoRENeighbors
 from .engines import Engine, Task
@@ -54,15 +54,12 @@ def predict_parts(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
-    >>> ck.io.write_rows("rows.npz", X[300:500])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
-    ...     distributed.predict_parts(engine, model, plan, "labels.txt")
-    200
+    >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
+    >>> ck.io.write_rows("rows.npz", [[2.0, 0], [0, 3], [4, 0]])
+    >>> with ck.distributed.LocalEngine() as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "rows.npz")
+    ...     ck.distributed.predict_parts(engine, model, plan, "labels.txt")
+    3
     """
 
     def job(folder: str) -> PredictJob:
@@ -84,16 +81,13 @@ def evaluate_parts(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = ck.CoREClassifier(n_hashes=64, random_state=0).fit(X[:300], y[:300])
-    >>> ck.io.write_rows("rows.npz", X[300:500], y[300:500])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
-    ...     found = distributed.evaluate_parts(engine, model, plan)
-    >>> found.rows, found.accuracy > 0.5
-    (200, True)
+    >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
+    >>> ck.io.write_rows("rows.npz", [[2.0, 0], [0, 3], [4, 0]], [0, 1, 1])
+    >>> with ck.distributed.LocalEngine() as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "rows.npz")
+    ...     found = ck.distributed.evaluate_parts(engine, model, plan)
+    >>> found.rows, round(found.accuracy, 2)
+    (3, 0.67)
     """
     found = engine.run(evaluate_part, model, plan.parts, what="evaluating", progress=progress)
     return prediction.evaluation(model, found, plan.name)
@@ -143,16 +137,13 @@ def search_parts(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> ck.CoRENeighbors(n_neighbors=3).fit(X[:300]).save("rows.index")
-    >>> ck.io.write_rows("rows.npz", X[300:310])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
-    ...     found = distributed.search_parts(engine, "rows.index", plan, "found.tsv")
+    >>> ck.CoRENeighbors(n_neighbors=2).fit([[1.0, 2], [0, 3], [2, 1]]).save("rows.index")
+    >>> ck.io.write_rows("queries.npz", [[1.0, 1]])
+    >>> with ck.distributed.LocalEngine() as engine:
+    ...     plan = ck.distributed.plan_parts(engine, "queries.npz")
+    ...     found = ck.distributed.search_parts(engine, "rows.index", plan, "found.tsv")
     >>> found.queries, found.found
-    (10, 30)
+    (1, 2)
     """
     if Path(target).suffix == ".npz":
         raise ParameterError("target: arrays are not written on a cluster; name a file of lines.")

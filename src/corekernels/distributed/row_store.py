@@ -1,52 +1,80 @@
 """Rows of parts in files that are mapped into memory, so that any of them can be looked up.
 
-A row is known by one number: that of its part, times 2^40, and its place in the part.
+Rows are numbered through all parts; `firsts` holds the number of each part's first row.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._core.types import Array
-from .._core.validation import Rows, as_matrix, clean_rows
+from .._core.validation import Rows
+from ..errors import CoREError
 from ..io.containers import load_arrays, save_arrays
 from ..io.readers import Batch, RowReader
+from ..neighbors.duplicates.copies import row_digests
 
-PLACE_BITS = 40
-_KIND, _VERSION = "rows", 1
-
-
-def row_ids(part: int, n_rows: int) -> Array:
-    """The numbers of the rows of a part."""
-    return (np.int64(part) << PLACE_BITS) + np.arange(n_rows)
+_KIND, _VERSION = "rows", 2
 
 
-def parts_and_places(ids: Array) -> tuple[Array, Array]:
-    """The parts of rows, and their places there."""
-    return ids >> PLACE_BITS, ids & ((1 << PLACE_BITS) - 1)
+class StoredPart(NamedTuple):
+    """Rows of a part, their digests of 128 bits, and a stamp that tells if their file changed."""
+
+    rows: Rows
+    digests: Array
+    stamp: Any
 
 
-def store_rows(folder: Path, part: int, reader: RowReader) -> Rows:
-    """Write the clean rows of a reader; the rows."""
-    pieces = [
-        clean_rows(as_matrix(batch.X, reader.name), reader.name).compact() for batch in reader
-    ]
+def store_rows(folder: Path, part: int, reader: RowReader, stamp: Any) -> StoredPart:
+    """Write the clean rows of a reader; the rows, mapped into memory."""
+    pieces = [batch.rows(reader.name).compact() for batch in reader]
+    digests = [np.empty((0, 2), np.uint64), *map(row_digests, pieces)]
     lengths = np.concatenate([np.zeros(1, np.int64), *(rows.lengths for rows in pieces)])
     empty = np.empty(0, np.int32), np.empty(0, np.float32)
-    indices = np.concatenate([rows.indices for rows in pieces]) if pieces else empty[0]
-    data = np.concatenate([rows.data for rows in pieces]) if pieces else empty[1]
-    arrays = {"indptr": np.cumsum(lengths), "indices": indices, "data": data}
-    about = {"n_columns": reader.n_columns}
+    arrays = {
+        "indptr": np.cumsum(lengths),
+        "indices": np.concatenate([rows.indices for rows in pieces]) if pieces else empty[0],
+        "data": np.concatenate([rows.data for rows in pieces]) if pieces else empty[1],
+        "digests": np.concatenate(digests),
+    }
+    about = {"n_columns": reader.n_columns, "stamp": stamp}
     save_arrays(_file(folder, part), _KIND, _VERSION, arrays, about, durable=False, shared=True)
-    return stored_rows(folder, part)
+    return stored_part(folder, part)
 
 
-def stored_rows(folder: Path, part: int) -> Rows:
+def stored_part(folder: Path, part: int) -> StoredPart:
     """The rows of a part, mapped into memory."""
     arrays, about = load_arrays(_file(folder, part), _KIND, _VERSION)
-    return Rows(arrays["indptr"], arrays["indices"], arrays["data"], about["n_columns"])
+    rows = Rows(arrays["indptr"], arrays["indices"], arrays["data"], about["n_columns"])
+    return StoredPart(rows, arrays["digests"], about["stamp"])
+
+
+def stored_before(folder: Path, part: int, stamp: Any) -> StoredPart | None:
+    """The rows of a part, if an earlier run stored them and the file has not changed since."""
+    try:
+        found = stored_part(folder, part)
+    except (CoREError, OSError):
+        return None
+    return found if found.stamp == stamp else None
+
+
+def parts_of(firsts: Array, rows: Array) -> Array:
+    """The parts that rows are in."""
+    return np.searchsorted(firsts, rows, "right") - 1
+
+
+def stored_lengths(folder: Path, firsts: Array, rows: Array) -> Array:
+    """Nonzeros of some rows, whose numbers ascend."""
+    out, parts = np.empty(len(rows), np.int64), parts_of(firsts, rows)
+    for part in np.unique(parts).tolist():
+        mine = parts == part
+        places = rows[mine] - firsts[part]
+        indptr = stored_part(folder, part).rows.indptr
+        out[mine] = indptr[places + 1] - indptr[places]
+    return out
 
 
 class GatheredRows(RowReader):
@@ -54,14 +82,13 @@ class GatheredRows(RowReader):
 
     format = "rows"
 
-    def __init__(self, folder: Path, ids: Array) -> None:
+    def __init__(self, folder: Path, firsts: Array, rows: Array) -> None:
         super().__init__(str(folder), 0, None)
-        parts, places = parts_and_places(ids)
-        blocks = []
+        parts, blocks = parts_of(firsts, rows), []
         for part in np.unique(parts).tolist():
-            rows = stored_rows(folder, part).take(places[parts == part])
-            shape = (len(rows), rows.n_columns)
-            blocks.append(sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=shape))
+            some = stored_part(folder, part).rows.take(rows[parts == part] - firsts[part])
+            shape = (len(some), some.n_columns)
+            blocks.append(sparse.csr_array((some.data, some.indices, some.indptr), shape=shape))
         self._X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
         self.n_rows, self.n_columns = self._X.shape
 
@@ -72,7 +99,7 @@ class GatheredRows(RowReader):
         return found
 
     def _batches(self) -> Iterator[Batch]:
-        yield Batch(self._X, None, 0, 0)
+        yield Batch(self._X, None, 0, 0, is_clean=True)
 
 
 def _file(folder: Path, part: int) -> Path:

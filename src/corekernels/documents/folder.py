@@ -10,9 +10,9 @@ from typing import Any
 from .._core.types import PathLike
 from ..errors import DataError, FileError
 from ..io.streams import ByteStream
-from .file import Chosen, Copied, DocumentFile, missing_column
-from .table import Table, pyarrow
+from .file import Chosen, Copied, DocumentFile, Table, missing_column, pyarrow
 
+FOLDER = "folder"
 _COLUMNS = ("text", "path")
 _OTHER_FORMATS = (".parquet", ".pq", ".jsonl", ".ndjson")
 
@@ -24,7 +24,8 @@ class Folder(DocumentFile):
     are left out.
     """
 
-    format = "folder"
+    format = FOLDER
+    starts_anywhere = True
 
     def __init__(self, path: PathLike) -> None:
         self.name = os.fspath(path)
@@ -47,9 +48,10 @@ class Folder(DocumentFile):
             if name not in _COLUMNS:
                 raise missing_column(self.name, name, _COLUMNS, "a folder of text files ")
         arrow = pyarrow()
-        first_row = bytes_done = n_bytes = 0
+        first_row = min(max(0, from_row), len(self._paths))
+        bytes_done = n_bytes = 0
         texts: list[str] = []
-        for row, path in enumerate(self._paths, 1):
+        for row, path in enumerate(self._paths[first_row:], first_row + 1):
             text = self._text(path)
             n_bytes += len(text)
             bytes_done += (self._root / path).stat().st_size

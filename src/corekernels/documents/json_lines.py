@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
-from .file import missing_column
+from .file import missing_column, pyarrow
 from .json_strings import json_strings
 from .records import RecordFile, Records
-from .table import pyarrow
 
 _BLOCK_BYTES = 1 << 20  # that a thread of pyarrow takes at a time
 _REMEDY = "write one JSON object per line (jq -c does)"
@@ -32,7 +31,10 @@ class JsonLines(RecordFile):
         if found is not None:
             return found
         first = self._object(records, records.first_row)
-        schema = arrow.schema([(name, _type(arrow, first.get(name))) for name in names])
+        kinds = {bool: arrow.bool_(), int: arrow.int64(), float: arrow.float64()}
+        schema = arrow.schema(
+            [(name, kinds.get(type(first.get(name)), arrow.string())) for name in names]
+        )
         found = self._parsed(records, schema)
         if found is None:
             values = self._values(records, names)
@@ -55,9 +57,9 @@ class JsonLines(RecordFile):
             )
         except arrow.ArrowException:
             return None
-        return {name: found.column(name) for name in schema.names} if (
-            found.num_rows == len(records)
-        ) else None  # fmt: skip
+        if found.num_rows != len(records):
+            return None
+        return {name: found.column(name) for name in schema.names}
 
     def _require_key(self, array: Any, name: str, records: Records) -> None:
         """Refuse a document without this key; one with null is another matter."""
@@ -121,9 +123,3 @@ class JsonLines(RecordFile):
 def _shown(line: bytes) -> str:
     text = line.decode(errors="replace").strip()
     return repr(text if len(text) <= 40 else f"{text[:40]}...")
-
-
-def _type(arrow: Any, value: Any) -> Any:
-    """The Arrow type of a value as JSON has it."""
-    kinds = {bool: arrow.bool_(), int: arrow.int64(), float: arrow.float64()}
-    return kinds.get(type(value), arrow.string())

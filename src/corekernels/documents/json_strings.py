@@ -10,8 +10,8 @@ from .._core.threads import run_blocks, thread_count
 from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.text import json_lines as loops
+from .file import pyarrow
 from .records import Records
-from .table import pyarrow
 
 _SEGMENT_BYTES = 1 << 20  # that a thread takes at least
 

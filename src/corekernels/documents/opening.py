@@ -1,6 +1,5 @@
 """Files of documents opened: one, several, or all that a pattern matches."""
 
-import glob
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -12,17 +11,18 @@ from .._core.arguments import require_choice, require_count
 from .._core.types import PathLike
 from ..errors import FileError, ParameterError
 from ..io.packing import packing_of_name
+from ..io.sources import matching_files
 from ..io.streams import ByteStream, is_stream
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import TextSettings
 from ..text.shingles import Shingles
 from .delimited import Delimited
 from .file import BATCH_BYTES, DocumentFile
-from .folder import Folder
+from .folder import FOLDER, Folder
 from .json_lines import JsonLines
-from .lines import Lines
 from .parquet import ParquetDocuments
 from .reader import Columns, DocumentReader
+from .records import Lines
 
 FORMATS: dict[str, Callable[[PathLike], DocumentFile]] = {
     "jsonl": JsonLines,
@@ -30,14 +30,13 @@ FORMATS: dict[str, Callable[[PathLike], DocumentFile]] = {
     "tsv": partial(Delimited, delimiter="\t"),
     "lines": Lines,
     "parquet": ParquetDocuments,
-    "folder": Folder,
+    FOLDER: Folder,
 }
 _SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv",
     ".tab": "tsv", ".txt": "lines", ".text": "lines", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 _HEAD_BYTES = 1 << 12
-_PATTERN = "*?["
 
 
 def open_documents(
@@ -99,7 +98,7 @@ def open_documents(
     if frequencies is not None:
         frequencies.require_settings(settings)
         settings = replace(settings, frequencies=frequencies.digest())
-    files = [_open(path, format) for path in _paths(source)]
+    files = [FORMATS[format or document_format(path)](path) for path in _paths(source)]
     if len({file.format for file in files}) > 1:
         raise FileError(f"{files[0].name}: not all files are of its format; read them apart.")
     return DocumentReader(
@@ -113,21 +112,10 @@ def _paths(source: Any) -> list[PathLike]:
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     paths: list[PathLike] = []
     for path in sources:
-        name = os.fspath(path)
-        if any(sign in name for sign in _PATTERN) and not os.path.exists(name):
-            found = sorted(glob.glob(name, recursive=True))
-            if not found:
-                raise FileError(f"{name}: no file has such a name; check the pattern.")
-            paths += found
-        else:
-            paths.append(path)
+        paths += matching_files(os.fspath(path), os.path.exists) or [path]
     if not paths:
         raise FileError("source: names no file; give one.")
     return paths
-
-
-def _open(path: PathLike, format: str | None) -> DocumentFile:  # noqa: A002
-    return FORMATS[format or document_format(path)](path)
 
 
 def document_format(path: PathLike) -> str:
@@ -142,7 +130,7 @@ def document_format(path: PathLike) -> str:
     'jsonl'
     """
     if os.path.isdir(path):
-        return "folder"
+        return FOLDER
     found = format_of_name(path)
     if found is not None:
         return found
@@ -158,6 +146,12 @@ def document_format(path: PathLike) -> str:
         f"{path}: neither its name nor its content tells what it is; name the format: "
         f"{', '.join(FORMATS)}."
     )
+
+
+def is_folder_of_texts(path: PathLike) -> bool:
+    """Whether each file of a folder is a document, as far as their names tell."""
+    names = [entry.name for entry in os.scandir(path) if not entry.name.startswith(".")]
+    return bool(names) and all(format_of_name(name) in (None, "lines") for name in names)
 
 
 def format_of_name(path: PathLike) -> str | None:

@@ -10,8 +10,7 @@ from .._core.types import PathLike
 from ..errors import DataError
 from ..io.atomic import atomic_write
 from ..io.sources import reading
-from .file import Chosen, Copied, DocumentFile, missing_column
-from .table import Table, pyarrow
+from .file import Chosen, Copied, DocumentFile, Table, missing_column, pyarrow
 
 _MOST_ROWS = 1 << 20  # per batch
 
@@ -58,7 +57,9 @@ class ParquetDocuments(DocumentFile):
     def copy(self, chosen: Chosen, out: Any, batch_bytes: int) -> Iterator[Copied]:
         """Append the chosen rows."""
         arrow = pyarrow()
-        if not self._schema().equals(out.schema):
+        with self._opened() as file:
+            schema = file.schema_arrow
+        if not schema.equals(out.schema):
             raise DataError(
                 f"{self.name}: has other columns than the first file; write them apart."
             )
@@ -88,10 +89,6 @@ class ParquetDocuments(DocumentFile):
             for batch in file.iter_batches(batch_size=n_rows, columns=wanted):
                 if batch.num_rows:
                     yield batch
-
-    def _schema(self) -> Any:
-        with self._opened() as file:
-            return file.schema_arrow
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:

@@ -26,9 +26,9 @@ def preference_scores(
     Examples
     --------
     >>> import corekernels as ck
-    >>> with open("notes.jsonl", "w") as file:
-    ...     _ = file.write('{"body": "a rose"}\\n{"body": "a rose is a rose"}\\n')
-    >>> reader = ck.documents.open_documents("notes.jsonl", "body")
+    >>> with open("notes.txt", "w") as file:
+    ...     print("a rose", "a rose is a rose", sep="\\n", file=file)
+    >>> reader = ck.documents.open_documents("notes.txt")
     >>> ck.documents.preference_scores(reader, "longest", [0, 1])
     {0: 6, 1: 16}
     """

@@ -17,8 +17,7 @@ from ..text.documents import as_texts
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import text_rows
 from ..text.settings import N_COLUMNS, TextSettings
-from .file import DocumentFile
-from .table import Table, one_line
+from .file import DocumentFile, Table, one_line
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,11 @@ class DocumentReader(RowReader):
 
     def _batches(self) -> Iterator[Batch]:
         return self.batches_from(0)
+
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """Batches from row `first_row` to the end, and some before it."""
+        can_skip = len(self.files) == 1 and self.files[0].starts_anywhere
+        return self.batches_from(first_row if can_skip else 0)
 
     def batches_from(self, first_row: int) -> Iterator[Batch]:
         """The batches from that row on, with which one must begin."""

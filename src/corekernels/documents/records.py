@@ -1,4 +1,4 @@
-"""Documents in text files: blocks of whole records, and copies of some of them."""
+"""Documents in text files: blocks of whole records, and copies of some of them; plain lines."""
 
 import contextlib
 from abc import abstractmethod
@@ -17,8 +17,9 @@ from ..io.packing import packing_of_name
 from ..io.sources import SourceFile
 from ..io.streams import ByteStream, display_name, is_stream
 from ..io.text_blocks import line_blocks
-from .file import Chosen, Copied, DocumentFile
-from .table import Table
+from .file import Chosen, Copied, DocumentFile, Table, missing_column, pyarrow
+
+_LINE = "text"  # the column of plain text
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,3 +127,24 @@ class RecordFile(DocumentFile):
     def _after_header(self, records: Records) -> Records:
         """The records of the first block that are documents."""
         return records
+
+
+class Lines(RecordFile):
+    """A file whose only column, "text", has one document per line, be it empty."""
+
+    format = "lines"
+    kind = "text with one document per line"
+
+    def _find(self, text: Array, starts: Array, ends: Array) -> int:
+        return int(loops.find_lines(text, len(text), False, starts, ends))
+
+    def _columns(self, records: Records, names: Sequence[str]) -> dict[str, Any]:
+        for name in names:
+            if name != _LINE:
+                raise missing_column(self.name, name, [_LINE], "text with a document per line ")
+        out = np.empty(int((records.ends - records.starts).sum()), np.uint8)
+        offsets = np.empty(len(records) + 1, np.int64)
+        loops.gather_lines(records.text, records.starts, records.ends, out, offsets)
+        arrow = pyarrow()
+        buffers = arrow.py_buffer(offsets), arrow.py_buffer(out)
+        return {_LINE: arrow.LargeStringArray.from_buffers(len(records), *buffers)}

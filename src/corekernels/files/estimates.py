@@ -92,14 +92,12 @@ def nearest(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X = load_digits().data[:10]
-    >>> S = ck.CoREHasher("core1", 1024, random_state=0).fit(X).sketch(X)
-    >>> S.save("rows.sig")
+    >>> X = [[1.0, 2, 0], [0, 0, 3], [1, 2.5, 0]]
+    >>> ck.CoREHasher(n_hashes=1024, random_state=0).fit(X).sketch(X).save("rows.sig")
     >>> reader = ck.files.open_reader("rows.sig")
     >>> found = next(ck.files.nearest(reader, reader, n_nearest=2))
-    >>> list(zip(found.i[:4].tolist(), found.j[:4].tolist(), found.value[:4].round(2).tolist()))
-    [(0, 0, 1.03), (0, 8, 0.56), (1, 1, 1.03), (1, 2, 0.63)]
+    >>> list(zip(found.i[:2].tolist(), found.j[:2].tolist(), found.value[:2].round(1).tolist()))
+    [(0, 2, 1.0), (0, 0, 1.0)]
     """
     _require_signatures(reader)
     if n_nearest < 1:

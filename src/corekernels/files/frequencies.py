@@ -30,10 +30,9 @@ def count_frequencies(
     Examples
     --------
     >>> import corekernels as ck
-    >>> corpus = "a.txt"
-    >>> with open(corpus, "w") as file:
-    ...     _ = file.write("a rose is a rose\\nno rose without a thorn\\n")
-    >>> counts = ck.files.count_frequencies(ck.files.open_reader(corpus, text="text"))
+    >>> with open("a.txt", "w") as file:
+    ...     print("a rose is a rose", "no rose without a thorn", sep="\\n", file=file)
+    >>> counts = ck.files.count_frequencies(ck.files.open_reader("a.txt", text="text"))
     >>> counts.n_documents_, sorted(counts.document_frequencies_.tolist())
     (2, [1, 1, 1, 1, 2])
     """

@@ -1,6 +1,6 @@
 """Hashing a stream of rows into a file: one pass, constant memory, nothing half done."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from .._core.arguments import require_count
 from .._core.pipeline import WriteBehind
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
+from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader, watched
 from ..io.targets import require_target
 from ..recipe import Recipe
@@ -115,7 +116,8 @@ def hash_to_file(
     if shard_rows is None and is_shard_folder(target) and (append or resume):
         shard_rows = shard_size(target)
     if resume and not append and is_finished(target):
-        return _finished_before(reader, target, recipe)
+        source = _name(reader)
+        return finished_before(target, recipe, lambda old: {o.source for o in old} == {source})
     batches = watched(reader, "hashing", progress)
     if shard_rows is None:
         part_rows = max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
@@ -132,13 +134,15 @@ def _name(reader: RowReader) -> str:
     return reader.origin(0, 0).source
 
 
-def _finished_before(reader: RowReader, target: Path, recipe: Recipe) -> HashReport:
-    """The report on shards that are complete, if they are those of this job."""
+def finished_before(
+    target: PathLike, recipe: Recipe, is_of_this_job: Callable[[list[Origin]], bool]
+) -> HashReport:
+    """The report on shards that are complete, if recipe and origins are those of this job."""
     old = SignatureReader(target)
     if old.recipe != recipe.in_version_of(old.recipe):
         raise RecipeMismatch(old.recipe, recipe)
-    if {origin.source for origin in old.provenance} != {_name(reader)}:
-        raise FileError(f"{target}: holds shards of another file; name another folder.")
+    if not is_of_this_job(old.provenance):
+        raise FileError(f"{target}: holds shards of other files; name another folder.")
     return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)
 
 

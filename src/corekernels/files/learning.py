@@ -171,10 +171,10 @@ def model_for(
     kind: type[AnyModel], recipe: Recipe, n_jobs: int | None, options: dict[str, Any]
 ) -> AnyModel:
     """A model, not fitted, that hashes by a recipe."""
-    hashing = {name: getattr(recipe, name) for name in ("kernel", "n_hashes", "n_bits", "scheme")}
+    names = ("kernel", "n_hashes", "n_bits", "scheme", "gamma", "weight_bits")
+    hashing = {name: getattr(recipe, name) for name in names}
     if recipe.projection is not None:
         hashing["projection"] = recipe.projection
-    hashing["gamma"] = recipe.gamma
     return kind(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
 
 

@@ -1,40 +1,15 @@
 """Rows read so that they match others, hashed or learned from before."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from .._core.types import PathLike
 from ..errors import DataError
 from ..io.provenance import Origin, column_base
-from ..io.readers import Batch, RowReader
 from ..io.streams import is_stream
+from ..io.wrapped import Narrowed
 from ..recipe import MAX_COLUMNS
-from ..text.frequencies import InverseDocumentFrequency
 from .readers import AnyReader, SignatureReader, open_reader
-
-
-class Narrowed(RowReader):
-    """The rows of a reader without their last columns."""
-
-    def __init__(self, reader: RowReader, n_columns: int) -> None:
-        super().__init__(reader.name, 0, None)
-        self._reader, self.n_columns = reader, n_columns
-        self.format, self.one_based = reader.format, reader.one_based
-        self.n_rows, self.n_bytes, self.is_stream = reader.n_rows, reader.n_bytes, reader.is_stream
-        self._dropped = 0
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the reader noted, and how much was left out."""
-        left = f"{self._dropped:,} values in columns that were not known before were left out"
-        return [*self._reader.notes, *([left] if self._dropped else [])]
-
-    def _batches(self) -> Iterator[Batch]:
-        for batch in self._reader:
-            X = batch.X[:, : self.n_columns]
-            self._dropped += batch.X.nnz - X.nnz
-            yield replace(batch, X=X)
 
 
 def require_same_base(reader: SignatureReader, like: Sequence[Origin]) -> None:
@@ -48,26 +23,14 @@ def require_same_base(reader: SignatureReader, like: Sequence[Origin]) -> None:
 
 
 def open_matching(
-    path: PathLike,
-    n_columns: int,
-    *,
-    like: Sequence[Origin] = (),
-    format: str | None = None,  # noqa: A002
-    one_based: bool | None = None,
-    labels: bool = True,
-    n_jobs: int | None = None,
-    ignore_new_columns: bool = False,
-    text: str | Sequence[str] | None = None,
-    label: str | None = None,
-    id: str | None = None,  # noqa: A002
-    shingles: Any = None,
-    frequencies: InverseDocumentFrequency | None = None,
-) -> AnyReader:
+    path: PathLike, n_columns: int, *, like: Sequence[Origin] = (),
+    ignore_new_columns: bool = False, text: str | Sequence[str] | None = None, **reading: Any,
+) -> AnyReader:  # fmt: skip
     """A reader of rows for a model, or for comparison with signatures.
 
     Parameters
     ----------
-    path, format, one_based, labels, n_jobs, text, label, id, shingles, frequencies
+    path, text
         As for `open_reader`.
     n_columns : int
         Columns of the rows known before. Narrower rows are taken to lack the last ones.
@@ -76,6 +39,9 @@ def open_matching(
         text became rows.
     ignore_new_columns : bool
         Whether columns beyond `n_columns` are left out, with a note, or an error.
+    **reading
+        `format`, `one_based`, `labels`, `n_jobs`, `label`, `id`, `shingles` and `frequencies` of
+        `open_reader`.
 
     Examples
     --------
@@ -85,11 +51,7 @@ def open_matching(
     >>> reader.n_columns
     64
     """
-    options: dict[str, Any] = {
-        "format": format, "one_based": one_based, "labels": labels, "n_jobs": n_jobs,
-        "like": like, "text": text, "label": label, "id": id, "shingles": shingles,
-        "frequencies": frequencies,
-    }  # fmt: skip
+    options = {"like": like, "text": text, **reading}
     wide = MAX_COLUMNS if ignore_new_columns else n_columns
     unknown = is_stream(path) and text is None
     reader = open_reader(path, n_columns=wide if unknown else None, **options)

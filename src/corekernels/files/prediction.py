@@ -69,8 +69,7 @@ class RegressionEvaluation:
     rows : int
     r2 : float
         Share of the variance of the values that is explained; NaN if all values are equal.
-    mean_absolute_error : float
-    root_mean_squared_error : float
+    mean_absolute_error, root_mean_squared_error : float
 
     Examples
     --------
@@ -94,14 +93,11 @@ def predictions(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
-    >>> ck.io.write_rows("test.npz", X[500:700], y[500:700])
+    >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
+    >>> ck.io.write_rows("test.npz", [[2.0, 0], [0, 3], [4, 0]], [0, 1, 1])
     >>> reader = ck.files.open_matching("test.npz", model.n_features_in_)
-    >>> found, truth = next(ck.files.predictions(model, reader))
-    >>> found[:5], truth[:5]
-    (array([9, 2, 2, 5, 7]), array([8, 2, 2, 5, 7]))
+    >>> next(ck.files.predictions(model, reader))
+    (array([0, 1, 0]), array([0, 1, 1]))
     """
     for batch in hashed_batches(
         reader, model.recipe_, what, progress=progress, n_jobs=model.n_jobs
@@ -143,15 +139,13 @@ def predict(
     --------
     >>> from pathlib import Path
     >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
-    >>> ck.io.write_rows("test.npz", X[500:700], y[500:700])
-    >>> reader = ck.files.open_matching("test.npz", model.n_features_in_)
-    >>> ck.files.predict(model, reader, "labels.txt")
-    200
-    >>> Path("labels.txt").read_text().split()[:5]
-    ['9', '2', '2', '5', '7']
+    >>> rows, labels = [[1.0, 0], [0, 1]], ["left", "right"]
+    >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit(rows, labels)
+    >>> ck.io.write_rows("test.svm", [[2.0, 0], [0, 3], [4, 0]])
+    >>> ck.files.predict(model, ck.files.open_matching("test.svm", 2), "labels.txt")
+    3
+    >>> Path("labels.txt").read_text().split()
+    ['left', 'right', 'left']
     """
     require_choice("output", output, ("labels", *_NUMBERS))
     _require_one_label(model)
@@ -229,14 +223,11 @@ def evaluate(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = ck.CoREClassifier(n_hashes=128, random_state=0).fit(X[:500], y[:500])
-    >>> ck.io.write_rows("test.npz", X[500:700], y[500:700])
-    >>> reader = ck.files.open_matching("test.npz", model.n_features_in_)
-    >>> found = ck.files.evaluate(model, reader)
-    >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 3)
-    (200, 0.8, 0.028)
+    >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
+    >>> ck.io.write_rows("test.npz", [[2.0, 0], [0, 3], [4, 0]], [0, 1, 1])
+    >>> found = ck.files.evaluate(model, ck.files.open_matching("test.npz", 2))
+    >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 2)
+    (3, 0.67, 0.27)
     """
     return evaluation(model, [outcomes(model, reader, progress)], reader.name)
 

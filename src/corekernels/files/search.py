@@ -55,12 +55,9 @@ class SearchReport:
     Examples
     --------
     >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
-    >>> reader = ck.files.open_reader("rows.npz")
-    >>> index = ck.CoRENeighbors(n_neighbors=1).fit([[0, 1, 0, 1], [1, 0, 1, 0]])
-    >>> found = ck.files.search(index, reader, "neighbours.tsv")
-    >>> found.queries, found.found, found.queries_per_second > 0
-    (2, 2, True)
+    >>> found = ck.files.SearchReport("neighbours.tsv", 100, 10, None, 1000, 0.5, None)
+    >>> f"{found.found} neighbours of {found.queries} rows, {found.queries_per_second} per second"
+    '1000 neighbours of 100 rows, 200.0 per second'
     """
 
     target: str

@@ -9,21 +9,22 @@ whole part or clears the rest away.
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from .._core.types import PathLike
 from .._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ..errors import FileError, RecipeMismatch
-from ..io.atomic import atomic_write
-from ..io.locking import locked
+from ..io.atomic import atomic_write, locked, naming_target
+from ..io.container_header import parse_json
+from ..io.fields import require_fit, whole_number
 from ..io.provenance import Origin
 from ..io.stored import Pieces
 from ..recipe import Recipe
 from ..signatures import Signatures
-from .unfinished import MARKER, first_unfinished, read_marker, require_same_job
 
+MARKER = ".unfinished.json"
 _ours = re.compile(
     r"part-\d+\.safetensors|\.part-\d+\.safetensors\.[0-9a-f]{16}\.part"
     r"|\.unfinished\.json|\.\.unfinished\.json\.[0-9a-f]{16}\.part"
@@ -50,7 +51,7 @@ def part_files(path: PathLike) -> list[Path]:
     folder = Path(path)
     if not folder.is_dir():
         return [folder]
-    first = first_unfinished(folder)
+    first = _first_unfinished(folder)
     files = _numbered(folder, first)
     if first is not None and not files:
         raise FileError(f"{folder}: left by an unfinished run; resume that, or hash anew.")
@@ -61,12 +62,12 @@ def part_files(path: PathLike) -> list[Path]:
 
 def is_finished(folder: PathLike) -> bool:
     """Whether a shard folder holds parts, and no run is unfinished there."""
-    return is_shard_folder(folder) and first_unfinished(Path(folder)) is None
+    return is_shard_folder(folder) and _first_unfinished(Path(folder)) is None
 
 
 def shard_size(folder: Path) -> int:
     """Rows of each part but the last."""
-    marker = read_marker(folder)
+    marker = _read_marker(folder)
     return len(Signatures.load(folder / part_name(0))) if marker is None else marker["shard_rows"]
 
 
@@ -81,35 +82,16 @@ def write_part(
 
 
 class ShardWriter:
-    """Takes signatures for a folder, part by part.
+    """Takes signatures of a source for a folder, in parts of `shard_rows` but for the last.
 
-    Parameters
-    ----------
-    folder : path
-    recipe : Recipe
-    source : str
-        Name of what is hashed.
-    shard_rows : int
-        Rows of every part but the last.
-    resume : bool
-        Go on after the whole parts that a killed run of the same job left.
-    append : bool
-        Keep the parts that are there, and go on after them.
-    target : path, optional
-        What errors name; the folder unless given.
+    With `resume` it goes on after the whole parts that a killed run of the same job left, with
+    `append` after all that are there. `target` is what errors name, the folder unless given.
     """
 
     def __init__(
-        self,
-        folder: PathLike,
-        recipe: Recipe,
-        source: str,
-        shard_rows: int,
-        *,
-        resume: bool = False,
-        append: bool = False,
-        target: Path | None = None,
-    ) -> None:
+        self, folder: PathLike, recipe: Recipe, source: str, shard_rows: int, *,
+        resume: bool = False, append: bool = False, target: Path | None = None,
+    ) -> None:  # fmt: skip
         self.folder, self.recipe = Path(folder), recipe
         self.source, self.shard_rows = source, shard_rows
         self.resume, self.append = resume, append
@@ -126,7 +108,7 @@ class ShardWriter:
         run to resume; a folder in which nothing was finished goes.
         """
         self._require_room()
-        try:
+        with naming_target(self.target):
             hidden = self.target != self.folder  # it may belong to a file that others may not read
             self.folder.mkdir(0o700 if hidden else 0o777, parents=False, exist_ok=True)
             with locked(self.folder):
@@ -139,13 +121,6 @@ class ShardWriter:
                     raise
                 self._sweep()
                 (self.folder / MARKER).unlink(missing_ok=True)
-        except FileError:
-            raise
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise FileError(
-                f"{self.target}: cannot be written ({reason}); what was there is unchanged."
-            ) from error
 
     def write(self, signatures: Sequence[Signatures], labels: Any, origin: Origin) -> None:
         """Write the next part, of signatures one below the other, with where they came from."""
@@ -172,7 +147,7 @@ class ShardWriter:
             return
         if any(_ours.fullmatch(path.name) is None for path in self.folder.iterdir()):
             raise FileError(f"{self.folder}: holds other files; name a new folder for the shards.")
-        finished = (self.folder / part_name(0)).exists() and first_unfinished(self.folder) != 0
+        finished = (self.folder / part_name(0)).exists() and _first_unfinished(self.folder) != 0
         if finished and not self.append:
             raise FileError(
                 f"{self.folder}: holds shards already; remove it, name another folder, "
@@ -180,7 +155,7 @@ class ShardWriter:
             )
 
     def _begin(self) -> None:
-        old = read_marker(self.folder)
+        old = _read_marker(self.folder)
         files = _numbered(self.folder, None if old is None else int(old["first_part"]))
         self._first = len(files)
         if files:
@@ -188,9 +163,9 @@ class ShardWriter:
         job = {
             "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
         }  # fmt: skip
-        left = [path for path in self._files() if path not in files]
+        left = [path for path in _in_order(self.folder) if path not in files]
         if self.resume and old is not None:
-            require_same_job(self.folder, old, job)
+            _require_same_job(self.folder, old, job)
             self.parts = self._whole(left)
             self.rows_before = len(self.parts) * self.shard_rows
         with atomic_write(self.folder / MARKER) as file:
@@ -204,10 +179,6 @@ class ShardWriter:
     def _is_nothing_finished(self) -> bool:
         """Whether this run has finished no part, and nobody else can finish one."""
         return not self.parts
-
-    def _files(self) -> list[Path]:
-        """All parts that are there."""
-        return _in_order(self.folder.glob("part-*.safetensors"))
 
     def _sweep(self) -> None:
         """Remove what killed writers of parts left."""
@@ -235,13 +206,50 @@ def recipe_of(path: Path, wanted: Recipe) -> Recipe:
 
 def _numbered(folder: Path, count: int | None) -> list[Path]:
     """Parts 0, 1, 2 and so on, as many as count; a gap among them is an error."""
-    found = _in_order(folder.glob("part-*.safetensors"))[:count]
+    found = _in_order(folder)[:count]
     for number in range(len(found) if count is None else count):
         if number >= len(found) or found[number].name != part_name(number):
             raise FileError(f"{folder}: {part_name(number)} is missing; copy the folder again.")
     return found
 
 
-def _in_order(parts: Iterable[Path]) -> list[Path]:
-    """Parts by their numbers, which have more than five digits where parts are many."""
+def _in_order(folder: Path) -> list[Path]:
+    """All parts by their numbers, which have more than five digits where parts are many."""
+    parts = folder.glob("part-*.safetensors")
     return sorted(parts, key=lambda path: (len(path.name), path.name))
+
+
+def _first_unfinished(folder: Path) -> int | None:
+    """Number of the first part of an unfinished run; None if no run is unfinished."""
+    marker = _read_marker(folder)
+    return None if marker is None else int(marker["first_part"])
+
+
+def _read_marker(folder: Path) -> dict[str, Any] | None:
+    """What the marker of an unfinished run says, if there is one."""
+    try:
+        text = (folder / MARKER).read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        marker: dict[str, Any] = parse_json(text)
+        whole_number(marker["first_part"], 0, 2**31, "first_part")
+        whole_number(marker["shard_rows"], 1, 2**63, "shard_rows")
+        fits = isinstance(marker["recipe"], dict) and isinstance(marker["source"], str)
+        require_fit(fits, "the job is damaged")
+    except (ValueError, KeyError, TypeError):
+        raise FileError(f"{folder}: its {MARKER} is damaged; remove the folder.") from None
+    return marker
+
+
+def _require_same_job(folder: Path, old: dict[str, Any], job: dict[str, Any]) -> None:
+    recipes = {**old.get("recipe", {})}, job["recipe"]
+    differing = [f"{name} {recipes[0].get(name)!r}" for name in recipes[1]
+                 if recipes[0].get(name) != recipes[1][name]]  # fmt: skip
+    differing += [f"{name} {old[name]!r}" for name in ("source", "shard_rows")
+                  if old[name] != job[name]]  # fmt: skip
+    if differing:
+        raise FileError(
+            f"{folder}: the unfinished run had {', '.join(differing)}; resume it with the same, "
+            "or hash anew without resuming."
+        )

@@ -19,7 +19,7 @@ from ..errors import FileError
 
 try:
     import fcntl
-except ImportError:  # Windows refuses to replace a file in use by itself
+except ImportError:  # no such lock on Windows, which refuses to replace a file in use by itself
     fcntl = None  # type: ignore[assignment]
 
 _OPEN_FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -102,7 +102,7 @@ def atomic_write(
     all or nothing
     """
     final = resolve_target(target)
-    with _named(target):
+    with naming_target(target):
         if not shared:
             _clear_leftovers(final, target)
         part = final.with_name(f"{_part_start(final)}{secrets.token_hex(8)}.part")
@@ -126,7 +126,7 @@ def atomic_write(
 def move_file(path: Path, target: PathLike) -> None:
     """Give a finished file, once its bytes are on the disk, its final name."""
     final = resolve_target(target)
-    with _named(target):
+    with naming_target(target):
         with open(path, "rb") as file:
             os.fsync(file.fileno())
         if (mode := _permissions(final)) is not None:
@@ -136,8 +136,24 @@ def move_file(path: Path, target: PathLike) -> None:
 
 
 @contextlib.contextmanager
-def _named(target: PathLike) -> Iterator[None]:
-    """Turn what the system says into an error that names the target."""
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second writer out of a folder, where the system can."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise _busy(folder) from None
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def naming_target(target: PathLike) -> Iterator[None]:
+    """Turn what the system says while a target is written into an error that names it."""
     try:
         yield
     except FileError:

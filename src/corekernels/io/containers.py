@@ -27,25 +27,13 @@ _PREFIX = "corekernels."
 
 @dataclass(frozen=True)
 class Container:
-    """What a file that `save_arrays` wrote holds.
-
-    Attributes
-    ----------
-    kind : str
-    about : Any
-        The description, as JSON gives it: nothing about it is checked.
-    arrays : dict
-    spans : dict
-        Where the bytes of the arrays lie in the file.
-    identity : Identity
-        Tells whether the file is still the same when it is opened again.
-    """
+    """What a file that `save_arrays` wrote holds."""
 
     kind: str
-    about: Any
+    about: Any  # the description, as JSON gives it: nothing about it is checked
     arrays: dict[str, Array]
-    spans: dict[str, Span]
-    identity: Identity
+    spans: dict[str, Span]  # where the bytes of the arrays lie in the file
+    identity: Identity  # tells whether the file is still the same when it is opened again
 
 
 def save_arrays(

@@ -30,10 +30,8 @@ def detect(path: PathLike) -> str:
     Examples
     --------
     >>> from corekernels import io
-    >>> path = "rows"
-    >>> with open(path, "w") as file:
-    ...     _ = file.write("+1 3:0.5 7:2 # a row\\n")
-    >>> io.detect(path)
+    >>> io.write_rows("rows", [[0, 1.5], [2, 0]], format="svmlight")
+    >>> io.detect("rows")
     'svmlight'
     """
     if is_stream(path):
@@ -50,7 +48,7 @@ def detect(path: PathLike) -> str:
         raise FileError(f"{path}: is empty{once}; check how it was made.")
     if not packed and head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
         return _kind_of_container(path)
-    found = _format_of(head)
+    found = next((known for known in FORMATS.values() if head.startswith(known.magic)), TEXT)
     if packed and not found.is_text:
         raise FileError(f"{path}: only svmlight text is read packed; unpack it first.")
     if found.confirm is not None:
@@ -74,10 +72,6 @@ def require_row_format(kind: str, path: PathLike) -> Format:
         what = "an index" if kind == "index" else kind
         raise FileError(f"{path}: holds {what}, not rows; give the rows it was made from.")
     return format_named(kind)
-
-
-def _format_of(head: bytes) -> Format:
-    return next((found for found in FORMATS.values() if head.startswith(found.magic)), TEXT)
 
 
 def _by_suffix(suffix: str, default: Format | None) -> Format | None:

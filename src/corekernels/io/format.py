@@ -1,13 +1,16 @@
 """What a file format of rows is; each format's module describes itself in one `FORMAT`."""
 
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
 from .._core.types import Array, PathLike
 from .._core.validation import Rows
-from .readers import RowReader
+from .readers import Batch, RowReader
+from .sources import SourceFile
+from .streams import display_name
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,21 @@ class ReadOptions:
     n_jobs: int | None
     batch_bytes: int
     batch_rows: int | None
+
+
+class FileRows(RowReader):
+    """Rows of a stored file, which can be read from any row on."""
+
+    def __init__(self, path: PathLike, options: ReadOptions) -> None:
+        super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
+        self._source = SourceFile(path)
+
+    def _batches(self) -> Iterator[Batch]:
+        return self.batches_near(0)
+
+    @abstractmethod
+    def batches_near(self, first_row: int) -> Iterator[Batch]:
+        """As of `RowReader`."""
 
 
 class Writer(Protocol):
@@ -39,28 +57,14 @@ class Writer(Protocol):
 class Format:
     """A file format of rows.
 
-    Attributes
-    ----------
-    name : str
-    suffixes : tuple of str
-        Of file names that ask for this format.
-    magic : tuple of bytes
-        What its files may begin with; none for text.
-    reader : callable
-        The reader of a file of this format.
-    writer : callable
-        The writer to an open file that will get this path.
-    confirm : callable or None
-        Raises a `FileError` for a file that begins like one of this format and is none; it is
-        given the path and the first bytes.
-    is_text : bool
-        Whether it is text, which may come compressed or through a pipe.
+    `confirm` raises a `FileError` for a file that begins like one of this format and is none; it
+    is given the path and the first bytes.
     """
 
     name: str
-    suffixes: tuple[str, ...]
-    magic: tuple[bytes, ...]
+    suffixes: tuple[str, ...]  # of file names that ask for this format
+    magic: tuple[bytes, ...]  # what its files may begin with; none for text
     reader: Callable[[PathLike, ReadOptions], RowReader]
-    writer: Callable[[IO[bytes], Path], Writer]
+    writer: Callable[[IO[bytes], Path], Writer]  # to an open file that will get this path
     confirm: Callable[[PathLike, bytes], None] | None = None
-    is_text: bool = False
+    is_text: bool = False  # which may come compressed or through a pipe

@@ -1,6 +1,6 @@
 """Rows that are costly to read, kept on the disk once they were read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from ..errors import DataError
 from .provenance import Origin
 from .readers import Batch, RowReader
 from .workspace import Workspace
+from .wrapped import Wrapped
 
 _MAGIC = 0x53574F5254504B  # a batch begins here
 
@@ -38,7 +39,7 @@ class _Header:
 _HEADER_BYTES = 8 * len(_Header.__dataclass_fields__)
 
 
-class KeptRows(RowReader):
+class KeptRows(Wrapped):
     """The rows of another reader, without labels: read from it once, then from the disk.
 
     On the disk they take 4 bytes per row, 8 bytes per value that is not 0, and 4 or 8 more
@@ -47,19 +48,12 @@ class KeptRows(RowReader):
     """
 
     def __init__(self, reader: RowReader, work: Workspace, name: str = "rows") -> None:
-        super().__init__(reader.name, 0, None)
-        self._reader, self._work = reader, work
-        self.format, self.n_columns, self.n_rows = reader.format, reader.n_columns, reader.n_rows
-        self.n_bytes, self.is_stream = reader.n_bytes, reader.is_stream
+        super().__init__(reader)
+        self._work = work
         self._complete = f"{name} complete"  # in the state of the workspace
         self._file = work.open(name, "rows", "12 bytes per n-gram of a document")
         self._places = list(self._find_batches(name))
         self._more: Iterator[Batch] | None = None
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the reader noted."""
-        return self._reader.notes
 
     @property
     def provenance(self) -> list[Origin]:

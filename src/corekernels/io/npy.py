@@ -13,9 +13,9 @@ from scipy import sparse
 from .._core.types import Array, PathLike
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
-from .format import Format, ReadOptions
-from .readers import Batch, RowReader, checked_rows, require_columns
-from .sources import SourceFile, reading
+from .format import FileRows, Format, ReadOptions
+from .readers import Batch, checked_rows, require_columns
+from .sources import reading
 
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -68,14 +68,13 @@ def write_header(file: Any, header: Header) -> None:
     np.lib.format.write_array_header_2_0(file, about)
 
 
-class NpyReader(RowReader):
+class NpyReader(FileRows):
     """Rows of a dense matrix."""
 
     format = "npy"
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
-        super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
-        self._source = SourceFile(path)
+        super().__init__(path, options)
         with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
             self._header = read_header(file, self.name)
@@ -92,9 +91,6 @@ class NpyReader(RowReader):
         self.n_rows, self.n_columns = self._header.shape
         require_columns(self, options.n_columns)
         self._value_type = value_type(self._header.dtype, self.name)
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.batches_near(0)
 
     def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; rows before are not read."""

@@ -22,11 +22,11 @@ from scipy import sparse
 from .._core.types import Array, PathLike
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
-from .format import Format, ReadOptions
+from .format import FileRows, Format, ReadOptions
 from .npy import Header, write_header
 from .npz_members import PARTS, Member, checked_pointers, require_parts, rows_of_whole
-from .readers import Batch, RowReader, checked_labels, checked_rows, require_columns
-from .sources import SourceFile, open_file, reading
+from .readers import Batch, checked_labels, checked_rows, require_columns
+from .sources import open_file, reading
 
 LABEL_NAMES = ("y", "labels")
 
@@ -37,14 +37,13 @@ _LABEL_BYTES = 4096  # of one label: 1024 characters
 _ENTRIES_PER_COLUMN = 4  # of one row, which should have one and is unpacked at once
 
 
-class NpzReader(RowReader):
+class NpzReader(FileRows):
     """Rows of a sparse matrix that `scipy.sparse.save_npz` or `write_rows` wrote."""
 
     format = "npz"
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
-        super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
-        self._source = SourceFile(path)
+        super().__init__(path, options)
         with self._open() as archive:
             keys = {key.removesuffix(".npy") for key in archive.namelist()}
             self._kind = self._matrix_format(archive, keys)
@@ -111,9 +110,6 @@ class NpzReader(RowReader):
                 f"{self.name} ({self._label_key}): labels of type {header.dtype} take "
                 f"{header.dtype.itemsize:,} bytes each; use {_LABEL_BYTES:,} or fewer."
             )
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.batches_near(0)
 
     def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; values of the rows before are unpacked and not looked at."""

@@ -26,24 +26,12 @@ class Readable(Protocol):
 
 @dataclass(frozen=True)
 class Packing:
-    """A kind of compression.
+    """A kind of compression."""
 
-    Attributes
-    ----------
-    name : str
-        As in messages; with a dot before it, how names of such files end.
-    is_start_of : callable
-        Whether bytes are the first of such a file.
-    unpack : callable
-        The bytes behind those of a raw file.
-    pack : callable
-        A file that compresses what is written to it into another one; to be closed.
-    """
-
-    name: str
-    is_start_of: Callable[[bytes], bool]
-    unpack: Callable[[io.RawIOBase], Readable]
-    pack: Callable[[IO[bytes]], Any]
+    name: str  # as in messages
+    is_start_of: Callable[[bytes], bool]  # whether bytes are the first of such a file
+    unpack: Callable[[io.RawIOBase], Readable]  # the bytes behind those of a raw file
+    pack: Callable[[IO[bytes]], Any]  # a file that writes what it gets, compressed; to be closed
 
     @property
     def suffix(self) -> str:
@@ -73,10 +61,6 @@ class _Bz2:
                 return data
 
 
-def _is_bz2(head: bytes) -> bool:
-    return head.startswith(b"BZh") and head[4:].startswith(_BZ2_STARTS)
-
-
 class _Zst:
     """zst frames one after another; a file that is cut short is an EOFError, as for the others."""
 
@@ -99,11 +83,6 @@ def _is_zst(head: bytes) -> bool:
     return head.startswith(b"\x28\xb5\x2f\xfd") or (
         head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F
     )
-
-
-def _pack_zst(file: IO[bytes]) -> Any:
-    arrow = _pyarrow()
-    return arrow.CompressedOutputStream(_KeptOpen(file), "zstd")
 
 
 class _KeptOpen(io.RawIOBase):
@@ -131,14 +110,24 @@ PACKINGS = (
         # no name and no date: equal contents make equal bytes
         lambda file: gzip.GzipFile("", "wb", 6, file, mtime=0),
     ),
-    Packing("bz2", _is_bz2, _Bz2, lambda file: bz2.BZ2File(file, "wb")),
+    Packing(
+        "bz2",
+        lambda head: head.startswith(b"BZh") and head[4:].startswith(_BZ2_STARTS),
+        _Bz2,
+        lambda file: bz2.BZ2File(file, "wb"),
+    ),
     Packing(
         "xz",
         lambda head: head.startswith(b"\xfd7zXZ\0"),
         lambda raw: lzma.LZMAFile(io.BufferedReader(raw)),  # noqa: SIM115
         lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
     ),
-    Packing("zst", _is_zst, _Zst, _pack_zst),
+    Packing(
+        "zst",
+        _is_zst,
+        _Zst,
+        lambda file: _pyarrow().CompressedOutputStream(_KeptOpen(file), "zstd"),
+    ),
 )
 
 

@@ -19,12 +19,10 @@ from .._core.extras import require_extra
 from .._core.types import Array, PathLike
 from .._core.validation import Rows
 from ..errors import DataError, FileError
-from .arrow_labels import labels_of_arrow
-from .arrow_rows import rows_of_lists
-from .format import Format, ReadOptions
-from .parquet_columns import dense_rows, plain_columns
-from .readers import Batch, RowReader, checked_rows, require_columns
-from .sources import SourceFile, reading
+from .arrow import dense_rows, labels_of_arrow, plain_columns, rows_of_lists
+from .format import FileRows, Format, ReadOptions
+from .readers import Batch, checked_rows, require_columns
+from .sources import reading
 
 _COLUMNS_KEY = b"corekernels.n_columns"
 
@@ -36,15 +34,14 @@ def pyarrow() -> Any:
     return require_extra("pyarrow", "parquet", "Parquet files")
 
 
-class ParquetReader(RowReader):
+class ParquetReader(FileRows):
     """Rows of a Parquet file."""
 
     format = "parquet"
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
-        super().__init__(os.fspath(path), options.batch_bytes, options.batch_rows)
+        super().__init__(path, options)
         n_columns = options.n_columns
-        self._source = SourceFile(path)
         self._arrow = pyarrow()
         with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
@@ -136,9 +133,6 @@ class ParquetReader(RowReader):
             values = [c.num_values for c in chunks if c.path_in_schema.startswith("values")]
             n_values += sum(map(int, values))
         return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.batches_near(0)
 
     def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; row groups before are not read."""

@@ -1,8 +1,9 @@
 """Files that are read: opened with errors that name them, and still the same when opened again."""
 
 import contextlib
+import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
 from .._core.types import PathLike
@@ -48,6 +49,16 @@ def open_same(path: PathLike, identity: Identity) -> IO[bytes]:
         file.close()
         raise FileError(f"{path}: changed while it was read; begin again.")
     return file
+
+
+def matching_files(name: str, is_wanted: Callable[[str], bool]) -> list[str] | None:
+    """The files that a name with `*`, `?` or `[` matches, in order; None if it is no pattern."""
+    if not any(sign in name for sign in "*?[") or os.path.exists(name):
+        return None
+    found = sorted(filter(is_wanted, glob.glob(name, recursive=True)))
+    if not found:
+        raise FileError(f"{name}: no file matches; check the pattern.")
+    return found
 
 
 class SourceFile:

@@ -48,13 +48,7 @@ def require_file(name: str, passes_once: bool) -> None:
 class ByteStream:
     """The bytes of a file or of standard input, unpacked if they are gz, bz2, xz or zst.
 
-    Attributes
-    ----------
-    name : str
-    n_bytes : int or None
-        Size as stored; None for a pipe.
-    packing : str or None
-        "gz", "bz2", "xz", "zst" or None.
+    `packing` says which of these, if any; `n_bytes` is the size as stored, None for a pipe.
     """
 
     def __init__(self, source: PathLike | SourceFile) -> None:

@@ -21,10 +21,9 @@ from .._core.validation import read_only
 from .._loops.text import svmlight as loops
 from ..errors import DataError, FileError
 from . import svmlight_lines as lines
-from .format import Format, ReadOptions
-from .readers import Batch, RowReader
-from .sources import SourceFile
-from .streams import HEAD_BYTES, ByteStream, display_name, is_stream
+from .format import FileRows, Format, ReadOptions
+from .readers import Batch
+from .streams import HEAD_BYTES, ByteStream, is_stream
 from .svmlight_parser import BadLine, ParsedBlock, count_block, parse_block, scan_block
 from .svmlight_writer import SvmlightWriter
 from .text_blocks import line_blocks
@@ -38,26 +37,20 @@ class BlockStart(NamedTuple):
     byte: int
 
 
-class SvmlightReader(RowReader):
+class SvmlightReader(FileRows):
     """Rows of an svmlight file, plain or packed, or of standard input.
 
-    Attributes are those of `RowReader`, and:
-
-    Attributes
-    ----------
-    block_starts : sequence of BlockStart
-        Ascending. Found by a pass over text that is not packed; a reader of the same file that
-        is given them can skip the rows before.
-    integer_labels : bool or None
-        Whether all labels are integers, if a pass over the text has told.
+    `block_starts`, which ascend, are found by a pass over text that is not packed; a reader of
+    the same file that is given them can skip the rows before. Such a pass also tells whether all
+    labels are integers (`integer_labels`).
     """
 
     format = "svmlight"
     block_starts: Sequence[BlockStart] = (BlockStart(0, 1, 0),)
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
-        super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
-        self._source, self._labels = SourceFile(path), options.labels
+        super().__init__(path, options)
+        self._labels = options.labels
         self._n_threads = thread_count(options.n_jobs)
         self.is_stream = is_stream(path)
         self._is_used = False
@@ -142,9 +135,6 @@ class SvmlightReader(RowReader):
             self.n_columns, self.one_based = n_columns, bool(found_base)
             self._parse(text, 1)  # names the first line with such a column
         return (found if n_columns is None else n_columns), bool(found_base)
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.batches_near(0)
 
     def batches_near(self, first_row: int) -> Iterator[Batch]:
         """As of `RowReader`; text before a known start of a block is not read."""

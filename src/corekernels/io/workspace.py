@@ -15,10 +15,9 @@ import numpy as np
 
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError
-from .atomic import atomic_write
+from .atomic import atomic_write, locked
 from .container_header import parse_json
 from .fields import whole_number
-from .locking import locked
 
 _JOB, _STATE = "job.json", "state.json"
 _SECONDS = 15.0  # between two checkpoints
@@ -49,12 +48,17 @@ class Workspace:
     @classmethod
     @contextlib.contextmanager
     def lasting(
-        cls, folder: PathLike, job: dict[str, Any], resume: bool, seconds: float = _SECONDS
+        cls,
+        folder: PathLike,
+        job: dict[str, Any],
+        resume: bool,
+        seconds: float = _SECONDS,
+        keep: bool = False,
     ) -> Iterator["Workspace"]:
         """A workspace in a folder of its own, in which a later run of the same job can go on.
 
-        The folder is removed after errors in data or arguments, which would come again;
-        otherwise it stays until the caller removes it.
+        The folder is removed after errors in data or arguments, which would come again, unless
+        `keep`; otherwise it stays until the caller removes it.
 
         Parameters
         ----------
@@ -65,9 +69,13 @@ class Workspace:
             Whether to go on with what is there, which must be of the same job.
         seconds : float
             Least time between two checkpoints.
+        keep : bool
+            Whether what is done stays of use after such errors.
         """
         work = cls(folder, seconds)
         work.is_lasting = True
+        if not resume and work.folder.is_dir():
+            _require_own(work.folder)
         with naming(work.folder, "files", "as much as the job needs"):
             if not resume and work.folder.exists():
                 with locked(work.folder):
@@ -79,7 +87,8 @@ class Workspace:
                 yield work
             except (DataError, ParameterError):
                 work.close()
-                shutil.rmtree(work.folder, ignore_errors=True)
+                if not keep:
+                    shutil.rmtree(work.folder, ignore_errors=True)
                 raise
             except KeyboardInterrupt:
                 work.checkpoint(now=True)
@@ -162,6 +171,13 @@ class Workspace:
     def _write(self, name: str, content: dict[str, Any]) -> None:
         with atomic_write(self.folder / name) as file:
             file.write(json.dumps(content, indent=1).encode())
+
+
+def _require_own(folder: Path) -> None:
+    """Refuse to clear a folder that no job has made."""
+    names = [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+    if names and _JOB not in names:
+        raise FileError(f"{folder}: is not of an unfinished job; name a new folder, or remove it.")
 
 
 class WorkFile:

@@ -129,29 +129,18 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     _stream: Stream | None = None
 
     def __init__(
-        self,
-        loss: str = "squared_hinge",
-        *,
-        C: float = 1.0,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: Any = None,
-        solver: str = "auto",
-        random_state: Any = None,
+        self, loss: str = "squared_hinge", *, C: float = 1.0, tol: float = 1e-5,
+        max_iter: int = 1000, fit_intercept: bool = True, intercept_scaling: float = 1.0,
+        class_weight: Any = None, solver: str = "auto", random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
+        super().__init__(
+            C=C, tol=tol, max_iter=max_iter, fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling, solver=solver, random_state=random_state,
+            n_jobs=n_jobs,
+        )  # fmt: skip
         self.loss = loss
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearClassifier":
         """Learn from signatures S with labels y, and weights of the rows if given."""

@@ -12,21 +12,42 @@ from ..errors import RecipeMismatch
 from ..hasher import HashingEstimator
 from ..io.fields import checking
 from ..io.provenance import Origin
-from ..recipe import Recipe
+from ..recipe import DEFAULT_PROJECTION, Recipe
 from ..signatures import Signatures, sketch
 from .model import HashedLinearModel
 from .model_file import REMEDY, SavedModel, read_model, write_model
 from .packed import require_signatures
+
+# attributes that are those of the linear model; the last two are of a fit alone
+_OF_LINEAR = ("classes_", "multilabel_", "n_iter_", "dual_gap_")
 
 
 class CoREModel(HashingEstimator):
     """An estimator that hashes rows and gives their signatures to a linear model."""
 
     linear_: Any  # of the type below
+    n_iter_: int
+    dual_gap_: Any
     provenance_: list[Origin]
 
     _linear_type: ClassVar[type[HashedLinearModel]]
     _file_kind: ClassVar[str]
+
+    def __init__(
+        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
+        n_bits: int | None = Recipe.n_bits, C: float = 1.0, scheme: str = Recipe.scheme,
+        projection: str = DEFAULT_PROJECTION, gamma: float | None = None,
+        weight_bits: int = Recipe.weight_bits, tol: float = 1e-5, max_iter: int = 1000,
+        solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, n_hashes, n_bits=n_bits, scheme=scheme, projection=projection, gamma=gamma,
+            weight_bits=weight_bits, random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.solver = solver
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Hash the rows of X once and learn their targets y, with weights if given."""
@@ -59,17 +80,6 @@ class CoREModel(HashingEstimator):
         S = self.sketch(X)
         found: Array = self.linear_.predict(S)
         return found
-
-    @property
-    def n_iter_(self) -> int:
-        """Passes over the rows; not there after `partial_fit` or `load`."""
-        found: int = self._fitted("n_iter_")
-        return found
-
-    @property
-    def dual_gap_(self) -> Any:
-        """Duality gap over objective; not there after `partial_fit` or `load`."""
-        return self._fitted("dual_gap_")
 
     def save(self, path: PathLike, *, provenance: Iterable[Origin] | None = None) -> None:
         """Write the model to a safetensors file, whole or not at all.
@@ -125,6 +135,9 @@ class CoREModel(HashingEstimator):
         self.recipe_, self.linear_ = recipe, linear
         self.n_features_in_ = recipe.n_columns
         self.provenance_ = list(provenance)
+        for name in _OF_LINEAR:
+            if hasattr(linear, name):
+                setattr(self, name, getattr(linear, name))
         return self
 
     def _linear_parameters(self) -> dict[str, Any]:
@@ -135,12 +148,6 @@ class CoREModel(HashingEstimator):
 
     def _new_linear(self) -> Any:
         return self._linear_type(**self._linear_parameters(), random_state=self.recipe_.seed)
-
-    def _fitted(self, name: str) -> Any:
-        """An attribute of the linear model, if it has been fitted and has it."""
-        if not hasattr(self, "linear_"):
-            raise AttributeError(f"{name}: the model is not fitted yet")
-        return getattr(self.linear_, name)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "linear_")

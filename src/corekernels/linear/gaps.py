@@ -1,20 +1,18 @@
 """The duality gap of a solution, in double precision."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._core.threads import row_blocks
+from .._core.types import Array
 from .._loops.learning.descent import Problem, Solution
 from .._loops.learning.gaps import SlotScratch, Sums, row_gaps, sum_rows
 from .._loops.learning.losses import SQUARED
 from .._loops.learning.planes import plane_products
 from ..errors import DataError
 from .packed import Packed
-
-Array = npt.NDArray[Any]
 
 _SLOTS = 64  # whose sums are one task: a cache line of codes
 _NUMBERS = 1 << 21  # in the sums of a task, at most

@@ -25,17 +25,23 @@ from .training_set import TrainingSet
 class HashedLinearModel(DocumentationLink, BaseEstimator):
     """A linear model that learns from signatures."""
 
-    C: float
-    tol: float
-    max_iter: int
-    fit_intercept: bool
-    intercept_scaling: float
-    solver: str
-    random_state: Any
-    n_jobs: int | None
     n_iter_: int
     n_rows_: int
     _planes: Planes
+
+    def __init__(
+        self, *, C: float = 1.0, tol: float = 1e-5, max_iter: int = 1000,
+        fit_intercept: bool = True, intercept_scaling: float = 1.0, solver: str = "auto",
+        random_state: Any = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
 
     @property
     def coef_(self) -> npt.NDArray[np.float32]:

@@ -27,30 +27,15 @@ _LONG_LABEL = 1000  # characters
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a model file holds.
+    """What a model file holds."""
 
-    Attributes
-    ----------
-    parameters : dict
-        Arguments of the model's constructor.
-    planes : Planes
-    classes : ndarray, or None for a regressor
-    multilabel : bool
-        Whether rows may have several labels.
-    n_rows : int
-        Rows learned from.
-    feature_names : ndarray of str, or None
-    provenance : iterable of io.Origin, or None
-        Where the rows came from, if that is known.
-    """
-
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # of the model's constructor
     planes: Planes
-    classes: Array | None
-    n_rows: int
+    classes: Array | None  # None for a regressor
+    n_rows: int  # learned from
     feature_names: Array | None
-    provenance: Iterable[Origin] | None
-    multilabel: bool = False
+    provenance: Iterable[Origin] | None  # where the rows came from, if that is known
+    multilabel: bool = False  # whether rows may have several labels
 
 
 def write_model(path: PathLike, model: SavedModel) -> None:
@@ -68,7 +53,8 @@ def write_model(path: PathLike, model: SavedModel) -> None:
     }
     if model.classes is not None:
         about["classes"] = [_plain(label) for label in model.classes]
-        about["class_type"] = _name_of(model.classes.dtype)
+        dtype = model.classes.dtype
+        about["class_type"] = "object" if dtype.kind == "O" else dtype.str
         if model.multilabel:
             about["multilabel"] = True
     if model.provenance is not None:
@@ -140,10 +126,6 @@ def _classes(labels: Any, class_type: Any) -> Array:
     in_order = classes.tolist() == labels and bool((classes[:-1] < classes[1:]).all())
     require_fit(in_order, "its classes are out of order")
     return classes
-
-
-def _name_of(dtype: np.dtype[Any]) -> str:
-    return "object" if dtype.kind == "O" else dtype.str
 
 
 def _plain(value: Any) -> Any:

@@ -19,18 +19,12 @@ from .training_set import TrainingSet
 class OneVsRest:
     """What is minimised, but for C.
 
-    Attributes
-    ----------
-    loss : str
-    intercept : float
-        Value of the constant column; 0: none.
-    class_weights : ndarray of shape (n_classes,)
-    label_sets : ndarray of bool of shape (n_sets, n_classes), or None
-        Where rows have several labels, targets are numbers of these sets of labels.
+    Where rows have several labels, targets are numbers of sets of labels: `label_sets`, of shape
+    (n_sets, n_classes).
     """
 
     loss: str
-    intercept: float
+    intercept: float  # value of the constant column; 0: none
     class_weights: npt.NDArray[np.float64]
     label_sets: npt.NDArray[np.bool_] | None = None
 
@@ -59,14 +53,6 @@ class OneVsRest:
             else:
                 is_positive = training.targets[:, None] == planes
             targets = np.where(is_positive, 1, -1).astype(np.int8)
-            found.append(
-                Block(
-                    self.loss,
-                    read_only(training.rows),
-                    read_only(targets),
-                    read_only(training.row_weights),
-                    costs,
-                    self.intercept,
-                )
-            )
+            rows, weights = read_only(training.rows), read_only(training.row_weights)
+            found.append(Block(self.loss, rows, read_only(targets), weights, costs, self.intercept))
         return found

@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.threads import row_blocks, run_blocks
+from .._core.types import Array
 from .._core.validation import read_only
+from .._hashing.slots import largest_code
 from .._loops.learning.packed import PackedRows, equal_rows, row_digests, row_scales
 from ..errors import DataError, ParameterError
 from ..recipe import MAX_BITS
 from ..signatures import Signatures
-
-Array = npt.NDArray[Any]
 
 ROWS_PER_TASK = 1024
 
@@ -26,7 +26,8 @@ class Packed:
     ----------
     codes : ndarray of shape (n, k)
     weights : ndarray of shape (n, k), uint16, or None
-        The bits of halves; None where all weights are 1.
+        The bits of halves; None where all weights are 1. Where code and weight share an
+        integer, `codes` and `weights` are the same array of slots.
     scales : ndarray of shape (n,)
         Factor that makes a row's weights unit length.
     lengths : ndarray of shape (n,)
@@ -51,11 +52,12 @@ class Packed:
     def digests(self, n_jobs: int | None) -> npt.NDArray[np.uint64]:
         """A hash of each row's contents: equal rows have equal ones."""
         out = np.empty(len(self), np.uint64)
+        codes, weights = self._bits
 
         def work(part: tuple[int, int]) -> None:
             rows = slice(*part)
-            weights = None if self.weights is None else self.weights[rows]
-            row_digests(self.codes[rows], weights, self.lengths[rows], out[rows])
+            some = None if weights is None else weights[rows]
+            row_digests(codes[rows], some, self.lengths[rows], out[rows])
 
         run_blocks(work, row_blocks(0, len(self), ROWS_PER_TASK), n_jobs)
         return out
@@ -65,13 +67,25 @@ class Packed:
     ) -> npt.NDArray[np.bool_]:
         """Whether each of some rows has the same contents as the one at its place in `others`."""
         out = np.empty(len(rows), np.bool_)
-        equal_rows(self.codes, self.weights, self.lengths, rows, others, out)
+        equal_rows(*self._bits, self.lengths, rows, others, out)
         return out
 
     def contents(self, row: int) -> tuple[bytes, bytes, bool]:
         """All that a row holds, as something that can be sorted."""
-        weights = b"" if self.weights is None else self.weights[row].tobytes()
-        return self.codes[row].tobytes(), weights, bool(self.lengths[row] > 0)
+        codes, weights = self._bits
+        found = b"" if weights is None else weights[row].tobytes()
+        return codes[row].tobytes(), found, bool(self.lengths[row] > 0)
+
+    def largest_code(self) -> int:
+        """The largest of all codes."""
+        return largest_code(self.codes)
+
+    @property
+    def _bits(self) -> tuple[Array, Array | None]:
+        """All that the rows hold, as unsigned integers; slots once."""
+        if self.codes.dtype.kind == "u":
+            return self.codes, self.weights
+        return self.codes.view(f"u{self.codes.itemsize}"), None
 
 
 def require_signatures(S: Any) -> None:
@@ -91,9 +105,12 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
             "n_bits: these signatures keep their locations whole, which would take a weight for "
             f"every location; choose n_bits from 1 to {MAX_BITS}."
         )
-    codes = read_only(S.codes)
     S.require_codes()
-    weights = None if S.weights is None else read_only(S.weights, np.float16).view(np.uint16)
+    codes = read_only(S.codes if S.slots is None else S.slots)
+    if S.slots is not None:
+        weights: Array | None = codes
+    else:
+        weights = None if S.weights is None else read_only(S.weights, np.float16).view(np.uint16)
     lengths = read_only(S.lengths, np.int64)
     scales = np.empty(len(codes), np.float32)
 

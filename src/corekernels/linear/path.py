@@ -7,23 +7,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
 
 from .._core.arguments import require_positive
 from .._core.progress import progress_bar
 from .._core.threads import run_blocks
 from .._core.types import Array
-from ..errors import ParameterError
+from ..errors import DataError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .classifier import HashedLinearClassifier
 from .descent import as_planes, solve
 from .extrapolation import extrapolate
-from .folds import Fold, cross_validation, held_out
 from .labels import check_labels
 from .model import warn_unless_converged
 from .one_vs_rest import OneVsRest
-from .planes import lane_blocks
+from .packed import Packed, pack
+from .planes import Planes, lane_blocks
 from .problem import Options, Outcome, State
+from .training_set import TrainingSet
 
 _ROUNDING = 1e-12  # of a mean over folds, whose last digits depend on their order
 
@@ -113,11 +115,7 @@ def c_path(
         measured on M-Rotate (20,000 rows to score, `benchmarks/learning.py`) and on
         digits, with each loss and kernel. The best model goes on to its own `tol`.
     progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
-
-    Returns
-    -------
-    CPath
+        As for `gram_to_file`.
 
     Examples
     --------
@@ -138,9 +136,9 @@ def c_path(
     loose = replace(options, plane_tol=require_positive("path_tol", path_tol))
     classes, problem, training = model._read(S, y, sample_weight)
     if validation is None:
-        folds = cross_validation(cv, training, check_labels(y, len(S)))
+        folds = _cross_validation(cv, training, check_labels(y, len(S)))
     else:
-        folds = [held_out(validation, training, S.recipe, model.n_jobs)]
+        folds = [_held_out(validation, training, S.recipe, model.n_jobs)]
     # One block of planes is one thread's work; then several folds can be worked on at once.
     several = len(folds) > 1 and len(lane_blocks(problem.n_planes)) == 1
     outer, inner = (model.n_jobs, 1) if several else (1, model.n_jobs)
@@ -161,6 +159,51 @@ def c_path(
     model.classes_ = classes
     errors = _standard_errors(scores, None if validation is None else len(validation[0]))
     return CPath(values, scores, errors, n_iter, best_C, model)
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """A training set, and rows to score what is learned from it on."""
+
+    training: TrainingSet
+    packed: Packed  # holds the rows to score on
+    rows: npt.NDArray[np.int64]  # their numbers there
+    labels: Array
+
+    def accuracy(self, planes: Planes, classes: Array, n_jobs: int | None) -> float:
+        """Share of the rows to score on that get their own label."""
+        scores = planes.scores_of(self.packed, self.rows, n_jobs)
+        best = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+        return float((classes[best.astype(int)] == self.labels).mean())
+
+
+def _cross_validation(cv: Any, training: TrainingSet, labels: Array) -> list[_Fold]:
+    """The folds of a training set; `cv` as scikit-learn takes it."""
+    rows = np.arange(len(labels))
+    try:
+        splits = check_cv(cv, labels, classifier=True).split(rows, labels)
+        parts = [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in splits]
+    except (ValueError, IndexError, TypeError) as error:
+        raise ParameterError(f"cv: {error}") from error
+    if not parts or not all(len(part) for pair in parts for part in pair):
+        raise ParameterError("cv: there is no fold, or one without rows; give at least one.")
+    return [
+        _Fold(training.subset(train), training.packed, test, labels[test]) for train, test in parts
+    ]
+
+
+def _held_out(
+    validation: tuple[Signatures, Any], training: TrainingSet, recipe: Recipe, n_jobs: int | None
+) -> _Fold:
+    """The fold that learns from all rows and is scored on a validation set."""
+    S, y = validation
+    labels = check_labels(y, len(S))
+    packed = pack(S, n_jobs)
+    if not len(packed):
+        raise DataError("validation: has no rows; give some to score on, or folds (cv).")
+    if S.recipe != recipe:
+        raise RecipeMismatch(recipe, S.recipe)
+    return _Fold(training, packed, np.arange(len(packed)), labels)
 
 
 def _standard_errors(scores: Array, n_scored: int | None) -> npt.NDArray[np.float64]:
@@ -198,7 +241,7 @@ class _Path:
     keeps_best: bool
     n_jobs: int | None
 
-    def follow(self, fold: Fold, bar: Any) -> _FoldPath:
+    def follow(self, fold: _Fold, bar: Any) -> _FoldPath:
         """Solve the problems of a fold at each C, and score each solution."""
         training, problem = fold.training, self.problem
         states, before = self._zero(fold), self._zero(fold)
@@ -219,6 +262,6 @@ class _Path:
             bar.update()
         return found
 
-    def _zero(self, fold: Fold) -> list[State]:
+    def _zero(self, fold: _Fold) -> list[State]:
         packed = fold.training.packed
         return [State.zero(packed, len(lanes)) for lanes in lane_blocks(self.problem.n_planes)]

@@ -1,11 +1,11 @@
 """What is solved: blocks of problems, where a solution stands, when it is good enough."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.learning import losses
 from .._loops.learning.descent import Problem
@@ -13,8 +13,6 @@ from .._loops.learning.planes import copy_planes
 from ..errors import ParameterError
 from .packed import Packed
 from .planes import new_planes
-
-Array = npt.NDArray[Any]
 
 _LEAST_COST = 1e-30  # planes of smaller costs would vanish in single precision
 

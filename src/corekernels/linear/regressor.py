@@ -52,34 +52,11 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     Examples
     --------
     >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> S = ck.CoREHasher(n_hashes=1024, random_state=0).fit(X).sketch(X)
-    >>> model = ck.linear.HashedLinearRegressor(random_state=0).fit(S[:1000], y[:1000])
-    >>> round(model.score(S[1000:], y[1000:]), 1)
-    0.8
+    >>> X, y = [[1.0, 0], [0, 1]], [3.0, 5.0]
+    >>> S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X)
+    >>> ck.linear.HashedLinearRegressor(C=100, random_state=0).fit(S, y).predict(S).round(1)
+    array([3., 5.])
     """
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        solver: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearRegressor":
         """Learn from signatures S with values y, and weights of the rows if given."""

@@ -107,7 +107,7 @@ def _newton(
 ) -> tuple[Vector, Outcome]:
     """Newton steps from zero, on planes of the codes that occur."""
     block.require_costs()
-    used = replace(packed, n_codes=int(packed.codes.max()) + 1)
+    used = replace(packed, n_codes=packed.largest_code() + 1)
     w = Vector.zero(used, block.n_lanes)
     outcome = Newton(Passes(used, block, n_jobs), w, options, n_jobs).solve()
     whole = Vector.zero(packed, block.n_lanes)

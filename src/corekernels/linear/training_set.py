@@ -1,14 +1,12 @@
 """Rows to learn from, with a target and a weight each."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._core.types import Array
 from .packed import Packed
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -19,32 +17,17 @@ class TrainingSet:
     rows with different targets follow one another. What is learned then does not depend on the
     order of the rows, and a weight of two is the same as two rows.
 
-    Attributes
-    ----------
-    packed : Packed
-        The rows, and others that are not learned from.
-    rows : ndarray of int
-        Numbers of the rows to learn from.
-    starts : ndarray of int
-        Where in `rows` the contents change: group g of equal rows begins at `starts[g]` and ends
-        before `starts[g + 1]`.
-    row_weights : ndarray
-        For each row of `packed`; of those in `rows`, the weights after merging.
-    targets : ndarray
-        For each row of `packed`, the number of its class or the value to predict.
-    sample_weight : ndarray
-        For each row of `packed`, the weight that was given.
-    digests : ndarray
-        A hash of the contents of each row of `packed`.
+    Group g of equal rows is `rows[starts[g]:starts[g + 1]]`. The arrays below `starts` have an
+    item for each row of `packed`.
     """
 
-    packed: Packed
-    rows: npt.NDArray[np.int64]
+    packed: Packed  # the rows, and others that are not learned from
+    rows: npt.NDArray[np.int64]  # numbers of the rows to learn from
     starts: npt.NDArray[np.int64]
-    row_weights: npt.NDArray[np.float64]
-    targets: Array
-    sample_weight: npt.NDArray[np.float64]
-    digests: npt.NDArray[np.uint64]
+    row_weights: npt.NDArray[np.float64]  # of those in `rows`, the weights after merging
+    targets: Array  # numbers of classes, or values to predict
+    sample_weight: npt.NDArray[np.float64]  # the weights that were given
+    digests: npt.NDArray[np.uint64]  # hashes of the contents
 
     @classmethod
     def of(

@@ -136,14 +136,13 @@ class Task:
 
 
 def choose(
-    store: Store, method: str, recall: float, n_neighbors: int, seed: int, n_jobs: int | None,
-    few_rows: int = FEW_ROWS,
-) -> Choice:  # fmt: skip
+    store: Store, method: str, recall: float, n_neighbors: int, seed: int, n_jobs: int | None
+) -> Choice:
     """The method asked for, or the best one for the rows, tuned to the recall."""
     exact = Exact(store)
     if method == Exact.name:
         return Choice(exact, "exact search, as asked for", 1.0)
-    if method == AUTO and len(store) <= few_rows:
+    if method == AUTO and len(store) <= FEW_ROWS:
         return Choice(exact, f"exact search: {len(store)} rows are few", 1.0)
     if recall == 1:
         reason = "exact search: no other method guarantees recall 1"

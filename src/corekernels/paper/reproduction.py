@@ -88,10 +88,6 @@ def reproduce(
     experiments : mapping of str to Experiment
         All that can be run, by name.
 
-    Returns
-    -------
-    Reproduction
-
     Examples
     --------
     >>> from corekernels import paper

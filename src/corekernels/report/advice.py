@@ -8,7 +8,7 @@ import numpy as np
 from ..advice import Advice, Candidate
 from ..files import Histogram
 from .layout import Figure, Interval, Panel, Report, Section, Table
-from .rows import rows_figure
+from .survey import rows_figure
 from .wording import duration, named_file
 
 _GROWTH = (1, 10, 100)  # times the rows of the sample
@@ -24,20 +24,17 @@ def advice_report(advice: Advice, X: Any, source: str, options: str = "") -> Rep
     advice : Advice
     X : sparse matrix
         The rows, or a sample of them.
-    source : str
-        The file.
-    options : str
-        How it is read, for the command to run next: options of the command line.
+    source, options : str
+        As for `survey_report`.
 
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import report
     >>> from scipy import sparse
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> advice = ck.advise(X, y, n_rows=100, sizes=[64], cv=2, repeats=1, time_limit=1)
-    >>> report.advice_report(advice, sparse.csr_array(X[:100]), "digits.svm").title
+    >>> ck.report.advice_report(advice, sparse.csr_array(X[:100]), "digits.svm").title
     'Does CoRE help on digits.svm?'
     """
     sections = [_next(advice, named_file(source, options)), _accuracies(advice)]

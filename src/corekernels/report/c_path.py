@@ -22,21 +22,16 @@ def c_path_report(found: CPath, recipe: Recipe, source: str, options: str = "") 
         From `files.sweep` or `linear.c_path`.
     recipe : Recipe
         How the rows were hashed.
-    source : str
-        The file.
-    options : str
-        How it is read, for the command to run next: options of the command line.
+    source, options : str
+        As for `survey_report`.
 
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import report
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X[:400])
-    >>> path = ck.linear.c_path(S, y[:400], [0.01, 1], cv=2)
-    >>> report.c_path_report(path, S.recipe, "digits.svm").title
-    'The best C for digits.svm'
+    >>> S = ck.CoREHasher(n_hashes=64, random_state=0).fit([[1.0, 0]]).sketch([[1.0, 0], [0, 1]])
+    >>> path = ck.linear.c_path(S, [0, 1], [0.01, 1], validation=(S, [0, 1]))
+    >>> ck.report.c_path_report(path, S.recipe, "rows.svm").title
+    'The best C for rows.svm'
     """
     sections = [_next(found, recipe, named_file(source, options)), _accuracies(found)]
     return Report(f"The best C for {Path(source).name}", _lead(found), sections)

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from .._core.extras import require_extra
 from ..errors import ParameterError
-from .intervals import draw_intervals, panel_height
 from .layout import Figure, Line, Panel
 from .palette import SURFACES, Look
 from .svg import short_svg
@@ -26,6 +25,8 @@ _MARK_DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.4)), (0, (7, 2, 1, 2)), 
 _MARK_GAP = 8.5  # points between the values of two marks
 _MARKER_SIZES = {"o": 4.3, "s": 4, "D": 3.8, "*": 6.5}  # others 5.2: they look equally large
 _MOST_MARKERS = 12  # per line
+_INTERVAL_HEIGHT, _INTERVALS_FRAME = 27, 95  # pixels per interval, and of title and axis
+_NAME_SHARE, _NAME_LETTER = 0.42, 6.2  # of the width, that names of intervals may take; pixels
 
 
 class Ink(NamedTuple):
@@ -51,7 +52,7 @@ def draw(
     ink = Ink(page, lines | {None: page["quiet"]}, looks)
     width, columns = (NARROW, 1) if narrow else (WIDE, figure.n_columns)
     rows = -(-len(figure.panels) // columns)
-    heights = [panel_height(panel) for panel in figure.panels if panel.intervals]
+    heights = [_panel_height(panel) for panel in figure.panels if panel.intervals]
     height = rows * max(_NARROW_HEIGHT if narrow else _PANEL_HEIGHTS[columns], *heights, 0)
     with matplotlib.style.context(["default", _style(ink)]), warnings.catch_warnings():
         # browsers draw the text, with fonts of the reader that may have more letters
@@ -102,7 +103,7 @@ def _style(ink: Ink) -> dict[str, Any]:
 def _draw_panel(axes: Any, panel: Panel, figure: Figure, ink: Ink, width: float) -> list[Any]:
     """Draw one pair of axes. Returns the values of its marks, written at the right edge."""
     if panel.intervals:
-        draw_intervals(axes, panel, ink.page, width)
+        _draw_intervals(axes, panel, ink.page, width)
         return []
     names = [line.name for line in panel.lines]
     for line in panel.lines:
@@ -126,6 +127,35 @@ def _draw_panel(axes: Any, panel: Panel, figure: Figure, ink: Ink, width: float)
         axes.annotate(value, (1, mark.y), (4, 0), va="center", color=ink.lines[mark.of], **place)
         for mark, value in zip(marks, values, strict=True)
     ]
+
+
+def _panel_height(panel: Panel) -> int:
+    """Pixels that the intervals of a panel need."""
+    return _INTERVALS_FRAME + _INTERVAL_HEIGHT * len(panel.intervals)
+
+
+def _draw_intervals(axes: Any, panel: Panel, page: Mapping[str, str], width: float) -> None:
+    """Draw the intervals of a panel; those that stand out in the accent colour and bold."""
+    intervals = panel.intervals
+    places = range(len(intervals))
+    letters = int(_NAME_SHARE * width / _NAME_LETTER)
+    for place, one in zip(places, intervals, strict=True):
+        colour = page["accent" if one.stands_out else "quiet"]
+        reach = [[one.value - one.low], [one.high - one.value]]
+        axes.errorbar(
+            one.value, place, xerr=reach, fmt="o", color=colour, markersize=5, elinewidth=1.6,
+            capsize=2.5,
+        )  # fmt: skip
+    names = ["\n".join(textwrap.wrap(one.name, letters)) for one in intervals]
+    axes.set_yticks(places, names)
+    for label, one in zip(axes.get_yticklabels(), intervals, strict=True):
+        label.set_color(page["accent" if one.stands_out else "ink"])
+        label.set_fontweight("bold" if one.stands_out else "normal")
+    axes.set_ylim(len(intervals) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x")
+    axes.set_xlabel(panel.x_label)
+    axes.set_title("\n".join(textwrap.wrap(panel.title, 40)), pad=6)
 
 
 def _draw_line(axes: Any, line: Line, ink: Ink, marked: bool) -> None:

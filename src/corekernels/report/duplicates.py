@@ -43,12 +43,11 @@ def duplicates_report(
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import report
     >>> X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
     >>> ck.io.write_rows("rows.npz", X)
     >>> reader = ck.files.open_reader("rows.npz")
     >>> found = ck.files.near_duplicates(reader, 0.9)
-    >>> page = report.duplicates_report(found, reader, threshold=0.9, kernel="core1")
+    >>> page = ck.report.duplicates_report(found, reader, threshold=0.9, kernel="core1")
     >>> [section.title for section in page.sections]
     ['How alike', 'Groups', 'Typical pairs']
     """

@@ -200,8 +200,7 @@ class Report:
     --------
     >>> from corekernels import report
     >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
-    >>> page = report.Report("One result", ["Measured on digits."], [section])
-    >>> page.figures()
+    >>> report.Report("One result", ["Measured on digits."], [section]).figures()
     []
     """
 

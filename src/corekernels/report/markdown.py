@@ -13,8 +13,7 @@ def markdown_page(report: Report, figures: str = "figures") -> str:
     Examples
     --------
     >>> from corekernels import report
-    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
-    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> page = report.Report("One result", ["More hashes help."], sections=[])
     >>> print(report.markdown_page(page).splitlines()[0])
     # One result
     """

@@ -35,8 +35,7 @@ def html_page(report: Report) -> str:
     Examples
     --------
     >>> from corekernels import report
-    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
-    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> page = report.Report("One result", ["More hashes help."], sections=[])
     >>> "<h1>One result</h1>" in report.html_page(page)
     True
     """
@@ -69,8 +68,7 @@ def write_report(report: Report, folder: PathLike) -> list[Path]:
     Examples
     --------
     >>> from corekernels import report
-    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
-    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> page = report.Report("One result", ["More hashes help."], sections=[])
     >>> [path.name for path in report.write_report(page, ".")]
     ['report.html', 'report.md']
     """
@@ -84,8 +82,7 @@ def write_page(report: Report, path: PathLike) -> Path:
     Examples
     --------
     >>> from corekernels import report
-    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
-    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> page = report.Report("One result", ["More hashes help."], sections=[])
     >>> report.write_page(page, "page.html").name
     'page.html'
     """
@@ -98,8 +95,7 @@ def write_markdown(report: Report, path: PathLike, figures: str = "figures") -> 
     Examples
     --------
     >>> from corekernels import report
-    >>> section = report.Section("hashing", "Hashing", ["More hashes help."])
-    >>> page = report.Report("One result", ["Measured on digits."], [section])
+    >>> page = report.Report("One result", ["More hashes help."], sections=[])
     >>> [path.name for path in report.write_markdown(page, "page.md")]
     ['page.md']
     """

@@ -3,9 +3,8 @@
 import math
 from pathlib import Path
 
-from ..files import Survey
+from ..files import Histogram, Survey
 from .layout import Figure, Line, Panel, Report, Section, Table
-from .rows import rows_figure
 from .wording import duration, named_file
 
 _MOST_CLASSES = 20
@@ -26,10 +25,9 @@ def survey_report(found: Survey, source: str, options: str = "") -> Report:
     Examples
     --------
     >>> import corekernels as ck
-    >>> from corekernels import report
     >>> ck.io.write_rows("rows.svm", [[0, 1.5, 0, 1], [2, 0, 1, 0]])
     >>> found = ck.files.survey(ck.files.open_reader("rows.svm"))
-    >>> page = report.survey_report(found, "rows.svm")
+    >>> page = ck.report.survey_report(found, "rows.svm")
     >>> page.title, [section.title for section in page.sections]
     ('Rows of rows.svm', ['What to run next', 'The rows', 'The labels', 'Time, memory and error'])
     """
@@ -122,3 +120,19 @@ def _next(found: Survey, file: str) -> Section:
         f"corekernels hash {file} rows.sig --kernel {plan.kernel} --n-hashes {plan.n_hashes}{bits}"
     )
     return Section("next", "What to run next", text, command=command, command_label="Run")
+
+
+def rows_figure(lengths: Histogram, values: Histogram, caption: str) -> Figure:
+    """Histograms of the nonzeros per row and of the nonzero values."""
+    panels = [
+        _histogram_panel("Nonzeros per row", "nonzeros", "rows", lengths),
+        _histogram_panel("Values", "nonzero value", "values", values),
+    ]
+    alt = "Two histograms: how many nonzeros rows have, and which values these have."
+    return Figure("rows", caption, alt, panels)
+
+
+def _histogram_panel(title: str, x_label: str, y_label: str, histogram: Histogram) -> Panel:
+    counts = [float(count) for count in histogram.counts]
+    line = Line(y_label, histogram.edges, counts, style="bars")
+    return Panel(title, x_label, y_label, [line], log_x=histogram.log)

@@ -37,34 +37,22 @@ class TextSettings:
     frequencies: str | None = None  # digest of the document frequencies that values are weighed by
 
     @classmethod
-    def of(
-        cls,
-        *,
-        unit: Any = "words",
-        ngrams: Any = 1,
-        lowercase: Any = True,
-        strip_accents: Any = False,
-        min_length: Any = 2,
-        weights: Any = "log",
-        version: Any = TEXT_VERSION,
-        frequencies: str | None = None,
-    ) -> "TextSettings":
-        """Settings from arguments, which are checked."""
-        if version != TEXT_VERSION:
+    def of(cls, *, ngrams: Any = 1, **others: Any) -> "TextSettings":
+        """Settings by their names, which are checked; those not given are as by default."""
+        found = cls(ngrams=require_ngrams(ngrams), **others)
+        if found.version != TEXT_VERSION:
             raise ParameterError(
-                f"version: got {version!r}; this corekernels knows version {TEXT_VERSION} of "
+                f"version: got {found.version!r}; this corekernels knows version {TEXT_VERSION} of "
                 "how text becomes columns: make the rows again."
             )
-        return cls(
-            require_choice("unit", unit, UNITS),
-            require_ngrams(ngrams),
-            _require_flag("lowercase", lowercase),
-            _require_flag("strip_accents", strip_accents),
-            # characters are no words: their length says nothing
-            require_count("min_length", min_length) if unit == "words" else 1,
-            require_choice("weights", weights, tuple(WEIGHTS)),
-            frequencies=frequencies,
-        )
+        require_choice("unit", found.unit, UNITS)
+        require_choice("weights", found.weights, tuple(WEIGHTS))
+        for name in ("lowercase", "strip_accents"):
+            if not isinstance(getattr(found, name), bool):
+                raise ParameterError(f"{name}: got {getattr(found, name)!r}; give True or False.")
+        if found.unit != "words":  # characters are no words: their length says nothing
+            return replace(found, min_length=1)
+        return replace(found, min_length=require_count("min_length", found.min_length))
 
     def asdict(self) -> dict[str, Any]:
         """The settings, for a file; `frequencies` only if there are some."""
@@ -137,9 +125,3 @@ def require_ngrams(ngrams: Any) -> tuple[int, int]:
             "largest one, as (1, 3)."
         )
     return least, most
-
-
-def _require_flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ParameterError(f"{name}: got {value!r}; give True or False.")
-    return value

@@ -30,9 +30,11 @@ from .dependence import INDEPENDENT, Dependence
 from .estimators import LinearForm, RowNumbers
 from .lsh import miss_rate, sign_collision, slot_collision, slots_allowed
 from .pairs import Pair, variance_core1, variance_core2, variance_core_rbf, variance_resemblance
+from .rounding import WeightRounding, rounded_cosine, rounded_normal
 
 __all__ = [
     "INDEPENDENT", "NO_ALIASING", "Aliasing", "Dependence", "LinearForm", "Pair", "RowNumbers",
-    "aliasing", "miss_rate", "sign_collision", "slot_collision", "slots_allowed",
-    "variance_core1", "variance_core2", "variance_core_rbf", "variance_resemblance",
+    "WeightRounding", "aliasing", "miss_rate", "rounded_cosine", "rounded_normal",
+    "sign_collision", "slot_collision", "slots_allowed", "variance_core1", "variance_core2",
+    "variance_core_rbf", "variance_resemblance",
 ]  # fmt: skip

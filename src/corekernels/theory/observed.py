@@ -20,18 +20,12 @@ ROUNDING = 2 * 2.0**-22 / 3
 
 
 class RowValues(NamedTuple):
-    """What the slots show of the values of one row; of weights w, the mean of w^2 is 1 at large k.
+    """What the slots show of one row; of weights w, the mean of w^2 is 1 at large k."""
 
-    Attributes
-    ----------
-    square, square_error : mean of w^2 over the slots, and its standard error
-    shared, apart : largest w^2 of the slots with equal codes, and of the others
-    """
-
-    square: Any
-    square_error: Any
-    shared: Any
-    apart: Any
+    square: Any  # mean of w^2 over the slots
+    square_error: Any  # its standard error
+    shared: Any  # largest w^2 of the slots with equal codes
+    apart: Any  # the same of the other slots
 
     def largest_and_apart(self, f: Any) -> tuple[Any, Any]:
         """Shares of the squared norm: of the largest column, and of one not seen in equal codes.
@@ -45,28 +39,17 @@ class RowValues(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What the slots of two rows show.
+    """What the slots of two rows show; products of weights are 0 for kernels without weights."""
 
-    Attributes
-    ----------
-    k : number of slots
-    matches : number of slots with equal codes
-    mean, square : means of Z (`theory.estimators`) and of its square
-    product, product_square, square_error : means over all slots of the product of the weights
-        and of its square, and the standard error of the latter; 0 for kernels without weights
-    largest_square : largest squared product of the weights among equal codes
-    u, v : values of the two rows, for kernels that keep them
-    """
-
-    k: int
-    matches: Any
-    mean: Any
-    square: Any
-    product: Any = 0.0
-    product_square: Any = 0.0
-    square_error: Any = 0.0
-    largest_square: Any = 0.0
-    u: RowValues | None = None
+    k: int  # number of slots
+    matches: Any  # number of slots with equal codes
+    mean: Any  # of Z (`theory.estimators`)
+    square: Any  # mean of its square
+    product: Any = 0.0  # mean over all slots of the product of the weights
+    product_square: Any = 0.0  # mean of its square
+    square_error: Any = 0.0  # standard error of the latter
+    largest_square: Any = 0.0  # largest squared product of the weights among equal codes
+    u: RowValues | None = None  # values of the two rows, for kernels that keep them
     v: RowValues | None = None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from ..kernels import is_exponential, shape, support_weight, uses_values
-from ..simd.popcount import popcount
+from ..simd.integers import popcount
 
 NO_EXPONENTIAL = -1.0  # in the place of an exponent
 

@@ -104,12 +104,12 @@ def hash_values(
 
 @loop
 def hash_projections(
-    task, n_blocks, directions, sign_key, waves, starts, all_values, tiles, weights
+    task, n_blocks, directions, sign_key, waves, rounding, starts, all_values, tiles, weights
 ):
     """Projections of up to `n_blocks` blocks that were inspected before; False if there is no more.
 
-    `sign_key` is the key of the columns' random signs, or None if they have none. With `waves`,
-    unless they are None, weights are the cosines of the projections.
+    `sign_key` is the key of the columns' random signs, or None if they have none; `waves` and
+    `rounding` as for `table_projections`.
     """
     for _ in range(n_blocks):
         block = fetch_add(task.counter, 0, 1)
@@ -125,8 +125,9 @@ def hash_projections(
         if sign_key is not None:
             give_signs(columns, values, sign_key, values)
         table_projections(
-            indptr, columns, values, directions, waves, starts, tiles, weights[start:stop]
-        )
+            indptr, columns, values, directions, waves, rounding, starts, tiles,
+            weights[start:stop],
+        )  # fmt: skip
     return True
 
 

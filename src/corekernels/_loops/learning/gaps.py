@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..simd.halves import read_halves
 from ..simd.llvm import LINE
+from ..simd.slots import code_of, read_weights
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat_double, store, widen
 from .losses import SQUARED, loss_value, margin, row_gap
 from .scoring import place
@@ -60,7 +60,7 @@ def sum_rows(codes, weights, scales, rows, problem, duals, first, last, scratch,
             used = used or parts[lane] != 0
         if used:
             if weights is not None:
-                read_halves(weights, i, first, last, numbers)
+                read_weights(weights, i, first, last, numbers)
             _add_row(codes, weights, numbers, i, first, n_slots, parts, sums)
     _replace(sums, first, planes, out)
 
@@ -70,7 +70,7 @@ def _add_row(codes, weights, numbers, row, first, n_slots, parts, sums):
     """Add some slots of a row, times each lane's part, to the sums."""
     for slot in range(n_slots):
         j = _U(slot)
-        code = codes[row, first + slot]
+        code = code_of(codes[row, first + slot])
         weight = 1.0 if weights is None else np.float64(numbers[j])
         if sums.shape[2] == 1:
             sums[code, j, 0] += weight * parts[0]
@@ -127,7 +127,7 @@ def _score_row(codes, weights, row, buffer, planes, out):
     codes_of = codes[row]
     k = _U(codes_of.shape[0])
     if weights is not None:
-        read_halves(weights, row, 0, codes_of.shape[0], buffer)
+        read_weights(weights, row, 0, codes_of.shape[0], buffer)
     if planes.ndim == 3:
         lanes = splat_double(0.0)
         for slot in range(codes_of.shape[0]):
@@ -141,11 +141,12 @@ def _score_row(codes, weights, row, buffer, planes, out):
         even = codes_of.shape[0] // 2 * 2
         for slot in range(0, even, 2):
             j, n = _U(slot), _U(slot + 1)
-            u, v = np.float64(planes[codes_of[j], j]), np.float64(planes[codes_of[n], n])
+            u = np.float64(planes[code_of(codes_of[j]), j])
+            v = np.float64(planes[code_of(codes_of[n]), n])
             a += u if weights is None else u * buffer[j]
             b += v if weights is None else v * buffer[n]
         for slot in range(even, codes_of.shape[0]):
             j = _U(slot)
-            u = np.float64(planes[codes_of[j], j])
+            u = np.float64(planes[code_of(codes_of[j]), j])
             a += u if weights is None else u * buffer[j]
         out[0] = a + b

@@ -1,6 +1,7 @@
 """Packed rows: k pairs of a code and a weight each.
 
-Weights are halves, as the 16 bits they are stored in, or None where every weight is 1. Numba
+Weights are halves, as the 16 bits they are stored in, or None where every weight is 1. Where code
+and weight share an integer (`simd/slots.py`), that array stands for both of them. Numba
 compiles a function twice then, without the branches on `weights is None`; it does so for plain
 arguments only, not for the fields of a tuple, so that functions with such a branch take
 `weights` by itself.
@@ -11,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..simd.halves import read_halves
 from ..simd.llvm import LINE
+from ..simd.slots import read_weights
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat, store
 
 PREFETCH_SLOTS = 64  # slots of a row that are prefetched at a time
@@ -43,7 +44,7 @@ def row_scales(weights, lengths, n_hashes, out):
         else:
             for first in range(0, n_hashes, _RUN):
                 n_slots = min(_RUN, n_hashes - first)
-                read_halves(weights, i, first, first + n_slots, numbers)
+                read_weights(weights, i, first, first + n_slots, numbers)
                 whole = n_slots // LANES * LANES
                 lanes = splat(np.float32(0))
                 for j in range(0, whole, LANES):

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from ..blocks import next_block
-from ..simd.halves import read_halves
+from ..simd.slots import code_of, read_weights
 from ..simd.vectors import LANES, load, multiply_add, splat, store
 from .losses import SQUARED, loss_curvature, loss_slope, loss_value, margin
 from .scoring import place, score_rows
@@ -157,7 +157,7 @@ def _add_rows(codes, weights, buffer, chosen, factors, planes):
             continue
         codes_of = codes[row]
         if weights is not None:
-            read_halves(weights, row, 0, n_hashes, buffer)
+            read_weights(weights, row, 0, n_hashes, buffer)
         if planes.ndim == 3:
             steps = load(lanes, 0)
             for slot in range(n_hashes):
@@ -169,7 +169,7 @@ def _add_rows(codes, weights, buffer, chosen, factors, planes):
             step = lanes[0]
             for slot in range(n_hashes):
                 u = _U(slot)
-                planes[codes_of[u], u] += step if weights is None else step * buffer[u]
+                planes[code_of(codes_of[u]), u] += step if weights is None else step * buffer[u]
 
 
 @njit(nogil=True, cache=True)

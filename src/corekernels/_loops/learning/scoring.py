@@ -21,7 +21,7 @@ before.
 import numpy as np
 from numba import njit
 
-from ..simd.halves import read_halves
+from ..simd.slots import code_of, read_weights
 from ..simd.vectors import LANES, add, load, multiply_add, splat, store
 from .packed import PREFETCH_SLOTS, prefetch_slots
 
@@ -33,7 +33,7 @@ _ROWS_TOGETHER = 64  # rows scored together
 @njit(nogil=True, cache=True)
 def place(codes, slot, n_hashes, width):
     """Where the lanes of one slot of a row begin, in planes of `width` lanes."""
-    return np.intp((slot + n_hashes * _U(codes[slot])) * width)
+    return np.intp((slot + n_hashes * _U(code_of(codes[slot]))) * width)
 
 
 @njit(nogil=True, cache=True)
@@ -44,7 +44,7 @@ def score_row(codes, weights, row, buffer, planes, out):
     """
     out[:] = 0
     if weights is not None:
-        read_halves(weights, row, 0, codes.shape[1], buffer)
+        read_weights(weights, row, 0, codes.shape[1], buffer)
     if planes.ndim == 3:
         score_lanes(codes, buffer, row, 0, codes.shape[1], planes, None, 0, out)
     else:
@@ -111,20 +111,20 @@ def score_one(codes, weights, row, first, last, planes, at, out):
     for slot in range(first, whole, 4):
         j = _U(slot)
         if weights is None:
-            a += planes[codes_of[j], j]
-            b += planes[codes_of[j + _1], j + _1]
-            c += planes[codes_of[j + _2], j + _2]
-            d += planes[codes_of[j + _3], j + _3]
+            a += planes[code_of(codes_of[j]), j]
+            b += planes[code_of(codes_of[j + _1]), j + _1]
+            c += planes[code_of(codes_of[j + _2]), j + _2]
+            d += planes[code_of(codes_of[j + _3]), j + _3]
         else:
             n = j - origin
-            a += weights[n] * planes[codes_of[j], j]
-            b += weights[n + _1] * planes[codes_of[j + _1], j + _1]
-            c += weights[n + _2] * planes[codes_of[j + _2], j + _2]
-            d += weights[n + _3] * planes[codes_of[j + _3], j + _3]
+            a += weights[n] * planes[code_of(codes_of[j]), j]
+            b += weights[n + _1] * planes[code_of(codes_of[j + _1]), j + _1]
+            c += weights[n + _2] * planes[code_of(codes_of[j + _2]), j + _2]
+            d += weights[n + _3] * planes[code_of(codes_of[j + _3]), j + _3]
     for slot in range(whole, last):
         j = _U(slot)
         t = np.float32(1) if weights is None else weights[j - origin]
-        a += t * planes[codes_of[j], j]
+        a += t * planes[code_of(codes_of[j]), j]
     out[at] += (a + b) + (c + d)
 
 
@@ -153,7 +153,7 @@ def add_row(codes, weights, row, buffer, next_row, steps, planes):
             step = steps[0]
             for slot in range(first, last):
                 j = _U(slot)
-                planes[codes_of[j], j] += step if buffer is None else step * buffer[j]
+                planes[code_of(codes_of[j]), j] += step if buffer is None else step * buffer[j]
 
 
 @njit(nogil=True, cache=True)
@@ -177,7 +177,7 @@ def score_rows(
             for t in range(start, stop):
                 row, at = chosen[t], (t - start) * 2 * LANES
                 if weights is not None:
-                    read_halves(weights, row, first, last, buffer)
+                    read_weights(weights, row, first, last, buffer)
                 if planes.ndim == 3:
                     ahead = chosen[min(t + _ROWS_TOGETHER, n_rows - 1)]
                     prefetch_slots(codes, weights, ahead, first)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
 from ..hashing.mixing import mix, step
 from ..simd.halves import from_half
 
@@ -29,13 +29,9 @@ class Tables(NamedTuple):
 def write_keys(blocks, n_blocks, codes, weights, m, shift, out):
     """For each row and table the key of slots t m to (t + 1) m, without its lowest bits.
 
-    A key is made of the codes and, unless `weights` (halves) has no rows, of their signs. Some
-    blocks of rows are done; False if there are no more.
+    A key is made of the codes and, unless `weights` (halves) has no rows, of their signs.
     """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for row in range(start, stop):
             for t in range(out.shape[1]):
                 key = np.uint64(t)
@@ -45,20 +41,13 @@ def write_keys(blocks, n_blocks, codes, weights, m, shift, out):
                         part |= np.uint64(from_half(weights[row, j]) > 0)
                     key = step(key ^ part, j)
                 out[row, t] = key >> np.uint64(shift)
-    return True
 
 
 @njit(nogil=True, cache=True)
 def fill_tables(blocks, n_blocks, numbers, out):
-    """Sort the rows of each table into their buckets; heads are zero on entry.
-
-    Some blocks of tables are done; False if there are no more.
-    """
+    """Sort the rows of each table into their buckets; heads are zero on entry."""
     n_rows = numbers.shape[0]
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for t in range(start, stop):
             heads, rows = out.heads[t], out.rows[t]
             for row in range(n_rows):
@@ -72,7 +61,6 @@ def fill_tables(blocks, n_blocks, numbers, out):
             for b in range(heads.shape[0] - 1):
                 heads[b] = heads[b + 1]
             heads[-1] = n_rows
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -80,20 +68,15 @@ def most_collisions(blocks, n_blocks, numbers, lengths, tables, counts, touched,
     """For each query the rows that share most buckets with it, then -1.
 
     Rows of equal counts come in the order of their first collision. An empty query has no
-    locations, so it has no candidates. `counts` is zero on entry. Some blocks of queries are
-    done; False if there are no more.
+    locations, so it has no candidates. `counts` is zero on entry.
     """
     histogram = np.empty(tables.heads.shape[0] + 2, np.int64)
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             n = 0
             if lengths[q]:
                 n = _count_collisions(numbers[q], tables, counts, touched)
             _keep_most(touched[:n], counts, histogram, out[q])
-    return True
 
 
 @njit(nogil=True, cache=True)

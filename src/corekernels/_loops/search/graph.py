@@ -1,5 +1,7 @@
 """A navigable graph over bit sketches: one layer, searched with a beam.
 
+A sketch is eight 64-bit words per row, made of the bits of its signature.
+
 A beam is a sorted array of packed entries: distance in the upper bits, row below it, and in
 the lowest bit whether the row's links were followed. Row i has `degrees[i]` links in
 `links[i]`; `visited` has one bit per row; `order` lists the rows as they came into the graph.
@@ -10,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
+from ..simd.halves import from_half
+from ..simd.integers import popcount
 from ..simd.vectors import prefetch
-from .sketches import distance
 
 _FOLLOWED = np.int64(1)
 _ROW_BITS = np.int64(2**32 - 1)
@@ -54,6 +57,35 @@ class BatchLinks(NamedTuple):
             np.empty(n_links + 1, np.int32), np.empty(n_links + 1, np.int64),
             np.empty(n_links, np.int32),
         )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, inline="always")
+def distance(x, y):
+    """Number of bits that differ, eight words at a time."""
+    count = np.uint64(0)
+    for w in range(8):
+        count += popcount(x[w] ^ y[w])
+    return np.int64(count)
+
+
+@njit(nogil=True, cache=True)
+def pack_bits(blocks, n_blocks, codes, first, out):
+    """Lowest bits of rows' codes as 64-bit words, from bit `first` on."""
+    for start, stop in taken(blocks, n_blocks):
+        for row in range(start, stop):
+            for j in range(codes.shape[1]):
+                bit = np.uint64(codes[row, j]) & np.uint64(1)
+                out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
+
+
+@njit(nogil=True, cache=True)
+def pack_signs(blocks, n_blocks, weights, first, out):
+    """The same of the signs of rows' projections, which are halves."""
+    for start, stop in taken(blocks, n_blocks):
+        for row in range(start, stop):
+            for j in range(weights.shape[1]):
+                bit = np.uint64(from_half(weights[row, j]) > 0)
+                out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
 
 
 @njit(nogil=True, cache=True)
@@ -136,13 +168,10 @@ def choose_links(blocks, n_blocks, first, order, sketches, width, most, scratch,
 
     Rows before the batch are found by walking their graph, which stays as it is; those of the
     batch itself, which nothing links to yet, by comparing with each. So the rows of a batch can
-    be shared out over threads. Some blocks of rows are done; False if there are no more.
+    be shared out over threads.
     """
     beam, visited, fresh, chosen, _, _ = scratch
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for place in range(first + start, first + stop):
             row = np.int64(order[place])
             size = _walk(
@@ -154,7 +183,6 @@ def choose_links(blocks, n_blocks, first, order, sketches, width, most, scratch,
             for i in range(n):
                 links[row, i] = chosen[i]
             degrees[row] = n
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -201,16 +229,12 @@ def group_links(batch, links, degrees, counts, out):
 def link_back(blocks, n_blocks, batch_links, sketches, scratch, links, degrees):
     """Link the rows that a batch links to back to its rows, in the order of the batch.
 
-    Where a row has no room left, its links are chosen anew. Some blocks of rows are done;
-    False if there are no more.
+    Where a row has no room left, its links are chosen anew.
     """
     targets, heads, sources = batch_links
     room = links.shape[1]
     _, _, _, _, kept, around = scratch
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for t in range(start, stop):
             target = np.int64(targets[t])
             for p in range(heads[t], heads[t + 1]):
@@ -227,46 +251,31 @@ def link_back(blocks, n_blocks, batch_links, sketches, scratch, links, degrees):
                 for j in range(m):
                     links[target, j] = kept[j]
                 degrees[target] = m
-    return True
 
 
 @njit(nogil=True, cache=True)
 def walk_all(
     blocks, n_blocks, q_sketches, order, sketches, links, degrees, scratch, n_followed, out
 ):  # fmt: skip
-    """For each query the rows of its beam, the nearest sketch first, then -1.
-
-    Some blocks of queries are done; False if there are no more.
-    """
+    """For each query the rows of its beam, the nearest sketch first, then -1."""
     beam = scratch.beam[: out.shape[1]]
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             size = _walk(
                 q_sketches[q], order, sketches, links, degrees, scratch.visited, scratch.fresh,
                 n_followed, beam,
             )  # fmt: skip
             _write_rows(beam[:size], out[q])
-    return True
 
 
 @njit(nogil=True, cache=True)
 def nearest_sketches(blocks, n_blocks, q_sketches, sketches, out):
-    """For each query the rows of the nearest sketches, of equally near ones the first.
-
-    Some blocks of queries are done; False if there are no more.
-    """
+    """For each query the rows of the nearest sketches, of equally near ones the first."""
     rows, beam = np.arange(sketches.shape[0]), np.empty(out.shape[1], np.int64)
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             size = _scan(q_sketches[q], rows, sketches, 0, beam)
             _write_rows(beam[:size], out[q])
-    return True
 
 
 @njit(nogil=True, cache=True)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
 
 NO_KEY = -2.0  # of a place in a heap that is not filled: below every kernel value
 NO_ROW = -1
@@ -73,15 +73,11 @@ def _replace_top(key, row, size, keys, rows):
 
 @njit(nogil=True, cache=True)
 def sort_heaps(blocks, n_blocks, heaps):
-    """Turn some blocks of heaps into lists, the best first; False if there are no more."""
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """Turn heaps into lists, the best first."""
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             keys, rows = heaps.keys[q], heaps.rows[q]
             for last in range(heaps.sizes[q] - 1, 0, -1):
                 key, row = keys[last], rows[last]
                 keys[last], rows[last] = keys[0], rows[0]
                 _replace_top(key, row, last, keys, rows)
-    return True

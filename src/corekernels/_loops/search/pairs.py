@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
 from ..kernels import kernel_value, support_bound, uses_values
+from ..simd.integers import popcount
 from ..simd.llvm import LINE
-from ..simd.popcount import popcount
 from ..simd.vectors import prefetch
 from .heaps import push
 
@@ -200,15 +200,11 @@ def rerank(
 ):  # fmt: skip
     """Push each query's candidates (-1: none) by their exact kernel values, in their order.
 
-    `alive` and the row numbers in the heaps count the first stored row as `first_row`. Up to
-    `n_blocks` blocks of queries are done; False if there are no more.
+    `alive` and the row numbers in the heaps count the first stored row as `first_row`.
     """
     indptr, columns, values = stored.indptr, stored.columns, stored.values
     n_words, byte_rows = stored.bits.shape[1], stored.byte_rows
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             mine, weights = query_row(queries, q)
             as_bytes = query_bytes(queries, q)
@@ -239,21 +235,14 @@ def rerank(
             heaps.sizes[q] = size
             if as_bytes.shape[0] == 0:
                 erase(mine, dense)
-    return True
 
 
 @njit(nogil=True, cache=True)
 def pairs_at_least(
     blocks, n_blocks, least, kernel, queries, stored, ends, candidates, dense, out
 ):  # fmt: skip
-    """Kernel values of query i and the rows candidates[ends[i]:ends[i + 1]]; BELOW if < least.
-
-    Up to `n_blocks` blocks of queries are done; False if there are no more.
-    """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """Kernel values of query i and the rows candidates[ends[i]:ends[i + 1]]; BELOW if < least."""
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             mine, weights = query_row(queries, q)
             scatter(mine, weights, dense)
@@ -264,4 +253,3 @@ def pairs_at_least(
                     queries.squares[q], candidates[c], stored,
                 )  # fmt: skip
             erase(mine, dense)
-    return True

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
 from ..kernels import kernel_value, shape, support_weight, uses_values
 from .heaps import push, worse
 from .pairs import erase, product, query_row, scatter
@@ -39,18 +39,14 @@ def count_columns(blocks, n_blocks, columns, bounds, heads):
     """How often each column occurs, at heads[column + 1], which are 0 on entry.
 
     A thread counts the columns from bounds[r] to bounds[r + 1], for some numbers r, and reads
-    all of them for it. False if there are no more.
+    all of them for it.
     """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for r in range(start, stop):
             for p in range(columns.shape[0]):
                 column = np.int64(columns[p])
                 if bounds[r] <= column < bounds[r + 1]:
                     heads[column + 1] += 1
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -60,10 +56,7 @@ def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
     Columns are shared out as by `count_columns`.
     """
     heads, rows, listed = out
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for r in range(start, stop):
             for row in range(indptr.shape[0] - 2, -1, -1):
                 for p in range(indptr[row], indptr[row + 1]):
@@ -72,7 +65,6 @@ def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
                         heads[column + 1] -= 1
                         rows[heads[column + 1]] = row
                         listed[heads[column + 1]] = values[p]
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -97,17 +89,10 @@ def accumulate(columns, values, lists, sums):
 def push_all(
     blocks, n_blocks, kernel, queries, stored, lists, alive, first_row, dense, sums, heaps
 ):  # fmt: skip
-    """Push every stored row, those that share no column with the query as zeros.
-
-    Some blocks of queries are done; False if there are no more.
-    """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """Push every stored row, those that share no column with the query as zeros."""
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps)
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -182,17 +167,10 @@ class Ranking(NamedTuple):
 def best_by_lists(
     blocks, n_blocks, kernel, budget, queries, lengths, lists, ranking, out
 ):  # fmt: skip
-    """For each query the rows that its most selective columns rank highest, then -1.
-
-    Some blocks of queries are done; False if there are no more.
-    """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """For each query the rows that its most selective columns rank highest, then -1."""
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out[q])
-    return True
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
 from .pairs import set_bits, sum_of_squares
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # products of squares of values between them fit a double
@@ -13,33 +13,23 @@ _SMALLEST, _LARGEST = 1e-100, 1e100  # products of squares of values between the
 
 @njit(nogil=True, cache=True)
 def summarise_rows(blocks, n_blocks, indptr, columns, values, squares, bits):
-    """Sums of squares and bit sets (zero on entry) of up to `n_blocks` blocks of stored rows.
-
-    False if there are no more.
-    """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """Sums of squares and bit sets (zero on entry) of stored rows."""
+    for start, stop in taken(blocks, n_blocks):
         for row in range(start, stop):
             begin, end = indptr[row], indptr[row + 1]
             squares[row] = sum_of_squares(values[begin:end])
             if bits.shape[1]:
                 set_bits(columns[begin:end], bits[row])
-    return True
 
 
 @njit(nogil=True, cache=True)
 def prepare_queries(blocks, n_blocks, indptr, indices, data, vocabulary, out):
-    """Queries from up to `n_blocks` blocks of clean rows; False if there are no more.
+    """Queries from clean rows.
 
     Columns are looked up in `vocabulary` and left out if it has none of them; None keeps
     their numbers. Row i starts at place indptr[i] - indptr[0] of what is written.
     """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             begin, end = indptr[q], indptr[q + 1]
             first = begin - indptr[0]
@@ -60,20 +50,15 @@ def prepare_queries(blocks, n_blocks, indptr, indices, data, vocabulary, out):
             if out.byte_rows.shape[1] and _are_bytes(values):
                 out.byte_widths[q] = out.byte_rows.shape[1]
                 _lay_out(columns, values, out.byte_rows[q])
-    return True
 
 
 @njit(nogil=True, cache=True)
 def lay_out_rows(blocks, n_blocks, indptr, columns, values, out):
-    """All columns of up to `n_blocks` blocks of stored rows; False if there are no more."""
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """All columns of stored rows."""
+    for start, stop in taken(blocks, n_blocks):
         for row in range(start, stop):
             begin, end = indptr[row], indptr[row + 1]
             _lay_out(columns[begin:end], values[begin:end], out[row])
-    return True
 
 
 @njit(nogil=True, cache=True)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..blocks import next_block
+from ..blocks import taken
 from ..kernels import kernel_value, length_bound, shape, support_bound, uses_values
 from .heaps import push
 from .pairs import (
@@ -75,17 +75,10 @@ class ScanScratch(NamedTuple):
 def scan(
     blocks, n_blocks, kernel, queries, stored, by_length, alive, first_row, scratch, heaps
 ):  # fmt: skip
-    """Push every row that its support does not already rule out, for some blocks of queries.
-
-    False if there are no more.
-    """
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    """Push every row that its support does not already rule out, for each query."""
+    for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, heaps)
-    return True
 
 
 @njit(nogil=True, cache=True)

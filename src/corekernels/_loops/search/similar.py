@@ -24,10 +24,8 @@ class Found(NamedTuple):
     @classmethod
     def new(cls, room: int) -> "Found":
         """Room for so many pairs."""
-        return cls(
-            np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room),
-            np.zeros(4, np.int64),
-        )  # fmt: skip
+        left, right = np.empty((2, room), np.int64)
+        return cls(left, right, np.empty(room), np.zeros(4, np.int64))
 
     @property
     def is_short(self) -> bool:
@@ -67,9 +65,8 @@ def similar_pairs(
 ):  # fmt: skip
     """Pairs of K >= threshold among rows that share a bucket, and a later row.
 
-    The queries are the stored rows; `numbers` are their buckets. Some blocks of rows are done:
-    False if there are no more. Where `found` has too little room, the call ends early, and the
-    next one goes on with the same row.
+    The queries are the stored rows; `numbers` are their buckets. Where `found` has too little
+    room, the call ends early, and the next one goes on with the same row: False if no row is left.
     """
     later, seen, dense = scratch
     left, right, values, state = found

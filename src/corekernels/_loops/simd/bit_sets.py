@@ -61,7 +61,7 @@ def _bits_from(bitmap, bit):
     def emit(context, builder, signature, args):
         number = context.cast(builder, args[1], bit, types.intp)
         word = builder.lshr(number, ir.Constant(number.type, 6))
-        place = address(context, builder, bitmap, args[0], word)
+        place = address(context, builder, bitmap, args[0], types.intp, word)
         low = read(context, builder, _SET, place)
         high = read(context, builder, _SET, builder.gep(place, [ir.Constant(number.type, 1)]))
         shift = builder.and_(number, ir.Constant(number.type, 63))
@@ -85,8 +85,7 @@ def _any_bit(bits):
 @compiled(pack_marks)
 def _pack_marks(marks, start):
     def emit(context, builder, signature, args):
-        number = context.cast(builder, args[1], start, types.intp)
-        place = address(context, builder, marks, args[0], number)
+        place = address(context, builder, marks, args[0], start, args[1])
         some = read(context, builder, VectorType(marks.dtype, WORD), place)
         found = builder.icmp_unsigned("!=", some, ir.Constant(some.type, [0] * WORD))
         return builder.bitcast(found, ir.IntType(WORD))
@@ -99,8 +98,8 @@ def _equal_bytes(text, start, byte):
     vector = VectorType(types.uint8, WORD)
 
     def emit(context, builder, signature, args):
-        number = context.cast(builder, args[1], start, types.intp)
-        some = read(context, builder, vector, address(context, builder, text, args[0], number))
+        place = address(context, builder, text, args[0], start, args[1])
+        some = read(context, builder, vector, place)
         wanted = fill(context, builder, vector, context.cast(builder, args[2], byte, types.uint8))
         found = builder.icmp_unsigned("==", some, wanted)
         return builder.bitcast(found, ir.IntType(WORD))
@@ -113,8 +112,8 @@ def _bytes_between(text, start, least, most):
     vector = VectorType(types.uint8, WORD)
 
     def emit(context, builder, signature, args):
-        number = context.cast(builder, args[1], start, types.intp)
-        some = read(context, builder, vector, address(context, builder, text, args[0], number))
+        place = address(context, builder, text, args[0], start, args[1])
+        some = read(context, builder, vector, place)
         low, high = (
             context.cast(builder, arg, kind, types.uint8)
             for arg, kind in zip(args[2:], (least, most), strict=True)

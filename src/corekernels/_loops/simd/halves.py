@@ -35,14 +35,6 @@ def write_halves(numbers, out):
         out[p] = to_half(numbers[p])
 
 
-@njit(nogil=True, cache=True)
-def read_halves(halves, row, first, last, out):
-    """Halves first to last of a row as numbers of single precision."""
-    i, origin = np.uint64(row), np.uint64(first)
-    for p in range(last - first):
-        out[np.uint64(p)] = from_half(halves[i, origin + np.uint64(p)])
-
-
 def _converts(context):
     """Whether the processor that code is made for has the instructions."""
     machine = context.codegen().magic_tuple()[0]
@@ -78,7 +70,9 @@ def _to_half(number):
 
 
 @compiled(from_half)
-def _from_half(half):
+def describe_from_half(half):
+    """The type of the result and the function that emits it, as `compiled` asks for."""
+
     def emit(context, builder, signature, args):
         if _converts(context):
             return builder.fpext(builder.bitcast(args[0], ir.HalfType()), _SINGLE)

@@ -7,6 +7,7 @@ from numba import types
 from .llvm import address, compiled
 
 _WORD, _DOUBLE_WORD = ir.IntType(64), ir.IntType(128)
+_NO, _YES = (ir.Constant(ir.IntType(1), flag) for flag in range(2))  # whether 0 is undefined
 
 
 def high_product(x, y):
@@ -22,6 +23,11 @@ def leading_zeros(x):
 def trailing_zeros(x):
     """Number of zero bits after the last one of an unsigned 64-bit integer; 64 of 0."""
     return np.uint64((int(x) & -int(x)).bit_length() - 1 if x else 64)
+
+
+def popcount(word):
+    """Number of ones in an unsigned integer: one instruction, of vectors too where there is one."""
+    return np.bitwise_count(word)
 
 
 def float_from_bits(x):
@@ -54,8 +60,7 @@ def fetch_add(counters, place, amount):
 @compiled(high_product)
 def _high_product(x, y):
     def emit(context, builder, signature, args):
-        wide = [builder.zext(arg, _DOUBLE_WORD) for arg in args]
-        product = builder.mul(*wide)
+        product = builder.mul(*(builder.zext(arg, _DOUBLE_WORD) for arg in args))
         upper = builder.lshr(product, ir.Constant(_DOUBLE_WORD, 64))
         return builder.trunc(upper, _WORD)
 
@@ -64,41 +69,34 @@ def _high_product(x, y):
 
 @compiled(leading_zeros)
 def _leading_zeros(x):
-    def emit(context, builder, signature, args):
-        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.uint64, emit
+    return types.uint64, lambda context, builder, signature, args: builder.ctlz(args[0], _YES)
 
 
 @compiled(trailing_zeros)
 def _trailing_zeros(x):
-    def emit(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+    return types.uint64, lambda context, builder, signature, args: builder.cttz(args[0], _NO)
 
-    return types.uint64, emit
+
+@compiled(popcount)
+def _popcount(word):
+    return word, lambda context, builder, signature, args: builder.ctpop(args[0])
 
 
 @compiled(float_from_bits)
 def _float_from_bits(x):
-    def emit(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return types.float64, emit
+    number = ir.DoubleType()
+    return types.float64, lambda context, builder, signature, args: builder.bitcast(args[0], number)
 
 
 @compiled(bits_from_float)
 def _bits_from_float(x):
-    def emit(context, builder, signature, args):
-        return builder.bitcast(args[0], _WORD)
-
-    return types.uint64, emit
+    return types.uint64, lambda context, builder, signature, args: builder.bitcast(args[0], _WORD)
 
 
 @compiled(load_word)
 def _load_word(text, start):
     def emit(context, builder, signature, args):
-        number = context.cast(builder, args[1], start, types.intp)
-        place = address(context, builder, text, args[0], number)
+        place = address(context, builder, text, args[0], start, args[1])
         return builder.load(builder.bitcast(place, _WORD.as_pointer()), align=1)
 
     return types.uint64, emit
@@ -107,8 +105,7 @@ def _load_word(text, start):
 @compiled(store_word)
 def _store_word(word, start, out):
     def emit(context, builder, signature, args):
-        number = context.cast(builder, args[1], start, types.intp)
-        place = address(context, builder, out, args[2], number)
+        place = address(context, builder, out, args[2], start, args[1])
         builder.store(args[0], builder.bitcast(place, _WORD.as_pointer()), align=1)
         return context.get_dummy_value()
 
@@ -118,9 +115,8 @@ def _store_word(word, start, out):
 @compiled(fetch_add)
 def _fetch_add(counters, place, amount):
     def emit(context, builder, signature, args):
-        start = context.cast(builder, args[1], place, types.intp)
         more = context.cast(builder, args[2], amount, counters.dtype)
-        target = address(context, builder, counters, args[0], start)
+        target = address(context, builder, counters, args[0], place, args[1])
         return builder.atomic_rmw("add", target, more, "monotonic")
 
     return counters.dtype, emit

@@ -65,10 +65,10 @@ def has_feature(context, name):
     return f"+{name}" in context.codegen().magic_tuple()[2].split(",")
 
 
-def address(context, builder, kind, array, start):
+def address(context, builder, kind, array, place_kind, place):
     """The address of one element of an array."""
     data = context.make_array(kind)(context, builder, array).data
-    return builder.gep(data, [start])
+    return builder.gep(data, [context.cast(builder, place, place_kind, types.intp)])
 
 
 def read(context, builder, vector, place):

@@ -115,8 +115,7 @@ def _emit_splat(context, builder, signature, args):
 
 
 def _emit_load(context, builder, signature, args):
-    start = context.cast(builder, args[1], signature.args[1], types.intp)
-    place = address(context, builder, signature.args[0], args[0], start)
+    place = address(context, builder, signature.args[0], args[0], signature.args[1], args[1])
     return read(context, builder, signature.return_type, place)
 
 
@@ -152,8 +151,8 @@ def _pick(array, a, b, c, d, e, f, g, h):
     def emit(context, builder, signature, args):
         picked = ir.Constant(context.get_value_type(vector), ir.Undefined)
         for lane, place in enumerate(args[1:]):
-            start = context.cast(builder, place, signature.args[1 + lane], types.intp)
-            number = builder.load(address(context, builder, array, args[0], start))
+            kind = signature.args[1 + lane]
+            number = builder.load(address(context, builder, array, args[0], kind, place))
             picked = builder.insert_element(picked, number, ir.Constant(INDEX, lane))
         return picked
 
@@ -163,8 +162,7 @@ def _pick(array, a, b, c, d, e, f, g, h):
 @compiled(store)
 def _store(vector, start, out):
     def emit(context, builder, signature, args):
-        number = context.cast(builder, args[1], start, types.intp)
-        place = address(context, builder, out, args[2], number)
+        place = address(context, builder, out, args[2], start, args[1])
         kept = args[0]
         if out.dtype != vector.dtype:
             resize = builder.trunc if out.dtype.bitwidth < vector.dtype.bitwidth else builder.zext
@@ -227,22 +225,25 @@ def _where_not_above(x, y, yes, no):
     return yes, emit
 
 
+def _emit_halves(operation, number):
+    """What gives the numbers that begin with a half of each word, once an operation is done."""
+
+    def emit(context, builder, signature, args):
+        same = ir.Constant(args[0].type, [number] * signature.args[0].count)
+        found = getattr(builder, operation)(args[0], same)
+        return builder.bitcast(found, context.get_value_type(signature.return_type))
+
+    return emit
+
+
 @compiled(low_halves)
 def _low_halves(words):
-    def emit(context, builder, signature, args):
-        moved = builder.shl(args[0], ir.Constant(args[0].type, [16] * words.count))
-        return builder.bitcast(moved, context.get_value_type(signature.return_type))
-
-    return VectorType(types.float32, words.count), emit
+    return VectorType(types.float32, words.count), _emit_halves("shl", 16)
 
 
 @compiled(high_halves)
 def _high_halves(words):
-    def emit(context, builder, signature, args):
-        kept = builder.and_(args[0], ir.Constant(args[0].type, [0xFFFF0000] * words.count))
-        return builder.bitcast(kept, context.get_value_type(signature.return_type))
-
-    return VectorType(types.float32, words.count), emit
+    return VectorType(types.float32, words.count), _emit_halves("and_", 0xFFFF0000)
 
 
 @compiled(many_registers)
@@ -256,9 +257,9 @@ def _many_registers():
 @compiled(prefetch)
 def _prefetch(array, start):
     def emit(context, builder, signature, args):
-        number = context.cast(builder, args[1], start, types.intp)
         pointer = ir.IntType(8).as_pointer()
-        place = builder.bitcast(address(context, builder, array, args[0], number), pointer)
+        place = address(context, builder, array, args[0], start, args[1])
+        place = builder.bitcast(place, pointer)
         kind = ir.FunctionType(ir.VoidType(), [pointer, INDEX, INDEX, INDEX])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         flags = [ir.Constant(INDEX, flag) for flag in (0, 3, 1)]  # read, keep in L1, data

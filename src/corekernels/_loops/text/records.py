@@ -7,8 +7,7 @@ import numpy as np
 from numba import njit
 
 from ..simd.bit_sets import WORD, equal_bytes
-from ..simd.integers import trailing_zeros
-from ..simd.popcount import popcount
+from ..simd.integers import popcount, trailing_zeros
 
 _NEWLINE, _RETURN, _QUOTE, _SPACE = (np.uint8(ord(c)) for c in '\n\r" ')
 _ONE = np.uint64(1)

@@ -11,8 +11,7 @@ import numpy as np
 from numba import njit
 
 from ..simd.bit_sets import WORD, equal_bytes
-from ..simd.integers import load_word
-from ..simd.popcount import popcount
+from ..simd.integers import load_word, popcount
 from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
 
 # positions of the facts that `scan_lines` gathers

@@ -4,8 +4,7 @@ import numpy as np
 from numba import njit
 
 from ..simd.bit_sets import WORD, bytes_between, equal_bytes
-from ..simd.integers import trailing_zeros
-from ..simd.popcount import popcount
+from ..simd.integers import popcount, trailing_zeros
 from .gram_hash import absorb_bytes, column_of, extend_gram, mix_all
 from .normalisation import WORD_MARK
 

@@ -191,7 +191,7 @@ class CandidateMethod(SearchMethod):
 
 def search_all(
     methods: Sequence[tuple[SearchMethod, int, float]], rows: Rows, alive: Array, n_kept: int,
-    n_jobs: int | None, portion_queries: int = _PORTION_QUERIES,
+    n_jobs: int | None,
 ) -> Heaps:  # fmt: skip
     """What methods find for all queries together, sorted.
 
@@ -200,7 +200,7 @@ def search_all(
     """
     heaps = Heaps.empty(len(rows), n_kept)
     team = Team(n_jobs)
-    for block in row_blocks(0, len(rows), portion_queries):
+    for block in row_blocks(0, len(rows), _PORTION_QUERIES):
         some, found = rows.block(*block), heaps.block(*block)
         for method, first_row, spare in methods:
             method.search(team, some, alive, first_row, found, spare)

@@ -26,7 +26,6 @@ from ..._core.threads import row_blocks
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
-from ..._loops.search import sketches as packing
 from ..._loops.search.graph import BatchLinks, GraphScratch
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.inspection import is_permutation
@@ -95,10 +94,8 @@ class Graph(CandidateMethod):
         Rows come in batches of a fixed size, so that the graph does not depend on the threads.
         """
         order = read_only(np.concatenate([self.order, added]), np.int32)
-        counts, found = (
-            np.zeros(len(self.store), np.int64),
-            BatchLinks.new(_BATCH_ROWS * _LINKS_OUT),
-        )
+        counts = np.zeros(len(self.store), np.int64)
+        found = BatchLinks.new(_BATCH_ROWS * _LINKS_OUT)
         shown = None if len(added) > _MANY_ROWS else False
         team = Team(n_jobs)
         sizes = *self.links.shape, _BUILD_WIDTH
@@ -265,12 +262,12 @@ def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int, version: int =
         if n_minima:
             recipe = _recipe(RESEMBLANCE.name, n_minima, seed, n_columns, version)
             codes = read_only(sketch_rows(mine, recipe, team).codes), 0, target
-            team.run(packing.pack_bits, codes, len(mine), _PACKED_ROWS)
+            team.run(loops.pack_bits, codes, len(mine), _PACKED_ROWS)
         if n_signs:
             recipe = _recipe(CORE1.name, n_signs, seed, n_columns, version)
             weights = np.asarray(sketch_rows(mine, recipe, team).weights).view(np.uint16)
             signs = read_only(weights), n_minima, target
-            team.run(packing.pack_signs, signs, len(mine), _PACKED_ROWS)
+            team.run(loops.pack_signs, signs, len(mine), _PACKED_ROWS)
     return out
 
 

@@ -11,9 +11,9 @@ from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError
-from ...io.chained import Chained
 from ...io.readers import RowReader, watched
 from ...io.workspace import Workspace
+from ...io.wrapped import Chained
 from ...kernel_table import Kernel
 from ..candidates import Exact
 from ..snapshot import Snapshot
@@ -23,8 +23,7 @@ from .comparison import Comparison, Found, joined
 from .copies import Copies, find_copies_by_side, find_copies_in_file, row_digests
 from .ending import across, boundary_of, file_duplicates, too_many
 from .in_memory import FEW_ROWS, find_duplicates
-from .key_file import KeyFile
-from .repeats import RepeatedKeys
+from .key_file import KeyFile, RepeatedKeys
 from .result import FileDuplicates
 from .tables import TablePlan
 

@@ -8,7 +8,7 @@ from ..._core.progress import Progress, progress_bar
 from ..._core.types import Array
 from ..._loops.search import buckets
 from .copies import Copies
-from .repeats import RepeatedKeys
+from .key_file import RepeatedKeys
 
 _BYTES_PER_PAIR = 64
 
@@ -58,16 +58,8 @@ class Collisions:
 class Candidates:
     """Pairs to compare: all or, where they are many, in portions by their earlier row.
 
-    Parameters
-    ----------
-    repeats : RepeatedKeys
-        Of the first of each set of equal rows; a copy is paired with the row it equals.
-    n_tables, n_rows : int
-    copies : Copies
-    n_bytes : float
-        Memory for pairs.
-    together : int
-        Pairs gathered before they are sorted.
+    `repeats` are those of the first of each set of equal rows; a copy is paired with the row it
+    equals. `n_bytes` is the memory for pairs; `together` of them are gathered, then sorted.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ..._core.progress import Progress
+from ..._core.progress import Progress, Steps
 from ..._core.types import Array
 from ..._core.validation import read_only
 from ..._loops.hashing.mixing import mix
@@ -20,13 +20,44 @@ from ..._loops.search import samples as loops
 from ..._loops.text.lookup import NOT_THERE
 from ...errors import DataError
 from ...io.readers import RowReader, watched
+from ...io.workspace import Workspace
+from ...kernel_table import CONTAINMENT
 from ...text.counting import ColumnLookup
+from .by_tables import SIZES
+from .collisions import Collisions
+from .comparison import Comparison
 from .copies import Copies, find_copies_by_side, row_digests
+from .ending import across, boundary_of, file_duplicates
+from .result import FileDuplicates
 
 SAMPLE = 16  # columns per row
 _MISSED = 0.0005  # share of pairs at the threshold that needing so many columns may cost
 _FIRST_ROOM = 1 << 16
 _TOGETHER = 512  # rows whose pairs are gathered at a time
+
+
+def find_contained(
+    reader: RowReader, threshold: float, all_pairs: bool, most_pairs: int, n_bytes: float,
+    seed: int, work: Workspace, steps: Steps, n_jobs: int | None,
+) -> FileDuplicates:  # fmt: skip
+    """Pairs of rows of which one has so large a share of the other's columns."""
+    samples = Samples(reader, seed, steps)
+    work.checkpoint(now=True)
+    boundary, n_rows = boundary_of(reader), len(samples.lengths)
+    copies = samples.copies(boundary)
+    collected = Collisions(n_rows, 0, n_rows, SIZES.pairs)
+    if boundary is None:
+        collected.add(copies.rows * n_rows + copies.firsts)
+    for some in samples.candidates(reader, threshold, copies, steps):
+        collected.add(across(some, n_rows, boundary))
+    comparison = Comparison(
+        CONTAINMENT, threshold, samples.lengths, n_bytes, SIZES.bytes_per_value, work, steps, n_jobs
+    )
+    pairs = comparison.compare(reader, collected.pairs(), "pairs")
+    missed = missed_share(threshold)
+    return file_duplicates(
+        reader.name, pairs, copies, all_pairs, most_pairs, boundary, missed, n_rows
+    )
 
 
 def needed_columns(threshold: float, n_columns: int = SAMPLE) -> int:

@@ -8,8 +8,7 @@ from scipy import sparse
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
-from .key_file import KeyFile
-from .repeats import RepeatedKeys
+from .key_file import KeyFile, RepeatedKeys
 from .tables import repeated_keys
 
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from ..._core.types import Array
 from ...errors import DataError
-from ...io.chained import Chained
 from ...io.readers import RowReader
+from ...io.wrapped import Chained
 from .copies import Copies, pairs_with_copies
 from .result import FileDuplicates
 

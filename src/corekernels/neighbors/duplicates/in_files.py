@@ -16,16 +16,16 @@ from ..._core.progress import Steps
 from ..._core.types import PathLike
 from ...documents.reader import DocumentReader
 from ...errors import ParameterError
-from ...io.chained import Chained
 from ...io.kept import KeptRows
 from ...io.readers import RowReader, require_rows
 from ...io.streams import require_file
 from ...io.workspace import Workspace
+from ...io.wrapped import Chained
 from ...kernel_table import CONTAINMENT, duplicates_kernel
 from ...recipe import DEFAULT_KERNEL
 from ..arguments import require_number
-from .by_samples import find_contained
 from .by_tables import find_in_file
+from .containment import find_contained
 from .ending import boundary_of
 from .result import FileDuplicates
 from .tables import plan_tables

@@ -23,12 +23,12 @@ _FIRST_ROOM = 1 << 14
 
 
 def find_duplicates(
-    snapshot: Snapshot, threshold: float, seed: int, n_jobs: int | None, few_rows: int = FEW_ROWS
+    snapshot: Snapshot, threshold: float, seed: int, n_jobs: int | None
 ) -> NearDuplicates:
     """All pairs of living rows with K >= threshold."""
     store, living = snapshot.living()
     ids = snapshot.ids[living]
-    plan = plan_tables(store.kernel, threshold) if len(store) > few_rows else None
+    plan = plan_tables(store.kernel, threshold) if len(store) > FEW_ROWS else None
     if plan is None:
         left, right, keys = _by_search(snapshot, store, living, threshold, n_jobs)
     else:

@@ -7,7 +7,7 @@ import numpy as np
 from ...io.readers import RowReader
 from ...recipe import DEFAULT_KERNEL
 from .in_files import search_files
-from .result import FileMatches
+from .result import FileDuplicates, FileMatches
 
 
 def near_matches(
@@ -47,6 +47,11 @@ def near_matches(
         "parts": None, "resume": False, "progress": None, "n_jobs": None, "gamma": None,
     } | options  # fmt: skip
     found, boundary = search_files([against, reader], threshold, kernel, all_pairs=True, **settings)
+    return matches_across(found, boundary)
+
+
+def matches_across(found: FileDuplicates, boundary: int) -> FileMatches:
+    """Pairs across two files, of which the first has `boundary` rows, by the rows of the second."""
     pairs = found.pairs[:, ::-1] - [boundary, 0]
     order = np.lexsort(pairs.T[::-1])
     return FileMatches(

@@ -1,11 +1,24 @@
-"""Keys of many rows on the disk: written row by row, read back table by table."""
+"""Keys of many rows on the disk: written row by row, read back table by table.
 
+Rows whose key in a table occurs more than once are found in a few bytes per row: a bitmap has a
+bit for the upper bits of each key, a second one those that were set twice. Only rows of such keys
+are sorted, and these in portions if they are many.
+"""
+
+import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from ..._core.types import Array
+from ..._core.validation import read_only
+from ..._loops.search import buckets
 from ...io.workspace import Workspace
+
+_BITS_PER_ROW = 8  # of a bitmap, at least: an eighth of the single keys is taken for repeated ones
+_LEAST_BITS = 6
+_BYTES_PER_ROW = 48  # while rows are sorted
 
 
 class KeyFile:
@@ -63,3 +76,41 @@ class KeyFile:
         self._file.append(self._block[: self._n_waiting].T)
         self._n_written += self._n_waiting
         self._n_waiting = 0
+
+
+class RepeatedKeys:
+    """Rows of equal keys, table by table, among those `wanted`; `n_bytes` is memory for sorting."""
+
+    def __init__(self, keys: KeyFile, wanted: Array, n_bytes: float) -> None:
+        self._keys, self._wanted = keys, read_only(wanted)
+        n_bits = max(_LEAST_BITS, math.ceil(math.log2(_BITS_PER_ROW * max(1, keys.n_rows))))
+        self._shift = np.uint64(64 - n_bits)
+        self._once, self._twice = np.zeros((2, 1 << (n_bits - _LEAST_BITS)), np.uint64)
+        self._n_portions = max(1, math.ceil(_BYTES_PER_ROW * keys.n_rows / n_bytes))
+
+    def of_table(self, table: int) -> Iterator[tuple[Array, Array]]:
+        """Ascending keys and their rows, ascending within each; single keys may be among them."""
+        self._once[:] = self._twice[:] = 0
+        for first, keys in self._keys.blocks(table):
+            mine = self._wanted[first : first + len(keys)]
+            buckets.mark_keys(read_only(keys), mine, self._shift, self._once, self._twice)
+        ends = [((1 << 64) * part) // self._n_portions for part in range(self._n_portions + 1)]
+        for low, high in itertools.pairwise(ends):
+            yield self._sorted(table, np.uint64(low), np.uint64(high - 1))
+
+    def _sorted(self, table: int, low: np.uint64, high: np.uint64) -> tuple[Array, Array]:
+        found = [(np.empty(0, np.uint64), np.empty(0, np.int64))]
+        for first, keys in self._keys.blocks(table):
+            out = np.empty(len(keys) + 1, np.uint64), np.empty(len(keys) + 1, np.int64)
+            mine = self._wanted[first : first + len(keys)]
+            marked = read_only(self._twice)
+            n = buckets.take_marked(
+                read_only(keys), mine, first, low, high, self._shift, marked, *out
+            )
+            found.append((out[0][:n].copy(), out[1][:n].copy()))
+        keys, rows = (np.concatenate(column) for column in zip(*found, strict=True))
+        del found
+        order = np.argsort(keys)
+        keys, rows = read_only(keys[order]), rows[order]
+        buckets.ascend_within_keys(keys, rows)
+        return keys, read_only(rows)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from ..._core.types import Array, PathLike
 from ...documents.reader import DocumentReader
 from ...io.readers import RowReader, watched
 from ...io.targets import Target, open_target
 from ...io.writing import RowWriter
+from .components import connected_rows
 
 _LINES = 1 << 16
 
@@ -46,12 +46,10 @@ class NearDuplicates:
 
         That is the row of the highest score, or of the smallest id; the others ascend.
         """
-        if not len(self.pairs):
+        links = self._links()
+        if not len(links):
             return []
-        ids, places = np.unique(self.pairs, return_inverse=True)
-        left, right = places.reshape(-1, 2).T
-        links = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(len(ids), len(ids)))
-        _, labels = sparse.csgraph.connected_components(links, directed=False)
+        ids, labels = connected_rows(links)
         order = np.argsort(labels, kind="stable")
         groups = np.split(ids[order], np.flatnonzero(np.diff(labels[order])) + 1)
         return groups if scores is None else [_best_first(group, scores) for group in groups]
@@ -60,6 +58,14 @@ class NearDuplicates:
         """Ids of all rows but the first of each of the `groups`: those to drop."""
         rest = [group[1:] for group in self.groups(scores)]
         return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
+
+    def paired(self) -> Array:
+        """Ids of all rows that are in a pair, ascending."""
+        return np.unique(self._links())
+
+    def _links(self) -> Array:
+        """Pairs that connect all rows that are connected."""
+        return self.pairs
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,9 @@ class FileDuplicates(NearDuplicates):
         Rows of the file.
     copies : int
         Rows equal to an earlier one in every column and value.
+    forest : ndarray of shape (n, 2) or None
+        Fewer pairs that connect the same rows, where `pairs` and `similarities` are too many for
+        memory and lie in files that are mapped into it.
 
     Examples
     --------
@@ -86,6 +95,10 @@ class FileDuplicates(NearDuplicates):
 
     rows: int
     copies: int
+    forest: Array | None = None
+
+    def _links(self) -> Array:
+        return self.pairs if self.forest is None else self.forest
 
 
 @dataclass(frozen=True)

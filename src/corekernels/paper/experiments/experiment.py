@@ -68,24 +68,16 @@ class Drawn(NamedTuple):
 class Experiment:
     """One section of the report.
 
-    Attributes
-    ----------
-    name, title : str
-    parts : mapping
-        The names of the parts to measure, for each scale.
-    measure : callable
-        The results of one part, made of what JSON can hold; seconds under "timings".
-    draw : callable
-        What the section shows, from the records of all experiments.
-    revision : int
-        Raised when what is measured changes: parts measured before are then measured again.
+    `measure` gives the results of one part, made of what JSON can hold, with seconds under
+    "timings". `revision` is raised when what is measured changes: parts measured before are then
+    measured again.
     """
 
     name: str
     title: str
-    parts: Mapping[str, Sequence[str]]
+    parts: Mapping[str, Sequence[str]]  # names of the parts to measure, for each scale
     measure: Callable[[str, Setting], Record]
-    draw: Callable[["Records"], Drawn]
+    draw: Callable[["Records"], Drawn]  # from the records of all experiments
     revision: int = 1
 
 

@@ -1,5 +1,6 @@
-"""Rows from Arrow arrays: lists of columns and values, or the vectors of Spark ML."""
+"""Rows and labels from Arrow arrays: columns of numbers, lists, or the vectors of Spark ML."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,24 @@ from scipy import sparse
 
 from .._core.types import Array
 from ..errors import DataError
-from .readers import checked_rows
+from .readers import checked_labels, checked_rows
 
 _DENSE = 1  # the type of a vector of Spark ML that holds a value for every column
+
+
+def labels_of_arrow(column: Any, name: str, first_row: int) -> Array:
+    """Numbers, booleans or strings, one per row; `name` is that of the file."""
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    require_no_nulls(column, "label", name, first_row)
+    kind = column.type
+    if str(kind) in ("string", "large_string", "string_view"):
+        return np.array(column.to_pylist(), dtype=np.str_)
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+        raise DataError(f"{name}: labels of type {kind}; use numbers or strings.")
+    return checked_labels(name, column.to_numpy(zero_copy_only=False), first_row)
 
 
 def rows_of_lists(
@@ -58,8 +74,7 @@ def flat_lists(lists: Any, what: str, name: str, first_row: int) -> tuple[Array,
     indptr = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False), out=indptr[1:])
     items = lists.flatten()
-    if items.null_count:
-        place = int(np.flatnonzero(items.is_null().to_numpy(zero_copy_only=False))[0])
+    if (place := _first_null(items)) is not None:
         row = first_row + int(np.searchsorted(indptr, place, "right")) - 1
         raise DataError(f"{name}: row {row} has a null among its {what}; fill or drop it.")
     return items.to_numpy(zero_copy_only=False), indptr
@@ -67,6 +82,49 @@ def flat_lists(lists: Any, what: str, name: str, first_row: int) -> tuple[Array,
 
 def require_no_nulls(column: Any, what: str, name: str, first_row: int) -> None:
     """Refuse rows without a value."""
-    if column.null_count:
-        place = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+    if (place := _first_null(column)) is not None:
         raise DataError(f"{name}: row {first_row + place} has no {what}; fill or drop it.")
+
+
+def _first_null(column: Any) -> int | None:
+    """The place of the first item without a value, if there is one."""
+    if not column.null_count:
+        return None
+    return int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+
+
+def plain_columns(arrow: Any, schema: Any, name: str) -> list[str]:
+    """Names of the columns of the matrix: all but the label, each of numbers."""
+    found = [column for column in schema.names if column != "label" and not _is_index(column)]
+    if not found or len(set(schema.names)) < len(schema.names):
+        raise DataError(
+            f"{name}: its columns are {', '.join(schema.names[:8]) or 'none'}; give each column of "
+            "the matrix its own name, and labels the name 'label'."
+        )
+    for column in found:
+        kind = schema.field(column).type
+        types = arrow.types
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise DataError(
+                f"{name}: column {column!r} is of type {kind}; make numbers of it or leave it "
+                "out. Sparse rows are two columns, 'indices' (list of int) and 'values' (list of "
+                "float)."
+            )
+    return found
+
+
+def dense_rows(table: Any, columns: Sequence[str], name: str, first_row: int) -> Array:
+    """The rows of a batch; float32 if no column needs more."""
+    parts = []
+    for column in columns:
+        values = table.column(column)
+        require_no_nulls(values, f"value in column {column!r}", name, first_row)
+        parts.append(values.to_numpy(zero_copy_only=False))
+    single = all(part.dtype in (np.float16, np.float32) for part in parts)
+    dense: Array = np.column_stack(parts).astype(np.float32 if single else np.float64, copy=False)
+    return dense
+
+
+def _is_index(column: str) -> bool:
+    """Whether pandas keeps the numbers of the rows there."""
+    return column.startswith("__index_level_") and column.endswith("__")

@@ -37,15 +37,24 @@ CASES = {
     "images, k = 4096": (12_000, 150, 784, 4096),
     "text, k = 1024": (20_000, 75, 47_236, 1024),
 }
+WIDE_CASES = {
+    "500,000 columns, k = 1024": (20_000, 30, 500_000, 1024),
+    "1,000,000 columns, k = 1024": (20_000, 100, 1_000_000, 1024),
+    "2^40 columns, k = 512": (8_000, 250, 1 << 40, 512),
+}
 
 
 def random_rows(n_rows: int, length: int, n_columns: int) -> sparse.csr_array:
     """Rows of equal length, columns drawn evenly, values uniform."""
     rng = np.random.default_rng(SEED)
-    rows = [np.sort(rng.choice(n_columns, length, replace=False)) for _ in range(n_rows)]
+    if n_columns < 1 << 20:
+        rows = [np.sort(rng.choice(n_columns, length, replace=False)) for _ in range(n_rows)]
+    else:  # columns hardly ever meet
+        rows = list(np.sort(rng.integers(0, n_columns, (n_rows, length)), axis=1))
     values = rng.random(n_rows * length, np.float32) + np.float32(0.1)
-    indices = np.concatenate(rows).astype(np.int32)
-    indptr = np.arange(0, n_rows * length + 1, length, dtype=np.int32)  # or SciPy widens both
+    kind = np.int32 if n_columns < 1 << 31 else np.int64
+    indices = np.concatenate(rows).astype(kind)
+    indptr = np.arange(0, n_rows * length + 1, length, dtype=kind)  # or SciPy widens both
     return sparse.csr_array((values, indices, indptr), shape=(n_rows, n_columns))
 
 
@@ -191,6 +200,24 @@ def limit(
     }
 
 
+def on_wide_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict[str, object]:
+    """Rows of many columns, beside rensa alone."""
+    n_rows, length, n_columns, k = case
+    X = random_rows(n_rows, length, n_columns)
+    hashed, starts = tokens(X)
+    contenders = {
+        "rensa": lambda: rensa.RMinHash.digest_matrix_from_flat_token_hashes(hashed, starts, k, 1)
+    }
+    for kernel in ("resemblance", "core2", "core1"):
+        hasher = ck.CoREHasher(kernel, k, random_state=SEED, n_jobs=threads).fit(X)
+        contenders[kernel] = lambda hasher=hasher: hasher.sketch(X)
+    times = measure.interleaved(contenders, repeats)
+    best = {name: entry["best"] for name, entry in times.items()}
+    faster = {f"{name}_than_rensa": round(best["rensa"] / best[name], 2) for name in best}
+    del faster["rensa_than_rensa"]
+    return {"seconds": times, "times_faster": faster}
+
+
 def on_long_rows(repeats: int, threads: int) -> dict[str, object]:
     """One-permutation hashing of rows of 5,000 nonzeros against rensa's bucketed sketch."""
     X = random_rows(2_000, 5_000, 1_000_000)
@@ -256,17 +283,22 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--wide", action="store_true", help="measure rows of many columns alone")
     args = parser.parse_args()
     os.environ["RAYON_NUM_THREADS"] = str(args.threads)  # rensa's pool
-    found: dict[str, object] = {
-        "machine": measure.machine(),
-        "settings": vars(args) | {"seed": SEED, "load_average_at_start": os.getloadavg()[0]},
-        "start_seconds": at_start(),
-    }
-    for name, case in CASES.items():
-        found[name] = on_rows(case, args.repeats, args.threads)
-        print(name, json.dumps(found[name]["times_faster"], indent=1))
-    found["rows of 5,000 nonzeros"] = on_long_rows(args.repeats, args.threads)
+    found: dict[str, object] = json.loads(RESULTS.read_text()) if args.wide else {}
+    if not args.wide:
+        found = {
+            "machine": measure.machine(),
+            "settings": vars(args) | {"seed": SEED, "load_average_at_start": os.getloadavg()[0]},
+            "start_seconds": at_start(),
+        }
+        for name, case in CASES.items():
+            found[name] = on_rows(case, args.repeats, args.threads)
+            print(name, json.dumps(found[name]["times_faster"], indent=1))
+        found["rows of 5,000 nonzeros"] = on_long_rows(args.repeats, args.threads)
+    for name, case in WIDE_CASES.items():
+        found[name] = on_wide_rows(case, args.repeats, args.threads)
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))

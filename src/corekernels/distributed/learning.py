@@ -45,17 +45,11 @@ class TrainReport:
 
     Examples
     --------
-    >>> import corekernels as ck
     >>> from corekernels import distributed
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> ck.io.write_rows("rows.npz", X[:300], y[:300])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
-    ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
-    ...     found = distributed.train_parts(engine, plan, "model.ck", recipe)
-    >>> found.target, found.parts, len(found.rounds) > 0
-    ('model.ck', 1, True)
+    >>> last = distributed.Round(block=0, number=4, objective=37.6, gap=0.0008, seconds=1.2)
+    >>> report = distributed.TrainReport("model.ck", 300, 10, 1, 40, last.gap, [last])
+    >>> report.target, report.passes, report.rounds[-1].objective
+    ('model.ck', 40, 37.6)
     """
 
     target: str
@@ -107,14 +101,13 @@ def train_parts(
 
     Examples
     --------
-    >>> import corekernels as ck
-    >>> from corekernels import distributed
+    >>> from corekernels import Recipe, distributed, io
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> ck.io.write_rows("rows.npz", X[:300], y[:300])
+    >>> io.write_rows("rows.npz", X[:300], y[:300])
     >>> with distributed.LocalEngine() as engine:
     ...     plan = distributed.plan_parts(engine, "rows.npz")
-    ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
+    ...     recipe = Recipe(n_columns=plan.n_columns, n_hashes=64)
     ...     found = distributed.train_parts(engine, plan, "model.ck", recipe)
     >>> found.rows, found.classes, found.gap <= 1e-3
     (300, 10, True)
@@ -177,17 +170,13 @@ def merge_and_train(
 
     Examples
     --------
-    >>> import corekernels as ck
-    >>> from corekernels import distributed
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> ck.io.write_rows("rows.npz", X[:300], y[:300])
+    >>> from corekernels import Recipe, distributed, io
+    >>> io.write_rows("rows.npz", [[1.0, 0], [0, 1]], ["left", "right"])
     >>> with distributed.LocalEngine() as engine:
     ...     plan = distributed.plan_parts(engine, "rows.npz")
-    ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=64)
-    ...     model = distributed.merge_and_train(engine, plan, "model.ck", recipe)
-    >>> len(model.classes_)
-    10
+    ...     model = distributed.merge_and_train(engine, plan, "model.ck", Recipe(n_columns=2))
+    >>> model.classes_.tolist()
+    ['left', 'right']
     """
     final = require_target(target, *{part.path for part in plan.parts})
     with _learning_folder(final) as folder:

@@ -28,7 +28,10 @@ def short_svg(text: str) -> str:
 def _short_tag(tag: str) -> str:
     for pattern, instead in (
         (r' transform="rotate\(-0 [^"]*"|(?<=<g) id="[^"]*"| xmlns:xlink="[^"]*"', ""),
-        (r"font-family: 'DejaVu Sans', sans-serif;", ""),  # only to measure with
+        # the font is only to measure with; matplotlib 3.9 writes it as one property
+        (r"font: (\d+) ([\d.]+px) 'DejaVu Sans', sans-serif", r"font-weight: \1; font-size: \2"),
+        (r"font: ([\d.]+px) 'DejaVu Sans', sans-serif", r"font-size: \1"),
+        (r"font-family: 'DejaVu Sans', sans-serif;", ""),
         (r"(<use .*?); stroke: [^\"]*", r"\1"),  # what is used has it
         (r" xlink:href", " href"),
         (r"(?<=[:;]) |\s*\n\s*", ""),

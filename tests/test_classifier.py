@@ -25,10 +25,16 @@ def digits():
     [
         ck.CoREClassifier(),
         ck.CoREClassifier("core2", 64, loss="log_loss", n_bits=4),
-        ck.CoREClassifier("core_rbf", 64, n_bits=4, weight_bits=4),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([ck.CoREClassifier("core_rbf", 64, n_bits=4, weight_bits=4)])
+def test_scikit_learn_checks_with_rounded_weights(estimator, check):
     check(estimator)
 
 

@@ -26,7 +26,7 @@ def as_halves(S):
     return ck.Signatures.from_arrays(recipe, arrays)
 
 
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("bits", [BITS[0], pytest.param(BITS[1], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("solver", ["descent", "newton"])
 def test_learning_from_slots_is_learning_from_their_codes_and_weights(X, bits, solver):
     X[3] = 0

@@ -276,6 +276,7 @@ print((peaks[2] - peaks[1]) / 300_000, len(found.pairs))
 """
 
 
+@pytest.mark.slow
 @peaks.needs_linux
 def test_memory_grows_by_less_than_24_bytes_per_row(tmp_path):
     """Rows take 192 bytes each, 77 MB in all; their keys on the disk 536."""

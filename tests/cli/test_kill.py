@@ -20,12 +20,15 @@ import corekernels as ck
 from corekernels import files, io
 
 SERVER = """
-import os, sys
+import os, sys, threading
+import tqdm
 from typer.testing import CliRunner
 from corekernels.cli import app
 from corekernels.files import hashing
 
 hashing._SHARD_BYTES = 1 << 20  # several parts, small as the file is
+# all children share tqdm's own lock, which one that is killed may never release
+tqdm.tqdm.set_lock(threading.RLock())
 for line in sys.stdin:
     word, *arguments = line.split()
     if word == "warm":

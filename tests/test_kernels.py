@@ -259,6 +259,10 @@ def test_big_endian_and_other_floats():
             ck.core1(X.astype(np.longdouble))
     with pytest.raises(DataError, match="masked array"):
         ck.core1(np.ma.masked_equal(X, 0))
+    with pytest.raises(DataError, match="could not convert string to float: 'a'; leave text out"):
+        ck.core1(np.array([[1, "a"]], dtype=object))
+    with pytest.raises(DataError, match="X: is Signatures, not rows; give the rows they were made"):
+        ck.core1(ck.CoREHasher(n_hashes=4).fit(X).sketch(X))
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,11 @@ def exact_kernel(name: Any, gamma: Any = None) -> Kernel:
     return found
 
 
+def gamma_in_use(name: Any, gamma: float | None) -> float | None:
+    """The gamma that exact values are computed with: as given, or the kernel's own default."""
+    return exact_kernel(name).gamma if gamma is None else gamma
+
+
 def hashed_kernel(name: Any, gamma: Any = None) -> HashedKernel:
     """The entry of a kernel that can be hashed; `gamma` as for `exact_kernel`.
 

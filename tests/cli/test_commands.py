@@ -135,6 +135,8 @@ def test_kernel_is_that_of_python(in_digits):
     assert (shape["rows"], shape["columns"]) == (200, 400)
     about = as_json("info K.npy")
     assert (about["kernel"], about["gamma"]) == ("core2", 0.5)
+    assert as_json("kernel test.svm K.npy --kernel core_rbf")["gamma"] == 2
+    assert as_json("info K.npy")["gamma"] == 2
     assert [entry["source"] for entry in about["sources"]] == ["test.svm", "train.svm"]
     ok("kernel test.svm K.npy --quiet")
     np.testing.assert_array_equal(np.load("K.npy"), ck.core1(T))
@@ -248,6 +250,8 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
         ("predict train.svm train.svm out", "train.svm"),
         ("predict model.ck plain.npy out", "plain.npy: has 3 columns"),
         ("predict model.ck other.sig out", "recipes differ"),
+        ("predict model.ck train.svm out --proba", "--proba: got 'probabilities', which a model"),
+        ("hash train*.svm out", "train*.svm: does not exist; patterns are for documents"),
         ("evaluate model.ck plain64.npy", "plain64.npy: has no labels"),
         ("evaluate forged.ck train.svm", "forged.ck"),
         ("kernel train.svm K.npy --kernel rbf", "kernel: got 'rbf'"),
@@ -269,7 +273,7 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
         ("advise train.sig", "train.sig: holds signatures"),
         ("info train.sig --page p.html", "--page: is for files of rows"),
         ("advise train.svm --page train.svm", "train.svm: is read or written already"),
-        ("path train.svm --cv 1 --n-hashes 8", "cv: "),
+        ("path train.svm --cv 1 --n-hashes 8", "--cv: got 1; give 2 folds or more"),
         ("path train.svm --cv 500 --n-hashes 8", "cv: "),
         ("plan --error 0.1 --threads 0", "--threads: got 0"),
         ("plan --error 0.1 --R 2", "--R: got 2"),

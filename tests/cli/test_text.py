@@ -114,7 +114,9 @@ def test_from_a_pipe_and_from_several_files(corpus):
     ("line", "message"),
     [
         ("hash train.jsonl x --text body", "has no column 'body'; choose from: key, subject"),
-        ("train train.jsonl x --text text", "has no labels"),
+        ("train train.jsonl x --text text", "has no labels; give a file"),
+        ("train train.jsonl x --text text", "of the documents that does (--label 'COLUMN')"),
+        ("hash train.jsonl x", "documents, not rows; name their column of text (--text 'COLUMN')"),
         ("hash train.jsonl x --text text --ngrams few", "--ngrams: got 'few'"),
         ("hash train.jsonl x --text text --ngrams 3-1", "ngrams: got (3, 1)"),
         ("hash train.jsonl x --text text --unit syllables", "unit: got 'syllables'"),
@@ -152,7 +154,7 @@ def test_values_are_weighed_by_rarity(corpus):
     assert [entry["id"] for entry in found] == ids[0].tolist()
     result = run(words)
     assert result.exit_code == 2
-    assert "weighed by document frequencies; give the same file of them" in result.stderr
+    assert "--frequencies: None given, but the rows known before were weighed" in result.stderr
 
 
 def test_frequencies_must_fit(corpus):

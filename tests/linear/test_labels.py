@@ -15,10 +15,12 @@ def test_labels_and_values_are_checked():
             check(None, 3)
         with pytest.raises(DataError, match=r"y: has 2 (labels|values) for 3 rows"):
             check([1, 2], 3)
-        with pytest.raises(DataError, match=r"y: .*contains NaN or infinity"):
+        with pytest.raises(DataError, match=r"y: row 1 contains NaN or infinity"):
             check([1.0, np.nan, 2.0], 3)
-    with pytest.raises(DataError, match="y: "):
+    with pytest.raises(DataError, match=r"y: holds text .*'a'.*; give numbers, or learn classes"):
         labels.check_values(["a", "b"], 2)
+    with pytest.raises(DataError, match=r"real numbers such as 0.5.* or learn numbers: CoRERegr"):
+        labels.check_labels([0.5, 1.2], 2)
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])

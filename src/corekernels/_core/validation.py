@@ -93,6 +93,11 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     """A two-dimensional array or a CSR matrix of numbers; the values are not checked."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataTypeError(f"{name}: is a masked array; fill it or drop the masked rows first.")
+    if hasattr(X, "recipe"):  # Signatures: they have a length, and would be read as a sequence
+        raise DataTypeError(
+            f"{name}: is {type(X).__name__}, not rows; give the rows they were made from, or use "
+            "`fit_signatures` or an estimator of `corekernels.linear`."
+        )
     try:
         return check_array(
             X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric",
@@ -101,7 +106,8 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     except TypeError as error:
         raise DataTypeError(f"{name}: {error}") from error
     except ValueError as error:
-        raise DataError(f"{name}: {error}") from error
+        remedy = "; leave text out or make numbers of it." if "convert string" in str(error) else ""
+        raise DataError(f"{name}: {error}{remedy}") from error
 
 
 def clean_rows(

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from .. import files, planner
 from ..errors import ParameterError
+from ..kernel_table import gamma_in_use
 from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL, DEFAULT_WEIGHT_BITS
 from .app import command
 from .options import (
@@ -53,7 +54,7 @@ def kernel(
         reader, target, kernel, against=others, gamma=gamma, working_memory=working_memory,
         progress=output.progress, n_jobs=n_jobs,
     )  # fmt: skip
-    about = {"target": str(target), "kernel": kernel, "gamma": gamma}
+    about = {"target": str(target), "kernel": kernel, "gamma": gamma_in_use(kernel, gamma)}
     output.show(about | {"rows": shape[0], "columns": shape[1]}, reader)
 
 

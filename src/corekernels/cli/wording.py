@@ -8,6 +8,7 @@ from typing import Any
 _OTHER_NAMES = {
     "random_state": "seed", "n_checked": "check", "n_rows": "rows", "n_nearest": "nearest",
     "class_weight": "balanced", "sizes": "size", "batch_rows": "shard_rows", "test": "validation",
+    "output": "proba",
 }  # fmt: skip
 
 

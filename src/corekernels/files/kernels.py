@@ -15,6 +15,7 @@ from ..io.atomic import atomic_write
 from ..io.container_header import parse_json
 from ..io.readers import RowReader, require_rows, watched
 from ..io.targets import require_target
+from ..kernel_table import gamma_in_use
 from ..kernels import gram_to_file
 from ..recipe import DEFAULT_KERNEL
 
@@ -72,7 +73,8 @@ def kernel_to_file(
         for side, n_rows in zip(readers, K.shape, strict=False)  # one side, if both are one
     ]
     description = {
-        "format": "corekernels.gram", "version": 1, "kernel": kernel, "gamma": gamma,
+        "format": "corekernels.gram", "version": 1, "kernel": kernel,
+        "gamma": gamma_in_use(kernel, gamma),
         "dtype": str(K.dtype), "shape": list(K.shape), "last_row": _digest(K),
         "n_columns": X.shape[1], "sources": sources,
     }  # fmt: skip

@@ -278,8 +278,8 @@ def require_labels(y: Array | None, name: str) -> Array:
     """The labels, which must be there."""
     if y is None:
         raise DataError(
-            f"{name}: has no labels; give a file that holds one for each row, or "
-            "name the column that does (label)."
+            f"{name}: has no labels; give a file that holds one for each row, or name the column "
+            "of the documents that does (label='COLUMN')."
         )
     return y
 

@@ -108,7 +108,7 @@ def plain_columns(arrow: Any, schema: Any, name: str) -> list[str]:
             raise DataError(
                 f"{name}: column {column!r} is of type {kind}; make numbers of it or leave it "
                 "out. Sparse rows are two columns, 'indices' (list of int) and 'values' (list of "
-                "float)."
+                "float); documents are read if their column of text is named (text='COLUMN')."
             )
     return found
 

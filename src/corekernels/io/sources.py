@@ -32,7 +32,10 @@ def open_file(path: PathLike) -> IO[bytes]:
             raise FileError(f"{path}: is a folder; give the name of a file.")
         return open(path, "rb")
     except FileNotFoundError:
-        raise FileError(f"{path}: does not exist; check the name.") from None
+        remedy = "check the name"
+        if glob.has_magic(os.fspath(path)):
+            remedy = "patterns are for documents and for work by parts on an engine; name one file"
+        raise FileError(f"{path}: does not exist; {remedy}.") from None
     except PermissionError as error:
         raise FileError(f"{path}: may not be read; ask for the permission.") from error
     except (OSError, ValueError) as error:

@@ -255,11 +255,18 @@ def require_svmlight(path: PathLike, head: bytes) -> None:
         tokens = lines.content(line).split()
         if not tokens:
             continue
+        if tokens[0].startswith(b'{"'):
+            raise FileError(
+                f"{path}: line {number} begins as JSON does, which holds documents, not rows; name "
+                "their column of text (text='COLUMN'), or give rows as svmlight text, .npz, .npy "
+                "or Parquet."
+            )
         if b":" not in line and re.search(rb"[,;\t]", line.strip()) and complete:
             raise FileError(
                 f"{path}: line {number} holds values with commas, semicolons or tabs between "
-                "(CSV); read it with pandas and write it by corekernels.io.write_rows, or give "
-                "rows as svmlight text, .npz, .npy or Parquet."
+                "(CSV); read it with pandas and write it by corekernels.io.write_rows as svmlight "
+                "text, .npz, .npy or Parquet. If it holds documents, name their column of text "
+                "(text='COLUMN')."
             )
         strange = next((token for token in tokens[1:] if b":" not in token), None)
         if strange is not None and complete:

@@ -59,8 +59,8 @@ def check_labels(y: Any, n_rows: int) -> Array:
             _refuse_missing(np.array(y, dtype=object))
         labels: Array = column_or_1d(y, warn=True)
         _refuse_missing(labels)
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise ValueError("contains NaN or infinity")
+        if labels.dtype.kind == "f":
+            _refuse_not_finite(labels)
         check_classification_targets(labels)
         if labels.dtype.kind == "O":
             np.unique(labels)  # a TypeError where they cannot be put in order
@@ -72,7 +72,7 @@ def check_labels(y: Any, n_rows: int) -> Array:
         if "continuous" in str(error):
             raise DataError(
                 f"y: Unknown label type: real numbers such as {labels.flat[0]}, not classes; "
-                "make them classes, or learn a regressor (regression=True)."
+                "make them classes, or learn numbers: CoRERegressor, or regression=True for files."
             ) from error
         raise DataError(f"y: {error}") from error
     if len(labels) != n_rows:
@@ -99,13 +99,24 @@ def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
     try:
         values: npt.NDArray[np.float64] = column_or_1d(y, dtype=np.float64, warn=True)
     except ValueError as error:
+        if "convert string" in str(error):
+            raise DataError(
+                f"y: holds text where numbers are to be learned ({error}); "
+                "give numbers, or learn classes."
+            ) from error
         raise DataError(f"y: {error}") from error
     if len(values) != n_rows:
         raise DataError(f"y: has {len(values)} values for {n_rows} rows; give one value per row.")
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise DataError(f"y: row {row} contains NaN or infinity; fill or drop such rows first.")
+    _refuse_not_finite(values)
     return values
+
+
+def _refuse_not_finite(values: Array) -> None:
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise DataError(
+            f"y: row {wrong[0]} contains NaN or infinity; fill or drop such rows first."
+        )
 
 
 def check_classes(classes: Any, known: Array | None) -> Array:

@@ -180,6 +180,8 @@ class _Fold:
 def _cross_validation(cv: Any, training: TrainingSet, labels: Array) -> list[_Fold]:
     """The folds of a training set; `cv` as scikit-learn takes it."""
     rows = np.arange(len(labels))
+    if isinstance(cv, int) and cv < 2:
+        raise ParameterError(f"cv: got {cv!r}; give 2 folds or more.")
     try:
         splits = check_cv(cv, labels, classifier=True).split(rows, labels)
         parts = [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in splits]

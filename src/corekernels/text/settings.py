@@ -89,8 +89,8 @@ def settings_like(
     """
     if known is not None and known.get("frequencies") is not None and frequencies is None:
         raise ParameterError(
-            "frequencies: the rows known before were weighed by document frequencies; give the "
-            "same file of them."
+            "frequencies: None given, but the rows known before were weighed by document "
+            "frequencies; give the same file of them."
         )
     settings: TextSettings
     if isinstance(given, TextSettings):

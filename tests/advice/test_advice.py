@@ -104,6 +104,14 @@ def test_verdicts():
         learner("hashes", "hashed", noisy(0.81, 1, 0.03), 64),
     )
     assert (close.verdict, close.best.name, close.helps) == ("close", "linear", False)
+    # the best of the others is more accurate, but not clearly, and CoRE no better than the plane
+    none_better = advice_on(
+        learner("linear", "linear", 3 * [0.9, 0.94, 0.92, 0.9, 0.94]),
+        learner("core1, 64 hashes", "hashed", 3 * [0.9, 0.94, 0.92, 0.9, 0.94], 64),
+        learner("Gaussian SVM", "gaussian", 3 * [0.96, 0.91, 0.96, 0.92, 0.93]),
+    )
+    assert (none_better.verdict, none_better.best.name) == ("close", "linear")
+    assert "linear has 92.0%, core1, 64 hashes 92.0%" in none_better.sentence
 
 
 def test_confused_classes():

@@ -12,6 +12,7 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
+from threadpoolctl import threadpool_limits
 
 from .._core.arguments import short_seed
 from .._core.types import Array
@@ -187,7 +188,15 @@ class Sample:
             make = partial(
                 HistGradientBoostingClassifier, max_iter=n_trees, random_state=self.short_seed
             )
-            return self._score(make, self.unit[:, kept].toarray())
+            score = self._score(make, self.unit[:, kept].toarray())
+
+            def score_by_one_thread(train: Array, test: Array) -> Result:
+                # many short parallel regions: where other processes are busy, threads of OpenMP
+                # that wait for each other take hundreds of times as long as one thread alone
+                with threadpool_limits(1, user_api="openmp"):
+                    return score(train, test)
+
+            return score_by_one_thread
 
         name = "gradient boosting"
         if len(kept) < n_columns:

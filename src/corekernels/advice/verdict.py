@@ -173,9 +173,10 @@ def _advice(trials: Trials, labels: Array, notes: list[str]) -> Advice:
     without = _cheapest_of_the_best([c for c in found if not c.is_core])
     cores = [c for c in found if c.is_core]
     core = _cheapest_of_the_best(cores) if cores else without
-    difference, margin = trials.interval(scores[core.name] - scores[without.name])
-    clear = abs(difference) > max(_LEAST_GAIN, margin)
-    verdict = "close" if not clear else "core" if difference > 0 else "other"
+    difference, margin, verdict = _compared(core, without, scores, trials)
+    if verdict == "close" and core.gain <= _LEAST_GAIN:  # no better than linear, its cheapest rival
+        without = found[0]
+        difference, margin, verdict = _compared(core, without, scores, trials)
     best = {"core": core, "other": without, "close": min(core, without, key=_cost)}[verdict]
     rival = without if best is core else core
     sentence = _sentence(verdict, best, rival, f"{100 * abs(difference):.1f} ± {100 * margin:.1f}")
@@ -186,6 +187,16 @@ def _advice(trials: Trials, labels: Array, notes: list[str]) -> Advice:
         tuple(found), best, verdict, sentence, len(labels), len(np.unique(labels)), len(first),
         (*notes, *trials.notes), confused,
     )  # fmt: skip
+
+
+def _compared(
+    core: Candidate, without: Candidate, scores: dict[str, Array], trials: Trials
+) -> tuple[float, float, str]:
+    """The gain of `core` over `without`, half of its 95 % interval, and the verdict."""
+    difference, margin = trials.interval(scores[core.name] - scores[without.name])
+    clear = abs(difference) > max(_LEAST_GAIN, margin)
+    verdict = "close" if not clear else "core" if difference > 0 else "other"
+    return difference, margin, verdict
 
 
 def _confused(actual: Array, predicted: Array) -> tuple[Confusion, ...]:

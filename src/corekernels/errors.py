@@ -104,4 +104,7 @@ class RecipeMismatch(CoREError, ValueError):
             for name in vars(mine)
             if getattr(mine, name) != getattr(theirs, name)
         ]
-        super().__init__(f"recipes differ in {', '.join(fields)}; hash both sides with one hasher.")
+        remedy = "hash both sides with one hasher"
+        if len(fields) == 1 and fields[0].startswith("n_columns "):
+            remedy = "say the same n_columns for both"
+        super().__init__(f"recipes differ in {', '.join(fields)}; {remedy}.")

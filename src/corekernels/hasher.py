@@ -116,7 +116,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         (`benchmarks/slots.py`).
     normalize : bool
         Whether `transform` gives rows of length one (as the paper trains on). If not, the
-        inner product of two rows is the kernel estimate.
+        inner product of two rows is the kernel estimate, but for what few bits add by chance.
     random_state : int, RandomState instance or None
         An integer is the seed itself.
     n_jobs : int, optional

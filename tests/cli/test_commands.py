@@ -100,6 +100,8 @@ def test_appended_columns_count_from_where_they_did(tmp_path, monkeypatch):
     Path("second.svm").write_text("1 1:2 3:1\n")
     ok("hash first.svm rows.sig --n-hashes 32 --n-columns 4")
     ok("hash second.svm rows.sig --n-hashes 32 --n-columns 4 --append")
+    result = run("hash second.svm rows.sig --n-hashes 32 --n-columns 5 --append")
+    assert "--n-columns 4 and 5; say the same --n-columns for both" in result.stderr
     S = ck.Signatures.load("rows.sig")
     X = np.array([[1.0, 0, 3, 0], [0, 2, 0, 1]])
     np.testing.assert_array_equal(

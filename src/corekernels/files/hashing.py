@@ -32,11 +32,11 @@ class HashReport:
     rows : int
         Rows of the reader that are in the target now.
     rows_before : int
-        Rows of it that an earlier, unfinished run had hashed.
+        Rows of it that an earlier, unfinished run had hashed; not those appended to.
     parts : int
         Files written.
     n_bytes : int
-        Size of the target.
+        Size of the target; of a folder, that of the files written.
 
     Examples
     --------

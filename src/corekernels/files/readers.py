@@ -202,9 +202,12 @@ def open_reader(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
         )  # fmt: skip
-    if label is not None or id is not None or shingles or frequencies is not None:
+    of_documents = {"label": label, "id": id, "frequencies": frequencies}
+    given_names = [name for name, value in of_documents.items() if value is not None]
+    if given_names or shingles:
         raise ParameterError(
-            "label, id, shingles, frequencies: are for documents; name the column of text."
+            f"{[*given_names, 'shingles'][0]}: needs text='COLUMN', being for documents; name the "
+            "column of text, or leave it out."
         )
     if format is None and Path(path).is_file():
         format = io.detect(path)  # noqa: A001
@@ -212,7 +215,8 @@ def open_reader(
         return SignatureReader(path)
     if text_of(like) is not None:
         raise DataError(
-            f"{path}: is to match rows that were made from text; name the column of text (text)."
+            f"{path}: is to match rows that were made from text; name the column of text "
+            "(text='COLUMN')."
         )
     if one_based is None and format in (None, "svmlight"):
         one_based = column_base(like)

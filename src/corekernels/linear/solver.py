@@ -58,8 +58,8 @@ def make_plan(
     require_choice("solver", solver, SOLVERS)
     if solver == "newton" and block.loss not in _NEWTON_COST:
         raise ParameterError(
-            'solver: "newton" needs a loss with a second derivative; with loss="hinge" choose '
-            '"descent" or "auto".'
+            'solver: got "newton", which needs a loss with a second derivative; with '
+            'loss="hinge" choose "descent" or "auto".'
         )
     if solver != "auto":
         return Plan(solver, LANES if solver == "descent" else 1)

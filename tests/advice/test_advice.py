@@ -32,7 +32,7 @@ def test_where_all_are_equal_the_cheapest_is_taken():
     assert (advice.verdict, advice.helps) == ("close", False)
     assert advice.best.kind == "linear"
     assert advice.sentence.startswith("Too close to call")
-    assert "Take the cheaper one, linear: one fit took " in advice.sentence
+    assert "Take the one cheaper for many rows, linear: one fit took " in advice.sentence
 
 
 def crossed(n=200, seed=0):

@@ -54,6 +54,7 @@ def advise(
 
     The advice is the cheapest candidate that keeps 80 % of the gain, with CoRE kernels or without,
     whichever is better beyond the 95 % interval of the difference; the cheaper one if neither is.
+    CoRE that gains less than half a point over the linear model is compared with that one.
     Cheaper means cheaper for many rows: linear, then hashed by its size, then exact kernels.
 
     Parameters
@@ -242,8 +243,8 @@ def _sentence(verdict: str, best: Candidate, rival: Candidate, difference: str) 
         )
     return (
         f"Too close to call: {best.name} has {best.accuracy:.1%}, {rival.name} "
-        f"{rival.accuracy:.1%}, a difference of {difference} points. Take the cheaper one, "
-        f"{_call(best)}: {costs}."
+        f"{rival.accuracy:.1%}, a difference of {difference} points. Take the one "
+        f"cheaper for many rows, {_call(best)}: {costs}."
     )
 
 

@@ -223,8 +223,8 @@ def test_the_commands(hashed, digits, tmp_path):
     assert (found["rows"], found["classes"]) == (N_ROWS, 10)
     assert {"objective", "gap", "seconds"} <= set(found["rounds"][0])
     merged = as_json(f"train {base}/shuffled.npz {tmp_path}/merged {options} --merge")
-    assert merged["rows"] == N_ROWS
-    as_json(f"train {base}/shuffled.npz {tmp_path}/one --n-hashes 32 --n-bits 4 --tol 0.01")
+    one = as_json(f"train {base}/shuffled.npz {tmp_path}/one --n-hashes 32 --n-bits 4 --tol 0.01")
+    assert {**merged, "target": one["target"]} == one
     assert (tmp_path / "merged").read_bytes() == (tmp_path / "one").read_bytes()
     X, y = digits
     scores = [
@@ -234,6 +234,9 @@ def test_the_commands(hashed, digits, tmp_path):
     line = f"train {base}/shuffled.npz {tmp_path}/x"
     assert "name its --engine" in run(f"{line} --merge").stderr
     assert "give --merge too" in run(f"{line} --regression --engine local").stderr
+    newton = as_json(f"{line} {options} --merge --solver newton")
+    assert newton["passes"] != merged["passes"]
+    assert "--solver: is not for" in run(f"{line} --solver newton --engine local").stderr
 
 
 @pytest.mark.engines

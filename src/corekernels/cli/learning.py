@@ -85,9 +85,11 @@ def train(
     if cluster:
         options |= {"C": C, "tol": tol, "max_iter": max_iter}
         if merge:
-            options |= {"regression": regression, "n_jobs": n_jobs}
+            options |= {"regression": regression, "n_jobs": n_jobs, "solver": solver}
         elif regression:
             raise ParameterError("--regression: is not learned by parts; give --merge too.")
+        elif solver != SOLVERS[0]:
+            raise ParameterError("--solver: is not for learning by parts; give --merge too.")
         _train_on_cluster(source, target, hashing, reading, output, cluster, merge, options)
         return
     if merge:
@@ -97,10 +99,14 @@ def train(
         reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
         n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, solver=solver, **options,
     )  # fmt: skip
+    output.show(_about_model(model, target), reader)
+
+
+def _about_model(model: Model, target: Path) -> dict[str, Any]:
     about: dict[str, Any] = {"target": str(target), "rows": model.linear_.n_rows_}
     if isinstance(model, CoREClassifier):
         about["classes"] = len(model.classes_)
-    output.show(about | {"C": C, "passes": model.n_iter_}, reader)
+    return about | {"C": model.C, "passes": model.n_iter_}
 
 
 def _train_on_cluster(
@@ -113,7 +119,7 @@ def _train_on_cluster(
         job = engine, plan, target, hashing.recipe(plan)
         if merge:
             model = distributed.merge_and_train(*job, progress=output.progress, **options)
-            about: dict[str, Any] = {"target": str(target), "rows": model.linear_.n_rows_}
+            about = _about_model(model, target)
         else:
             report = distributed.train_parts(*job, progress=output.progress, **options)
             about = asdict(report)

@@ -16,7 +16,7 @@ from corekernels import theory
 from support import oracles
 
 N_BITS = (1, 2, 4, 8, 16, None)
-N_HASHES = 1024
+N_HASHES = 512
 
 
 def make_pair(n_columns, f1, f2, a):

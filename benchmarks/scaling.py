@@ -4,9 +4,11 @@
     python benchmarks/scaling.py --only hashing files
     python benchmarks/scaling.py --draw       # the figure, from the results that are there
 
-Rows are generated, so that the benchmark needs no data. Each case runs with each number of
-threads in turn, round after round; the best round counts. Writes, or adds to,
-benchmarks/results/scaling-NAME.json (--name, by default the number of cores).
+The part "machine" shows what the machine itself gives: arithmetic in registers, memory that is
+read, and new memory that is written, on threads that share nothing. Rows are generated, so that
+the benchmark needs no data. Each case runs with each number of threads in turn, round after
+round; the best round counts. Writes, or adds to, benchmarks/results/scaling-NAME.json (--name,
+by default the number of cores).
 """
 
 import argparse
@@ -15,10 +17,12 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
 import corekernels as ck
@@ -50,6 +54,51 @@ def random_rows(
     X = sparse.csr_array((values, columns.ravel(), indptr), shape=(n_rows, n_columns))
     X.sum_duplicates()
     return X
+
+
+@njit(nogil=True)
+def _multiply_and_add(n_steps: int) -> float:
+    """So many steps in registers; eight sums, so that no step waits for the one before it."""
+    sums = np.zeros(8)
+    for _ in range(n_steps):
+        for i in range(8):
+            sums[i] = sums[i] * 0.5 + 1.0
+    return sums.sum()
+
+
+@njit(nogil=True)
+def _read(words: np.ndarray) -> int:
+    total = 0
+    for word in words:
+        total ^= word
+    return total
+
+
+@njit(nogil=True)
+def _write(words: np.ndarray) -> None:
+    words[:] = 1
+
+
+def machine(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
+    """What threads that share nothing gain, whatever they do."""
+    n_steps, n_words = int(200_000_000 * scale), int(64_000_000 * scale)
+    words = np.ones(n_words, np.int64)
+
+    def arithmetic(n_jobs: int) -> None:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            list(pool.map(_multiply_and_add, [n_steps // n_jobs] * n_jobs))
+
+    def read(n_jobs: int) -> None:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            list(pool.map(_read, np.array_split(words, n_jobs)))
+
+    def write(n_jobs: int) -> None:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            list(pool.map(_write, np.array_split(np.empty(n_words, np.int64), n_jobs)))
+
+    yield "arithmetic", arithmetic, {"billion steps": n_steps / 1e9}
+    yield "read memory", read, {"GB": 8 * n_words / 1e9}
+    yield "write new memory", write, {"GB": 8 * n_words / 1e9}
 
 
 def hashing(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
@@ -145,7 +194,7 @@ def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
         yield f"near-duplicates, {name}", duplicates, {"thousand rows": n_rows / 1e3}
 
 
-PARTS = {part.__name__: part for part in (hashing, files, gram, learning, search)}
+PARTS = {part.__name__: part for part in (machine, hashing, files, gram, learning, search)}
 
 
 def best_seconds(case: Case, threads: list[int], budget: float) -> dict[int, float]:

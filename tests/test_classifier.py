@@ -167,6 +167,10 @@ def test_stream(digits):
     assert gap <= 2 * np.sqrt(2 * miss * (1 - miss) / len(X[1000:]))
     with pytest.raises(DataError, match="row 0 has the label 10"):
         model.partial_fit(X[:1], [10])
+    whole.partial_fit(X[1000:1100], y[1000:1100])
+    for found in (whole, whole.linear_):  # those of the fit no longer hold
+        assert not hasattr(found, "n_iter_")
+        assert not hasattr(found, "dual_gap_")
 
 
 def test_a_stream_keeps_its_recipe(digits):

@@ -254,6 +254,8 @@ def test_spark_ml(engine, digits, tmp_path):
     frame = engine.session.createDataFrame(made, ["label", "features"]).repartition(2)
     hashes = {"nHashes": 32, "nBits": 4}
     assert "codes" in CoREHashTransformer(**hashes).transform(frame).columns
+    rounded = CoREHashTransformer(kernel="core_rbf", gamma=2.0, weightBits=4, **hashes)
+    assert "slots" in rounded.transform(frame).columns
     learner = CoRESparkClassifier(folder=str(tmp_path), maxIter=1, **hashes)
     (model,) = Pipeline(stages=[learner]).fit(frame).stages
     rows = model.transform(frame).collect()

@@ -126,6 +126,16 @@ def test_tables():
     assert not counts.any()
 
 
+def test_keys_are_numbered_as_they_come():
+    """Keys 4, 20 and 36 share their lowest bits, so that the later ones go to the next places."""
+    keys = np.array([[4, 7], [20, 7], [4, 9], [36, 8], [20, 7]], np.uint64)
+    keys.flags.writeable = False
+    scratch, out = buckets.NumberScratch.new(len(keys)), np.empty(keys.shape, np.uint32)
+    Team(1).run(buckets.number_keys, (keys, scratch, out), 2, 1)
+    assert len(scratch.keys) == 16
+    assert out.T.tolist() == [[0, 1, 0, 2, 1], [0, 0, 1, 2, 0]]
+
+
 def test_similar_pairs_of_rows_that_share_a_bucket(X):
     """All rows share a bucket, so every pair is compared; the room for pairs has to grow."""
     store = make_store(check_rows(X), CORE1)

@@ -26,6 +26,12 @@ from .plan import plan_parts
 from .spark import SparkEngine
 from .spark_frames import hash_spark_frame, hash_spark_rows
 
+# fields of a recipe, and what Spark's naming makes of them
+_OF_RECIPE = {
+    "kernel": "kernel", "n_hashes": "nHashes", "n_bits": "nBits", "weight_bits": "weightBits",
+    "gamma": "gamma", "seed": "seed",
+}  # fmt: skip
+
 
 def _parameter(name: str, doc: str, convert: Any) -> Any:
     return Param(Params._dummy(), name, doc, convert)
@@ -37,16 +43,20 @@ class _Hashing(HasFeaturesCol):
     kernel = _parameter("kernel", "kernel to come close to", TypeConverters.toString)
     nHashes = _parameter("nHashes", "hashes per row", TypeConverters.toInt)
     nBits = _parameter("nBits", "bits kept of each hash", TypeConverters.toInt)
+    weightBits = _parameter("weightBits", "bits kept of each weight", TypeConverters.toInt)
+    gamma = _parameter("gamma", "of core_rbf", TypeConverters.toFloat)
     seed = _parameter("seed", "seed of the hash", TypeConverters.toInt)
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(kernel=DEFAULT_KERNEL, nHashes=DEFAULT_HASHES, nBits=DEFAULT_BITS, seed=0)
+        self._setDefault(
+            kernel=DEFAULT_KERNEL, nHashes=DEFAULT_HASHES, nBits=DEFAULT_BITS,
+            weightBits=Recipe.weight_bits, gamma=None, seed=0,
+        )  # fmt: skip
 
     def _recipe(self, n_columns: int) -> Recipe:
-        chosen = {name: self.getOrDefault(name) for name in ("kernel", "seed")}
-        sizes = {"n_hashes": self.getOrDefault("nHashes"), "n_bits": self.getOrDefault("nBits")}
-        return Recipe(n_columns=n_columns, **chosen, **sizes)
+        chosen = {name: self.getOrDefault(spark_name) for name, spark_name in _OF_RECIPE.items()}
+        return Recipe(n_columns=n_columns, **chosen)
 
     def _recipe_of(self, frame: Any) -> Recipe:
         """The recipe for the vectors of a frame, the first of which tells how many columns."""
@@ -59,7 +69,8 @@ class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultP
     @keyword_only  # type: ignore[untyped-decorator]
     def __init__(
         self, *, featuresCol: str = "features", kernel: str = DEFAULT_KERNEL,
-        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS, seed: int = 0,
+        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS,
+        weightBits: int = Recipe.weight_bits, gamma: float | None = None, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__()
         self._set(**self._input_kwargs)
@@ -79,9 +90,9 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
     folder : str
         Where shards lie while it learns; every worker must reach it.
     featuresCol, labelCol, predictionCol : str
-    kernel, nHashes, nBits, seed, loss, C, tol, maxIter
-        `kernel`, `n_hashes`, `n_bits`, `random_state`, `loss`, `C`, `tol`, `max_iter` of
-        `train_parts` and `CoREClassifier`.
+    kernel, nHashes, nBits, weightBits, gamma, seed, loss, C, tol, maxIter
+        `kernel`, `n_hashes`, `n_bits`, `weight_bits`, `gamma`, `random_state`, `loss`, `C`, `tol`,
+        `max_iter` of `train_parts` and `CoREClassifier`.
     """
 
     loss = _parameter("loss", "squared_hinge or log_loss", TypeConverters.toString)
@@ -94,7 +105,8 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
     def __init__(
         self, *, folder: str, featuresCol: str = "features", labelCol: str = "label",
         predictionCol: str = "prediction", kernel: str = DEFAULT_KERNEL,
-        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS, seed: int = 0,
+        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS,
+        weightBits: int = Recipe.weight_bits, gamma: float | None = None, seed: int = 0,
         loss: str = "squared_hinge", C: float = 1.0, tol: float = 1e-3, maxIter: int = 1000,
     ) -> None:  # fmt: skip
         super().__init__()

@@ -98,7 +98,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     coef_ : ndarray, float32
         Expanded on request, in the order of the columns of `Signatures.to_csr`.
     n_iter_ : int
-        Passes over the rows that the slowest class took.
+        Passes over the rows that the slowest class took. Not there after `partial_fit`.
     dual_gap_ : ndarray of shape (1,) or (n_classes,)
         Duality gap over objective, by class. Not there after `partial_fit`.
     n_rows_ : int

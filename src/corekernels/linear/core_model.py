@@ -14,12 +14,11 @@ from ..io.fields import checking
 from ..io.provenance import Origin
 from ..recipe import DEFAULT_PROJECTION, Recipe
 from ..signatures import Signatures, sketch
-from .model import HashedLinearModel
+from .model import OF_A_FIT, HashedLinearModel
 from .model_file import REMEDY, SavedModel, read_model, write_model
 from .packed import require_signatures
 
-# attributes that are those of the linear model; the last two are of a fit alone
-_OF_LINEAR = ("classes_", "multilabel_", "n_iter_", "dual_gap_")
+_OF_LINEAR = ("classes_", "multilabel_", *OF_A_FIT)  # attributes that are those of the linear model
 
 
 class CoREModel(HashingEstimator):
@@ -136,6 +135,7 @@ class CoREModel(HashingEstimator):
         self.n_features_in_ = recipe.n_columns
         self.provenance_ = list(provenance)
         for name in _OF_LINEAR:
+            self.__dict__.pop(name, None)
             if hasattr(linear, name):
                 setattr(self, name, getattr(linear, name))
         return self

@@ -21,6 +21,8 @@ from .problem import Options, Outcome, State
 from .solver import MakeBlocks, find_planes, make_plan
 from .training_set import TrainingSet
 
+OF_A_FIT = ("n_iter_", "dual_gap_")  # attributes that neither a stream nor a file has
+
 
 class HashedLinearModel(DocumentationLink, BaseEstimator):
     """A linear model that learns from signatures."""
@@ -88,8 +90,10 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         return np.concatenate([outcome.relative_gaps for outcome in outcomes])
 
     def _keep(self, planes: Planes, n_rows: int) -> None:
-        """Take over what was learned from this many rows."""
+        """Take over what was learned from this many rows, in place of what a fit learned."""
         self._planes, self.n_rows_ = planes, n_rows
+        for name in OF_A_FIT:
+            self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_planes")

@@ -43,6 +43,41 @@ def write_keys(blocks, n_blocks, codes, weights, m, shift, out):
                 out[row, t] = key >> np.uint64(shift)
 
 
+class NumberScratch(NamedTuple):
+    """Keys that have a number, by their lowest bits; working memory of one thread."""
+
+    keys: np.ndarray
+    numbers: np.ndarray  # -1 where there is no key
+
+    @classmethod
+    def new(cls, n_rows):
+        """Working memory for so many rows: more than half of it stays free."""
+        size = 1 << (2 * n_rows).bit_length()
+        return cls(np.empty(size, np.uint64), np.empty(size, np.int32))
+
+
+@njit(nogil=True, cache=True)
+def number_keys(blocks, n_blocks, keys, scratch, out):
+    """For each row and table the number of its key: those of a table are numbered as they come.
+
+    Keys are evenly spread hashes. A key that finds its place taken goes to the next one.
+    """
+    mask = np.uint64(scratch.keys.shape[0] - 1)
+    for start, stop in taken(blocks, n_blocks):
+        for t in range(start, stop):
+            scratch.numbers[:] = -1
+            n_numbers = 0
+            for row in range(keys.shape[0]):
+                key = keys[row, t]
+                place = key & mask
+                while scratch.numbers[place] >= 0 and scratch.keys[place] != key:
+                    place = (place + _ONE) & mask
+                if scratch.numbers[place] < 0:
+                    scratch.keys[place], scratch.numbers[place] = key, n_numbers
+                    n_numbers += 1
+                out[row, t] = scratch.numbers[place]
+
+
 @njit(nogil=True, cache=True)
 def fill_tables(blocks, n_blocks, numbers, out):
     """Sort the rows of each table into their buckets; heads are zero on entry."""

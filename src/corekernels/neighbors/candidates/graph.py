@@ -46,7 +46,7 @@ WIDTHS = tuple(sorted({round(10 * 1.06**step) for step in range(80)}))  # of bea
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
-_BATCH_ROWS = 512  # linked at a time: their links are chosen before any of them can be found
+_BATCH_ROWS = 2048  # linked at a time: their links are chosen before any of them can be found
 _BLOCK_ROWS = 4  # of these, how many a thread takes at a time
 _PACKED_ROWS = 1 << 9  # whose bits a thread packs at a time
 _SKETCHED_ROWS = 1 << 16  # whose signatures are held together
@@ -54,7 +54,8 @@ _MANY_ROWS = 50_000  # from here on building shows its progress
 _VISITED_ROW = 750.0  # nanoseconds
 _FIXED_COST = 8  # rows' worth of time before the first step
 _NEAR = 0.2  # neighbours this similar are worth a graph, whatever the columns
-_SIGN_SHARES = (0, N_BITS // 4, N_BITS // 2, N_BITS)
+_WORDS = N_BITS // 64
+_SIGN_WORDS = (0, _WORDS // 4, _WORDS // 2, _WORDS)  # of a sketch, that are tried
 _SAMPLE_ROWS, _SAMPLE_QUERIES = 4096, 128
 
 
@@ -217,7 +218,7 @@ class Graph(CandidateMethod):
         require_fit(fits, "the settings of the graph are out of range")
         _recipe(RESEMBLANCE.name, N_BITS, self.seed, self.store.n_columns, self.version)
         shapes = [array.shape for array in (self.order, self.sketches, self.links, self.degrees)]
-        fits = shapes == [(n,), (n, N_BITS // 64), (n, _LINKS), (n,)]
+        fits = shapes == [(n,), (n, _WORDS), (n, _LINKS), (n,)]
         require_fit(fits and self.sketches.dtype == np.uint64, "the graph does not fit the rows")
         for array, most in ((self.order, n - 1), (self.links, n - 1), (self.degrees, _LINKS)):
             fits = array.dtype == np.int32 and (n == 0 or 0 <= array.min() <= array.max() <= most)
@@ -239,14 +240,20 @@ def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     best, most = 0, -1.0
     team = Team(held_out.n_jobs)
     Exact(small).search(team, queries, np.ones(len(small), np.uint8), 0, truth)
-    for n_signs in _SIGN_SHARES:
-        x, y = (bit_sketches(team, rows, n_signs, 0) for rows in (queries, small.rows()))
+    minima, signs = (
+        [bit_sketches(team, rows, n_signs, 0) for rows in (queries, small.rows())]
+        for n_signs in (0, N_BITS)
+    )
+    for n_words in _SIGN_WORDS:
+        x, y = (
+            read_only(np.hstack([m[:, n_words:], s[:, :n_words]]))
+            for m, s in zip(minima, signs, strict=True)
+        )
         near = np.empty((len(queries), n_near), np.int32)
-        arguments = read_only(x), read_only(y), near
-        team.run(loops.nearest_sketches, arguments, len(queries), 1)
+        team.run(loops.nearest_sketches, (x, y, near), len(queries), 1)
         found = float((truth.rows[:, :, None] == near[:, None, :]).any(axis=2).mean())
         if found > most + 0.01:
-            best, most = n_signs, found
+            best, most = 64 * n_words, found
     return best
 
 
@@ -255,7 +262,7 @@ def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int, version: int =
 
     Hashed by this version of the hash contract, the latest by default.
     """
-    out = np.zeros((len(rows), N_BITS // 64), np.uint64)
+    out = np.zeros((len(rows), _WORDS), np.uint64)
     n_minima, n_columns = N_BITS - n_signs, rows.n_columns
     for block in row_blocks(0, len(rows), _SKETCHED_ROWS):
         mine, target = rows.block(*block), out[slice(*block)]

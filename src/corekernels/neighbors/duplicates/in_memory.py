@@ -15,7 +15,7 @@ from ..candidates.lsh import fill_tables
 from ..snapshot import Snapshot
 from ..store import Store, make_queries
 from .result import NearDuplicates
-from .tables import TablePlan, key_ranks, plan_tables
+from .tables import TablePlan, key_numbers, plan_tables
 
 FEW_ROWS = 4096
 _BLOCK_ROWS = 16  # that a thread looks up at a time
@@ -57,7 +57,7 @@ def _by_tables(
     rows, n_rows = store.rows(), len(store)
     found: list[list[Found]] = []  # one for each thread
     team = Team(n_jobs)
-    numbers = read_only(key_ranks(plan.keys(team, rows, seed), n_jobs))
+    numbers = read_only(key_numbers(team, plan.keys(team, rows, seed)))
     tables = fill_tables(team, numbers, n_rows)
     queries = make_queries(rows, store, team)
     task = threshold, store.kernel.for_loops, queries, store.stored_rows, numbers, tables

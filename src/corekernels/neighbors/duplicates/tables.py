@@ -12,9 +12,9 @@ import numpy as np
 
 from ... import theory
 from ..._core.team import Team
-from ..._core.threads import run_blocks
 from ..._core.types import Array
-from ..._core.validation import Rows
+from ..._core.validation import Rows, read_only
+from ..._loops.search.buckets import NumberScratch, number_keys
 from ...kernel_table import Kernel
 from ..candidates.lsh import write_keys
 
@@ -51,17 +51,11 @@ def plan_tables(kernel: Kernel, threshold: float) -> TablePlan | None:
     return TablePlan(n_slots, theory.miss_rate(least, n_slots, N_TABLES))
 
 
-def key_ranks(keys: Array, n_jobs: int | None) -> Array:
-    """For each row and table the number of smaller keys in that table, equal ones counted once."""
-    out = np.empty(keys.shape, np.uint32)
-
-    def work(table: int) -> None:
-        mine = np.ascontiguousarray(keys[:, table])
-        order = np.argsort(mine)
-        mine = mine[order]
-        out[order, table] = np.cumsum(np.concatenate([[False], mine[1:] != mine[:-1]]))
-
-    run_blocks(work, range(keys.shape[1]), n_jobs)
+def key_numbers(team: Team, keys: Array) -> Array:
+    """For each row and table the number of its key in that table, from 0 on without gaps."""
+    n_rows, n_tables = keys.shape
+    out, keys = np.empty(keys.shape, np.uint32), read_only(keys)
+    team.run(number_keys, lambda: (keys, NumberScratch.new(n_rows), out), n_tables, 1)
     return out
 
 

@@ -9,6 +9,8 @@ from corekernels.signatures import sketch
 from support.contract import hash_row
 from support.rows import compact_rows
 
+pytestmark = pytest.mark.no_cover  # the lines are those of test_contract; tracing takes time
+
 KERNELS = ("resemblance", "core1", "core2")
 SCHEMES = ("circulant", "independent", "one-permutation")
 

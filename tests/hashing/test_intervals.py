@@ -11,6 +11,8 @@ from scipy.stats import binom
 import corekernels as ck
 from support.rows import compact_rows
 
+pytestmark = pytest.mark.no_cover  # the lines are those of test_contract; tracing takes time
+
 N_PAIRS, N_SEEDS = 25, 12
 N = N_PAIRS * N_SEEDS
 PROMISED = 0.92

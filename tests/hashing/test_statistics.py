@@ -15,6 +15,8 @@ import corekernels as ck
 from corekernels import theory
 from support import oracles
 
+pytestmark = pytest.mark.no_cover  # the lines are those of test_contract; tracing takes time
+
 N_BITS = (1, 2, 4, 8, 16, None)
 N_HASHES = 512
 

@@ -1,6 +1,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 COVERAGE := --cov --cov-report=
+# A file's tests stay together: two workers seldom compile the same loop or set up the same module.
+PARALLEL := -n auto --dist worksteal
 LOOP_TESTS := tests/loops
 ENGINE_TESTS := tests/distributed
 SPARK_3_WARNS := -W "ignore:unclosed:ResourceWarning" \
@@ -12,19 +14,19 @@ demo: .venv/report .venv/loops
 	$(BIN)/corekernels reproduce --scale quick --out reproduction
 
 test: lint
-	$(BIN)/pytest -q -n auto $(COVERAGE)
+	$(BIN)/pytest -q $(PARALLEL) $(COVERAGE)
 	$(BIN)/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(COVERAGE) --cov-append
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
 	$(BIN)/coverage report
 
 test-all: .venv/test .venv/loops
-	$(BIN)/pytest -q -n auto -m "not engines and not site"
+	$(BIN)/pytest -q $(PARALLEL) -m "not engines and not site"
 	$(BIN)/pytest -q -m engines $(ENGINE_TESTS)
 
 # with the oldest versions of everything that are supported
 test-oldest: .venv-oldest/test
 	find src -name "*.nb[ic]" -delete
-	.venv-oldest/bin/pytest -q -n auto
+	.venv-oldest/bin/pytest -q $(PARALLEL)
 	.venv-oldest/bin/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(SPARK_3_WARNS)
 	find src -name "*.nb[ic]" -delete
 
@@ -36,7 +38,7 @@ lint: .venv/test .venv/loops
 
 # Examples run: those of docstrings and pages as tests, gallery and notebook in the build itself.
 docs: .venv/docs .venv/loops
-	$(BIN)/pytest -q -n auto src tests/test_pages.py
+	$(BIN)/pytest -q $(PARALLEL) src tests/test_pages.py
 	$(MAKE) site
 
 # Built, and looked at in a browser where there is one.

@@ -11,19 +11,18 @@ from support.clusters import METHODS, clustered
 
 X = clustered(600, 100, 20)
 y = np.arange(600) % 3
-S = ck.CoREHasher(n_hashes=16, n_bits=4, random_state=0).fit(X).sketch(X)
 
 COPIES = {
     "pickle": lambda model: pickle.loads(pickle.dumps(model)),
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
 }
-MODELS = {
+MODELS = {  # estimator, its rows or None for signatures of them, what it computes
     "hasher": (ck.CoREHasher(n_hashes=16), X, "transform"),
     "classifier": (ck.CoREClassifier(n_hashes=16), X, "decision_function"),
     "regressor": (ck.CoRERegressor(n_hashes=16), X, "predict"),
-    "linear classifier": (ck.linear.HashedLinearClassifier(), S, "decision_function"),
-    "linear regressor": (ck.linear.HashedLinearRegressor(), S, "predict"),
+    "linear classifier": (ck.linear.HashedLinearClassifier(), None, "decision_function"),
+    "linear regressor": (ck.linear.HashedLinearRegressor(), None, "predict"),
     "transformer": (ck.CoRENeighborsTransformer(n_neighbors=3), X, "transform"),
     **{
         method: (ck.CoRENeighbors(method=method, recall=0.8), X, "kneighbors") for method in METHODS
@@ -41,6 +40,8 @@ def plain(result):
 @pytest.mark.parametrize("name", MODELS)
 def test_copies_and_originals_are_usable(name, how):
     model, rows, method = MODELS[name]
+    if rows is None:
+        rows = ck.CoREHasher(n_hashes=16, n_bits=4, random_state=0).fit(X).sketch(X)
     model = copy.deepcopy(model).set_params(random_state=0)
     COPIES[how](model)  # not fitted yet
     model.fit(rows, y)

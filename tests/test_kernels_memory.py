@@ -18,14 +18,15 @@ K = ck.core1(X)
 print(peak() - before - K.nbytes, K.nbytes)
 """
 
+# a copy of the result of the first two, or 8 bytes per column of the last, would exceed 256 MB
 MATRICES = {
-    "dense": "X = rng.poisson(0.2, (9000, 784)).astype(np.float32)",
-    "sparse": "X = sparse.random_array((9000, 50_000), density=0.002, format='csr', "
+    "dense": "X = rng.poisson(0.2, (6500, 784)).astype(np.float32)",
+    "sparse": "X = sparse.random_array((6500, 50_000), density=0.002, format='csr', "
     "dtype=np.float32, rng=rng)",
     "wide": "X = rng.normal(size=(300, 60_000)).astype(np.float32)",
-    "more columns than values": "X = sparse.csr_array((np.ones(3_000_000, np.float32), "
-    "rng.integers(0, 36_000_000, 3_000_000), np.arange(0, 3_000_001, 500)), "
-    "shape=(6000, 36_000_000))",
+    "more columns than values": "X = sparse.csr_array((np.ones(1_000_000, np.float32), "
+    "rng.integers(0, 36_000_000, 1_000_000), np.arange(0, 1_000_001, 500)), "
+    "shape=(2000, 36_000_000))",
 }
 
 

@@ -127,7 +127,7 @@ def remains(folder, out):
 
 
 @pytest.mark.parametrize("job", JOBS)
-@pytest.mark.parametrize("n_moments", [15, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_moments", [8, pytest.param(150, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(workshop, job, n_moments):
     folder, server = workshop
     out = f"out-{job}"

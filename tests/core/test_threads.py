@@ -6,7 +6,13 @@ import time
 
 import pytest
 
-from corekernels._core.threads import row_blocks, run_blocks, stop_if_asked, thread_count
+from corekernels._core.threads import (
+    row_blocks,
+    run_blocks,
+    run_together,
+    stop_if_asked,
+    thread_count,
+)
 from corekernels.errors import ParameterError
 
 
@@ -80,6 +86,33 @@ def test_blocks_inside_blocks():
         return sum(run_blocks(lambda other: item * other, range(4), 2))
 
     assert run_blocks(work, range(5), 3) == [6 * item for item in range(5)]
+
+
+def test_threads_are_woken_as_long_as_they_are_needed():
+    """Each by the one before it, so that the fourth never is where three have done all."""
+    awake, left = [], [3]
+
+    def work(number):
+        awake.append(number)
+
+    def is_needed():
+        left[0] -= 1
+        return left[0] > 0
+
+    run_together(work, 8, is_needed)
+    assert sorted(awake) == [0, 1, 2]
+
+
+def test_no_thread_is_woken_after_an_error():
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        raise ValueError(f"thread {number}")
+
+    with pytest.raises(ValueError, match="thread"):
+        run_together(work, 100, lambda: len(begun) < 1)
+    assert len(begun) <= 2
 
 
 def test_row_blocks():

@@ -25,6 +25,7 @@ from corekernels._hashing.tables import HashTables, hash_tables
 from corekernels._loops.hashing.banks import find_starts
 from corekernels.errors import DataError
 from corekernels.recipe import DIRECTIONS
+from support.rows import compact_rows
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 KERNELS = ("resemblance", "core1", "core2", "core_rbf")
@@ -56,7 +57,7 @@ def X(request):
     rows = [rng.choice(request.param, rng.integers(0, 60), replace=False) for _ in range(60)]
     indptr = np.cumsum([0] + [len(row) for row in rows])
     values = rng.normal(size=indptr[-1])
-    return sparse.csr_array((values, np.concatenate(rows), indptr), shape=(60, request.param))
+    return compact_rows(values, np.concatenate(rows), indptr, request.param)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -115,9 +116,7 @@ def test_every_part_of_a_recipe_matters(X):
 @pytest.mark.parametrize("n_columns", [1, 2, 65, 2**31 + 11, 2**62])
 def test_any_number_of_hashes_and_columns(kernel, scheme, n_hashes, n_columns):
     columns = np.array([0, n_columns - 1, n_columns // 2])
-    X = sparse.csr_array(
-        (np.array([1.0, -2.0, 3.0]), columns, np.array([0, 1, 3, 3])), shape=(3, n_columns)
-    )
+    X = compact_rows([1.0, -2.0, 3.0], columns, [0, 1, 3, 3], n_columns)
     S = hash_rows(X, kernel=kernel, scheme=scheme, n_hashes=n_hashes, n_columns=n_columns)
     assert S.codes.shape == (3, n_hashes)
     assert not S.codes[2].any()
@@ -256,7 +255,7 @@ def test_many_columns_are_hashed_as_the_contract_says(n_columns, length, n_hashe
     rng = np.random.default_rng(length)
     columns = np.unique(rng.integers(0, n_columns, length))
     values = rng.normal(size=len(columns))
-    X = sparse.csr_array((values, columns, np.array([0, len(columns)])), shape=(1, n_columns))
+    X = compact_rows(values, columns, [0, len(columns)], n_columns)
     recipe = ck.Recipe("core2", n_hashes, 16, n_columns=n_columns, seed=11)
     assert recipe.version == 4
     locations, behind = locations_with_offsets(recipe, columns)
@@ -275,7 +274,7 @@ def test_slices_and_sieve_give_the_same(n_columns, n_hashes):
     columns = [np.sort(rng.choice(n_columns, length, replace=False)) for length in lengths]
     indptr = np.cumsum([0, *lengths])
     values = rng.normal(size=indptr[-1])
-    X = sparse.csr_array((values, np.concatenate(columns), indptr), shape=(5, n_columns))
+    X = compact_rows(values, np.concatenate(columns), indptr, n_columns)
     recipe = ck.Recipe("core2", n_hashes, None, n_columns=n_columns, seed=7)
     banks = hash_tables(recipe).minima
     sieved, sliced = (
@@ -327,7 +326,7 @@ GOLDEN_VALUES = [
 def golden_rows(n_columns):
     columns = np.array([0, 5, 9, 5, 9, 60, n_columns - 1])
     values = np.array([1.0, 2.0, -3.0, 0.5, 4.0, 1.0, 2.0])
-    return sparse.csr_array((values, columns, np.array([0, 3, 7, 7])), shape=(3, n_columns))
+    return compact_rows(values, columns, [0, 3, 7, 7], n_columns)
 
 
 def golden_cases():

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.validation import as_matrix
 from corekernels.signatures import sketch
 from support.contract import hash_row
+from support.rows import compact_rows
+
+pytestmark = pytest.mark.no_cover  # the lines are those of test_contract; tracing takes time
 
 KERNELS = ("resemblance", "core1", "core2")
 SCHEMES = ("circulant", "independent", "one-permutation")
@@ -20,7 +22,7 @@ def some_rows(n_columns, rng):
     indptr = np.cumsum([0, *map(len, rows)])
     values = rng.normal(size=indptr[-1]) * 10.0 ** rng.integers(-6, 7, indptr[-1])
     values[indptr[3] : indptr[4]] = 1.0
-    X = sparse.csr_array((values, np.concatenate(rows), indptr), shape=(len(rows), n_columns))
+    X = compact_rows(values, np.concatenate(rows), indptr, n_columns)
     X.sort_indices()
     return X
 
@@ -82,7 +84,7 @@ def test_rows_that_share_the_lowest_values():
     """Long rows of many columns reach the lowest values in every slot, where ranks decide."""
     rng = np.random.default_rng(4)
     columns = np.sort(rng.choice(10**7, 60_000, replace=False))
-    X = sparse.csr_array((rng.random(60_000), columns, [0, 60_000]), shape=(1, 10**7))
+    X = compact_rows(rng.random(60_000), columns, [0, 60_000], 10**7)
     for kernel in ("resemblance", "core2"):
         check(X, kernel=kernel, n_hashes=600, n_bits=None)
 

@@ -6,10 +6,12 @@ A small version of `benchmarks/intervals.py`. Seeds are fixed. Coverage may fall
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.stats import binom
 
 import corekernels as ck
+from support.rows import compact_rows
+
+pytestmark = pytest.mark.no_cover  # the lines are those of test_contract; tracing takes time
 
 N_PAIRS, N_SEEDS = 25, 12
 N = N_PAIRS * N_SEEDS
@@ -39,8 +41,7 @@ def make_pairs(n_columns, length, common, is_heavy):
             columns.append(drawn[mine][order])
             values.append((both[mine] * rng.uniform(0.5, 1.5, length))[order])
     indptr = np.arange(0, 2 * N_PAIRS * length + 1, length)
-    shape = (2 * N_PAIRS, n_columns)
-    return sparse.csr_array((np.concatenate(values), np.concatenate(columns), indptr), shape=shape)
+    return compact_rows(np.concatenate(values), np.concatenate(columns), indptr, n_columns)
 
 
 @pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])

@@ -13,6 +13,7 @@ from corekernels._hashing.sketch import hash_matrix
 from corekernels.errors import DataError, ParameterError, RecipeMismatch
 from corekernels.signatures import sketch
 from support.contract import hash_row, levels
+from support.rows import compact_rows
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 KERNELS = ("core1", "core_rbf")
@@ -25,8 +26,7 @@ def some_rows(n_columns, rng=None):
     lengths = [min(n, n_columns) for n in (3, 0, 1, 20, 64, 300, 7, 45)]
     columns = [np.sort(rng.choice(n_columns, length, replace=False)) for length in lengths]
     indptr = np.cumsum([0, *lengths])
-    shape = (len(lengths), n_columns)
-    return sparse.csr_array((rng.normal(size=indptr[-1]), np.concatenate(columns), indptr), shape)
+    return compact_rows(rng.normal(size=indptr[-1]), np.concatenate(columns), indptr, n_columns)
 
 
 def recipe_of(kernel, bits, n_columns, **fields):
@@ -135,7 +135,7 @@ GOLDEN_VALUES = [
 def golden_rows(n_columns):
     columns = np.array([0, 5, 9, 5, 9, 60, n_columns - 1])
     values = np.array([1.0, 2.0, -3.0, 0.5, 4.0, 1.0, 2.0])
-    return sparse.csr_array((values, columns, np.array([0, 3, 7, 7])), shape=(3, n_columns))
+    return compact_rows(values, columns, [0, 3, 7, 7], n_columns)
 
 
 def golden_cases():

@@ -52,13 +52,13 @@ def test_a_file_that_is_replaced_while_it_is_loaded(tmp_path):
     found = dict.fromkeys(known, 0)
     with process(SAVER, tmp_path) as saver:
         end = time.monotonic() + 60
-        while sum(found.values()) < 3000 and time.monotonic() < end:
+        while sum(found.values()) < 1000 and time.monotonic() < end:
             loaded = ck.load_model(tmp_path / "model")
             scores = loaded.decision_function(X[:1])
             np.testing.assert_array_equal(scores, known[loaded.C])
             found[loaded.C] += 1
         assert saver.poll() is None
-    assert min(found.values()) > 100
+    assert min(found.values()) > 30
 
 
 def rows_file(path, seed):

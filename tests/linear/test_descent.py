@@ -4,12 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from corekernels.errors import DataError, ParameterError
 from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
 from corekernels.linear.classifier import LOSS_NAMES
 from corekernels.linear.descent import as_planes, solve
 from support import objectives
+
+
+def with_intercept(S):
+    """The expanded rows and a column of ones, in double precision."""
+    return sparse.hstack([S.to_csr(), np.ones((len(S), 1))], "csr", np.float64)
 
 
 @pytest.mark.parametrize("loss", LOSS_NAMES)
@@ -24,7 +30,7 @@ def test_gap_is_below_the_tolerance(digits, S, loss, tol):
     planes = as_planes(S.recipe, states, problem.intercept)
     duals = np.concatenate([state.duals for state in states], axis=1)
     reported = np.concatenate([outcome.relative_gaps for outcome in outcomes])
-    X = np.column_stack([S.to_csr().toarray(), np.ones(len(S))]).astype(np.float64)
+    X = with_intercept(S)
     for plane, label in enumerate(classes):
         signs, a = np.where(y == label, 1.0, -1.0), duals[:, plane]
         assert a.min() >= 0
@@ -63,7 +69,7 @@ def test_gap_of_the_hinge_loss_is_true_at_large_costs(digits, S, C):
         states, outcomes = solve(
             training.packed, problem.blocks(training, C), model._options(), None
         )
-    X = np.column_stack([S.to_csr().toarray(), np.ones(len(S))]).astype(np.float64)
+    X = with_intercept(S)
     planes = as_planes(S.recipe, states, problem.intercept)
     w = np.append(planes.coefficients()[0], planes.intercepts[0]).astype(np.float64)
     signs = np.where(y == 1, 1.0, -1.0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from corekernels._core.validation import read_only
 from corekernels._loops.learning import descent, losses, packed, scoring
 from corekernels._loops.learning import planes as blocks
 from corekernels._loops.simd import slots, vectors
@@ -31,7 +32,8 @@ LOSSES = [losses.SQUARED_HINGE, losses.HINGE, losses.LOG, losses.SQUARED]
 def rows(request):
     """Codes, weights (bits of halves), lengths of 9 rows over 6 codes; row 4 is empty.
 
-    Signed integers are slots: codes and weights at once.
+    Signed integers are slots: codes and weights at once. All are read-only, as the package passes
+    them to the loops, which are compiled anew for arrays that are not.
     """
     k, dtype, weighted = request.param
     rng = np.random.default_rng(0)
@@ -40,8 +42,9 @@ def rows(request):
     lengths = rng.integers(1, 5, 9)
     codes[4], weights[4], lengths[4] = 0, 0, 0
     if dtype in (np.int8, np.int16):
-        codes = weights = codes | rng.integers(-8, 8, codes.shape, dtype) << 4 * codes.itemsize
-    return codes, (weights if weighted else None), lengths
+        codes = codes | rng.integers(-8, 8, codes.shape, dtype) << 4 * codes.itemsize
+        return read_only(codes), read_only(codes), read_only(lengths)
+    return read_only(codes), (read_only(weights) if weighted else None), read_only(lengths)
 
 
 def expand(codes, weights, lengths, n_codes=6):
@@ -67,7 +70,18 @@ def scales_of(codes, weights, lengths):
 
 
 def pack(codes, weights, lengths):
-    return Packed(codes, weights, scales_of(codes, weights, lengths), lengths, 6)
+    return Packed(codes, weights, read_only(scales_of(codes, weights, lengths)), lengths, 6)
+
+
+def packed_rows(codes, weights, scales, buffer):
+    weights = None if weights is None else read_only(weights)
+    return packed.PackedRows(read_only(codes), weights, read_only(scales), buffer)
+
+
+def problem_of(loss, targets):
+    """Costs of 1, no intercept."""
+    row_costs, costs = np.ones(len(targets)), np.ones((2, targets.shape[1]))
+    return descent.Problem(loss, read_only(targets), read_only(row_costs), read_only(costs), 0.0)
 
 
 def test_lanes():
@@ -86,10 +100,12 @@ def test_scores_and_additions(rows, n_planes):
     planes = new_planes(6, codes.shape[1], n_planes)
     planes[...] = rng.normal(size=planes.shape)
     dense = planes.reshape(6, codes.shape[1], -1)[..., :n_planes].astype(float)
-    intercepts = rng.normal(size=n_planes)
-    which = np.array([8, 4, 0])
+    intercepts = read_only(rng.normal(size=n_planes))
+    which = read_only(np.array([8, 4, 0]))
     out = np.empty((3, n_planes))
-    scoring.score_rows(*pack(*rows).rows(), which, planes, None, n_planes, intercepts, out)
+    scoring.score_rows(
+        *pack(*rows).rows(), which, read_only(planes), None, n_planes, intercepts, out
+    )
     expected = np.einsum("ncj,cjp->np", X[which], dense) + intercepts
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
@@ -164,7 +180,7 @@ def test_descent_closes_the_gap(rows, loss, n_lanes):
     row_costs = rng.uniform(0.5, 2, 9)
     costs = np.array([[0.5] * n_lanes, [1.5] * n_lanes])
     which = np.array([0, 1, 2, 4, 5, 7, 8])
-    block = training.Block(loss, which, targets, row_costs, costs, 0.8)
+    block = training.Block(loss, which, read_only(targets), read_only(row_costs), costs, 0.8)
     state = training.State.zero(data, n_lanes)
     outcome = training.descend(data, block, state, OPTIONS)
     assert outcome.converged
@@ -201,7 +217,7 @@ def test_passes_over_rows(rows, n_lanes):
     targets = np.repeat(y[:, None], n_lanes, axis=1).astype(np.int8)
     chosen = np.array([0, 1, 2, 4, 5, 8])
     costs = np.full((2, n_lanes), 0.5)
-    block = Block("squared_hinge", chosen, targets, np.ones(9), costs, 0.8)
+    block = Block("squared_hinge", chosen, read_only(targets), read_only(np.ones(9)), costs, 0.8)
     w, direction, gradient, product = (Vector.zero(data, n_lanes) for _ in range(4))
     for vector in (w, direction):
         vector.planes[..., :n_lanes] = rng.normal(size=vector.planes[..., :n_lanes].shape)
@@ -253,16 +269,17 @@ def test_sums_of_vectors(rows, n_lanes):
 def test_shrunk_rows_are_skipped():
     """They, and their part in the planes, stay as they are; others may be shrunk, and move."""
     codes = np.zeros((3, 4), np.uint8)
-    rows = packed.PackedRows(codes, None, np.full(3, 0.5, np.float32), None)
+    rows = packed_rows(codes, None, np.full(3, 0.5, np.float32), None)
     targets = np.array([[1], [1], [-1]], np.int8)
-    problem = descent.Problem(losses.HINGE, targets, np.ones(3), np.ones((2, 1)), 0.0)
+    problem = problem_of(losses.HINGE, targets)
     solution = descent.Solution(np.zeros((3, 1)), np.zeros((2, 4), np.float32), np.zeros(1))
     limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
 
     def moves(shrunk):
-        unlimited = np.array([[-np.inf], [np.inf]])
-        active = descent.Active(np.ones(1, np.bool_), unlimited, shrunk)
-        return descent.sweep(rows, np.arange(3), problem, active, solution, limits, sums)
+        unlimited = read_only(np.array([[-np.inf], [np.inf]]))
+        active = descent.Active(read_only(np.ones(1, np.bool_)), unlimited, shrunk)
+        order = read_only(np.arange(3))
+        return descent.sweep(rows, order, problem, active, solution, limits, sums)
 
     assert not moves(np.ones(3, np.uint8))
     assert not solution.planes.any()
@@ -272,18 +289,19 @@ def test_shrunk_rows_are_skipped():
 
 def test_rows_beyond_the_limits_are_shrunk():
     """A row whose margin exceeds 1 by more than the limit of the sweep before is skipped next."""
-    rows = packed.PackedRows(np.zeros((2, 1), np.uint8), None, np.ones(2, np.float32), None)
+    rows = packed_rows(np.zeros((2, 1), np.uint8), None, np.ones(2, np.float32), None)
     targets = np.array([[1], [-1]], np.int8)
-    problem = descent.Problem(losses.SQUARED_HINGE, targets, np.ones(2), np.ones((2, 1)), 0.0)
+    problem = problem_of(losses.SQUARED_HINGE, targets)
     planes = np.full((1, 1), 3, np.float32)  # margins 3 and -3: gradients 2 and -4
     solution = descent.Solution(np.zeros((2, 1)), planes, np.zeros(1))
     limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
     for highest, expected in [(2.5, [0, 0]), (1.5, [1, 0])]:
         solution.duals[:], planes[:] = 0, 3
         shrunk = np.zeros(2, np.uint8)
-        bounds = np.array([[-np.inf], [highest]])
-        active = descent.Active(np.ones(1, np.bool_), bounds, shrunk)
-        assert descent.sweep(rows, np.arange(2), problem, active, solution, limits, sums)
+        bounds = read_only(np.array([[-np.inf], [highest]]))
+        active = descent.Active(read_only(np.ones(1, np.bool_)), bounds, shrunk)
+        order = read_only(np.arange(2))
+        assert descent.sweep(rows, order, problem, active, solution, limits, sums)
         assert shrunk.tolist() == expected
         assert limits.ravel().tolist() == [-4, -4]
 
@@ -327,7 +345,9 @@ def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
     state, before = (training.State.zero(data, n_lanes) for _ in range(2))
     for C in (0.1, 0.2, 0.4):
         costs = np.full((2, n_lanes), C)
-        block = training.Block(loss, np.arange(9), targets, np.ones(9), costs, 0.8)
+        block = training.Block(
+            loss, np.arange(9), read_only(targets), read_only(np.ones(9)), costs, 0.8
+        )
         now, then = state.duals.copy(), before.duals.copy()
         extrapolate(block, state, before)
         np.testing.assert_array_equal(before.duals, now)
@@ -367,9 +387,11 @@ def test_paired_planes_score_as_two_blocks_do(rows):
     X = expand(codes, weights, lengths).reshape(len(codes), -1)
     exact = np.hstack([X @ block.reshape(-1, vectors.LANES) for block in (planes, others)])
     out = np.empty((len(codes), 2 * vectors.LANES))
+    both = read_only(both)
     scoring.score_rows(
-        *pack(*rows).rows(), np.arange(len(codes)), both, both.reshape(-1)[vectors.LANES :],
-        vectors.LANES, np.zeros(2 * vectors.LANES), out,
+        *pack(*rows).rows(), read_only(np.arange(len(codes))), both,
+        both.reshape(-1)[vectors.LANES :], vectors.LANES, read_only(np.zeros(2 * vectors.LANES)),
+        out,
     )  # fmt: skip
     np.testing.assert_allclose(out, exact, atol=1e-5)
 
@@ -384,27 +406,28 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     assert far * k > 2**31
     near = np.zeros((256, k, 8), np.float32)
     halves, buffer = weights.view(np.uint16), np.empty(k, np.float32)
-    rows = packed.PackedRows(codes, halves, np.ones(n, np.float32), buffer)
-    targets, costs = np.ones((n, 2), np.int8), np.ones((2, 2))
-    problem = descent.Problem(losses.SQUARED_HINGE, targets, np.ones(n), costs, 0.0)
-    limits = np.array([[-np.inf] * 2, [np.inf] * 2])
-    active = descent.Active(np.ones(2, np.bool_), limits, np.zeros(n, np.uint8))
+    rows = packed_rows(codes, halves, np.ones(n, np.float32), buffer)
+    problem = problem_of(losses.SQUARED_HINGE, np.ones((n, 2), np.int8))
+    limits = read_only(np.array([[-np.inf] * 2, [np.inf] * 2]))
+    active = descent.Active(read_only(np.ones(2, np.bool_)), limits, np.zeros(n, np.uint8))
     solution = descent.Solution(np.zeros((n, 2)), near, np.zeros(2))
     outputs = np.empty((2, 2)), descent.Sums(np.empty(2), np.empty(2))
-    assert descent.sweep(rows, np.array([far]), problem, active, solution, *outputs)
+    one_row = read_only(np.array([far]))
+    assert descent.sweep(rows, one_row, problem, active, solution, *outputs)
     expected = weights[far] * np.float32(solution.duals[far, 0])
     np.testing.assert_allclose(near[codes[far], np.arange(k), 0], expected, rtol=1e-5)
     out = np.empty((1, 2))
-    scoring.score_rows(*rows, np.array([far]), near, None, 2, np.zeros(2), out)
+    scoring.score_rows(*rows, one_row, read_only(near), None, 2, read_only(np.zeros(2)), out)
     assert out[0, 0] == pytest.approx(float(weights[far].astype(float) @ expected), rel=1e-4)
 
     planes = np.memmap(tmp_path / "planes", np.float32, "w+", shape=(2**16, 4100, 8))
     assert planes[-1].size * (2**16 - 1) > 2**31
     last = np.full((1, 4100), 2**16 - 1, np.uint16)
     steps = np.arange(8, dtype=np.float32)
-    scoring.add_row(last, None, 0, None, 0, steps, planes)
+    scoring.add_row(read_only(last), None, 0, None, 0, steps, planes)
     np.testing.assert_array_equal(planes[-1], np.tile(steps, (4100, 1)))
     out, one = np.empty((1, 8)), np.ones(1, np.float32)
-    rows = packed.PackedRows(last, None, one, None)
-    scoring.score_rows(*rows, np.array([0]), planes, None, 8, np.zeros(8), out)
+    rows = packed_rows(last, None, one, None)
+    first = read_only(np.array([0]))
+    scoring.score_rows(*rows, first, read_only(planes), None, 8, read_only(np.zeros(8)), out)
     np.testing.assert_array_equal(out[0], 4100 * steps)

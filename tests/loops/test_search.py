@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from corekernels._core.team import Team
-from corekernels._core.validation import check_rows
+from corekernels._core.validation import check_rows, read_only
 from corekernels._loops.blocks import Blocks
 from corekernels._loops.search import buckets, heaps, pairs, postings, similar
 from corekernels._loops.search import graph as beam
@@ -56,7 +56,7 @@ def test_lists_and_candidates(X):
         units = (X / np.maximum(np.linalg.norm(X, axis=1), 1)[:, None]).astype(np.float32)
         lists = inverted_lists(store, units[X != 0], Team(1))
         out = np.empty((3, 5), np.int32)
-        lengths, ranking = store.lengths.astype(np.int32), postings.Ranking.new(30, 5)
+        lengths, ranking = read_only(store.lengths, np.int32), postings.Ranking.new(30, 5)
         arguments = entry.for_loops, 10**6, queries, lengths, lists, ranking, out
         team = Team(1)
         team.run(postings.best_by_lists, arguments, 3, 2)
@@ -67,9 +67,9 @@ def test_lists_and_candidates(X):
 
 def test_graph_links_and_walks():
     rng = np.random.default_rng(0)
-    words = rng.integers(0, 2**63, (40, 8), dtype=np.uint64)
+    words = read_only(rng.integers(0, 2**63, (40, 8), dtype=np.uint64))
     links, degrees = np.zeros((40, 6), np.int32), np.zeros(40, np.int32)
-    order, counts = rng.permutation(40).astype(np.int32), np.zeros(40, np.int64)
+    order, counts = read_only(rng.permutation(40), np.int32), np.zeros(40, np.int64)
     scratch, found = beam.GraphScratch.new(40, 6, 8), beam.BatchLinks.new(16 * 4)
     out, nearest = np.empty((40, 5), np.int32), np.empty((40, 5), np.int32)
     team = Team(1)
@@ -80,7 +80,8 @@ def test_graph_links_and_walks():
         n = beam.group_links(order[start:stop], links, degrees, counts, found)
         assert not counts.any()
         team.run(beam.link_back, (found, words, scratch, links, degrees), n, 4)
-    team.run(beam.walk_all, (words, order, words, links, degrees, scratch, 10, out), 40, 8)
+    graph = words, order, words, read_only(links), read_only(degrees)
+    team.run(beam.walk_all, (*graph, scratch, 10, out), 40, 8)
     team.run(beam.nearest_sketches, (words, words, nearest), 40, 8)
     assert degrees.max() <= 6
     assert degrees[order[0]] > 0
@@ -91,9 +92,9 @@ def test_graph_links_and_walks():
 
 def test_sketches():
     words = np.zeros((1, 8), np.uint64)
-    signs = np.array([[0.5, -0.5]], np.float16).view(np.uint16)
+    signs = read_only(np.array([[0.5, -0.5]], np.float16)).view(np.uint16)
     team = Team(1)
-    team.run(beam.pack_bits, (np.array([[1, 2, 3]], np.uint8), 62, words), 1, 1)
+    team.run(beam.pack_bits, (read_only(np.array([[1, 2, 3]], np.uint8)), 62, words), 1, 1)
     team.run(beam.pack_signs, (signs, 128, words), 1, 1)
     assert beam.distance(words[0], ~words[0]) == 512
     assert words[0, :3].tolist() == [1 << 62, 1, 1]
@@ -101,20 +102,23 @@ def test_sketches():
 
 def test_tables():
     codes = np.repeat(np.arange(10, dtype=np.uint16), 2)[:, None] * np.ones((1, 6), np.uint16)
+    codes = read_only(codes)
     numbers = np.empty((20, 3), np.uint32)
     signed = np.empty((20, 3), np.uint32)
-    signs = np.ones((20, 6), np.float16).view(np.uint16)
+    signs = read_only(np.ones((20, 6), np.float16)).view(np.uint16)
     tables = buckets.Tables(np.zeros((3, 17), np.int32), np.empty((3, 20), np.int32))
     out, lengths = np.empty((20, 2), np.int32), np.ones(20, np.int64)
     lengths[4] = 0
     counts, touched = np.zeros(20, np.int32), np.empty(21, np.int32)
     team = Team(1)
     with np.errstate(over="ignore"):
-        none = np.empty((0, 0), np.uint16)
+        none = read_only(np.empty((0, 0), np.uint16))
         team.run(buckets.write_keys, (codes, none, 2, 60, numbers), 20, 8)
         team.run(buckets.write_keys, (codes, signs, 2, 60, signed), 20, 8)
+        numbers = read_only(numbers)
         team.run(buckets.fill_tables, (numbers, tables), 3, 1)
-        arguments = numbers, lengths, tables, counts, touched, out
+        filled = buckets.Tables(*map(read_only, tables))
+        arguments = numbers, read_only(lengths), filled, counts, touched, out
         team.run(buckets.most_collisions, arguments, 20, 8)
     assert (numbers != signed).any()
     assert all(row in mine for row, mine in enumerate(out) if row != 4)
@@ -141,7 +145,8 @@ def test_similar_pairs_of_rows_that_share_a_bucket(X):
     team = Team(1)
     queries = make_queries(check_rows(X), store, team)
     blocks = Blocks(np.zeros(1, np.int64), 30, 7)
-    numbers, scratch = np.zeros((30, 1), np.uint32), similar.PairScratch.new(30, 24)
+    numbers, scratch = read_only(np.zeros((30, 1), np.uint32)), similar.PairScratch.new(30, 24)
+    tables = buckets.Tables(*map(read_only, tables))
     arguments = store.kernel.for_loops, queries, store.stored_rows, numbers, tables, scratch
     while similar.similar_pairs(blocks, 2, 0.3, *arguments, found):
         if found.is_short:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._loops.blocks import Blocks
 from .memory import aligned_zeros
-from .threads import run_blocks, thread_count
+from .threads import run_together, thread_count
 
 Step = Callable[[int], bool]  # does up to so many blocks; False once there are no more
 
@@ -71,16 +71,18 @@ class Team:
         blocks = Blocks(self._counter, n_rows, block_rows)
         n_threads = min(self.n_threads, -(-n_rows // block_rows))
         steps = [make_step(blocks) for _ in range(n_threads)]
+        if not steps:
+            return
 
-        def work(step: Step) -> None:
+        def work(number: int) -> None:
             try:
-                _take_all(step)
+                _take_all(steps[number])
             except BaseException:
                 self._counter[0] = _NO_BLOCK
                 raise
 
         try:
-            run_blocks(work, steps, self.n_threads)
+            run_together(work, n_threads, lambda: bool(self._counter[0] * block_rows < n_rows))
         except BaseException:
             self._counter[0] = _NO_BLOCK
             raise

@@ -10,6 +10,7 @@ import operator
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from threading import Lock, Thread, local
 from typing import TypeVar
 
@@ -58,40 +59,65 @@ def run_blocks(
     n_items = len(waiting)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
+
+    def take_items(_: int) -> None:
+        while waiting:
+            try:
+                turn, item = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                results[turn] = work(item)
+            except BaseException as error:
+                errors[turn] = error
+                waiting.clear()
+                raise
+
+    try:
+        run_together(take_items, min(thread_count(n_jobs), n_items), lambda: bool(waiting))
+    except BaseException:
+        waiting.clear()
+        ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
+        if not errors:
+            raise
+        raise errors[min(ended or errors)] from None
+    return [results[turn] for turn in range(n_items)]
+
+
+def run_together(
+    work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool]
+) -> None:
+    """Have `work` called with the numbers of threads: 0 for this one, up to `n_threads` in all.
+
+    Each thread wakes the next if it is still needed, then begins itself: all of them can only be
+    woken one after the other (they share the GIL), and short work is done before the last is. An
+    error, or an interrupt from the keyboard, is raised when all have come back.
+    """
+    errors: list[BaseException] = []
+    done: list[Lock] = []
     state = _Run(_current())
 
-    def run() -> None:
+    def run(number: int) -> None:
         outer, _local.run = _current(), state
         try:
-            while waiting:
-                try:
-                    turn, item = waiting.popleft()
-                except IndexError:  # another thread took the last one
-                    return
-                try:
-                    results[turn] = work(item)
-                except BaseException as error:
-                    errors[turn] = error
-                    state.is_stopped = True
-                    waiting.clear()
+            if number + 1 < n_threads and not state.is_stopped and is_needed():
+                done.append(_begin(partial(run, number + 1)))
+            work(number)
+        except BaseException as error:
+            state.is_stopped = True
+            errors.append(error)
         finally:
             _local.run = outer
 
-    done: list[Lock] = []
     try:
-        for _ in range(1, min(thread_count(n_jobs), n_items)):
-            done.append(_begin(run))
-        run()
+        run(0)
         _await(done)
     except BaseException:
         state.is_stopped = True
-        waiting.clear()
         _await(done)
         raise
-    ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
     if errors:
-        raise errors[min(ended or errors)]
-    return [results[turn] for turn in range(n_items)]
+        raise errors[0]
 
 
 def stop_if_asked() -> None:
@@ -104,7 +130,7 @@ def stop_if_asked() -> None:
 
 
 class _Run:
-    """One call of `run_blocks`, and the one around it."""
+    """One call of `run_together`, and the one around it."""
 
     def __init__(self, outer: "_Run | None") -> None:
         self.outer = outer
@@ -126,8 +152,9 @@ def _current() -> _Run | None:
 def _await(done: list[Lock]) -> None:
     """Wait until all these pieces of work are done."""
     while done:
-        done[-1].acquire()
-        done.pop()
+        last = done[-1]
+        last.acquire()
+        done.remove(last)  # it may have woken another meanwhile
 
 
 class _Helper(Thread):

@@ -55,7 +55,8 @@ class CPath:
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> S = ck.CoREHasher(n_hashes=64, random_state=0).fit(X).sketch(X[:400])
-    >>> path = ck.linear.c_path(S, y[:400], [0.01, 1], cv=2)
+    >>> model = ck.linear.HashedLinearClassifier(random_state=0)
+    >>> path = ck.linear.c_path(S, y[:400], [0.01, 1], model=model, cv=2)
     >>> path.best_C, path.mean.round(2)
     (1.0, array([0.78, 0.86]))
     """

@@ -48,15 +48,14 @@ class Store:
     @property
     def stored_rows(self) -> StoredRows:
         """The rows as the loops take them."""
-        return self.sparse_rows._replace(byte_rows=self.byte_rows)
+        return self.sparse_rows._replace(byte_rows=read_only(self.byte_rows))
 
     @property
     def sparse_rows(self) -> StoredRows:
         """The same without `byte_rows`, which are safe to make only of rows that are sound."""
         none = np.empty((len(self), 0), np.uint8)
-        return StoredRows(
-            self.indptr, self.columns, self.values, self.squares, self.bits, read_only(none)
-        )
+        arrays = self.indptr, self.columns, self.values, self.squares, self.bits, none
+        return StoredRows(*map(read_only, arrays))  # a copied store has arrays to write into
 
     @cached_property
     def byte_rows(self) -> Array:

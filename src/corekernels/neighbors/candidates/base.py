@@ -200,7 +200,7 @@ def search_all(
     than usual are wanted of it.
     """
     heaps = Heaps.empty(len(rows), n_kept)
-    team = Team(n_jobs)
+    team, alive = Team(n_jobs), read_only(alive)
     for block in row_blocks(0, len(rows), _PORTION_QUERIES):
         some, found = rows.block(*block), heaps.block(*block)
         for method, first_row, spare in methods:

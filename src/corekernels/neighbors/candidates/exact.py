@@ -49,13 +49,13 @@ class Exact(SearchMethod):
         queries = make_queries(rows, store, team)
         both = store.kernel.for_loops, queries, store.stored_rows
         if self.scans:
-            where = self._by_length, alive, first_row
+            where = ByLength(*map(read_only, self._by_length)), alive, first_row
             team.run(
                 scan, lambda: (*both, *where, ScanScratch.new(n, width), heaps),
                 len(rows), BLOCK_QUERIES,
             )  # fmt: skip
         else:
-            listed = self.lists(team), alive, first_row
+            listed = Lists(*map(read_only, self.lists(team))), alive, first_row
             team.run(
                 push_all, lambda: (*both, *listed, np.zeros(width), Sums.new(n), heaps),
                 len(rows), BLOCK_QUERIES,

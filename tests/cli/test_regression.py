@@ -62,7 +62,7 @@ def test_values_that_are_all_equal_have_no_r2(values):
     ("line", "message"),
     [
         ("train train.npz out", "train.npz: Unknown label type: real numbers"),
-        ("train train.npz out", "(--regression)"),
+        ("train train.npz out", "or --regression for files"),
         ("train one.svm out", "one.svm: holds one class only (7)"),
         ("path one.svm --n-hashes 8", "one.svm: "),
         ("train train.npz out --regression --balanced", "--regression: has no --loss"),

@@ -234,6 +234,10 @@ def test_the_commands(hashed, digits, tmp_path):
     line = f"train {base}/shuffled.npz {tmp_path}/x"
     assert "name its --engine" in run(f"{line} --merge").stderr
     assert "give --merge too" in run(f"{line} --regression --engine local").stderr
+    few = run(f"{line} {options} --max-iter 1 --C 100")
+    assert "the duality gap is " in few.stderr
+    assert "more than --tol 1.0e-02: raise --max-iter" in few.stderr
+    assert "note:" not in run(f"{line} {options}").stderr
     newton = as_json(f"{line} {options} --merge --solver newton")
     assert newton["passes"] != merged["passes"]
     assert "--solver: is not for" in run(f"{line} --solver newton --engine local").stderr

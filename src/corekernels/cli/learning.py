@@ -122,6 +122,11 @@ def _train_on_cluster(
             about = _about_model(model, target)
         else:
             report = distributed.train_parts(*job, progress=output.progress, **options)
+            if report.gap > options["tol"]:
+                output.note(
+                    f"the duality gap is {report.gap:.1e} of the objective, more than --tol "
+                    f"{options['tol']:.1e}: raise --max-iter or --tol, lower --C, or give --merge"
+                )
             about = asdict(report)
             if not output.as_json:
                 about |= {"rounds": len(report.rounds)}

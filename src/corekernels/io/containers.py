@@ -168,7 +168,7 @@ def _require_kind(path: Path, header: Header, kinds: tuple[str, ...], version: i
     if kind is None or kind not in kinds:
         found = metadata.get("format") or "something else"
         wanted = " or ".join(_PREFIX + kind for kind in kinds)
-        raise FileError(f"{path}: holds {found[:80]}, not {wanted}.")
+        raise FileError(f"{path}: holds {found[:80]}, not {wanted}; name another file.")
     written = metadata.get("version", "")
     if not (written.isascii() and written.isdigit() and len(written) < 10):
         raise FileError(f"{path}: its description is damaged; make it again from its source.")

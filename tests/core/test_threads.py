@@ -1,8 +1,10 @@
 """Blocks over threads: results in order, errors, and who does the work."""
 
+import gc
 import os
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -113,6 +115,23 @@ def test_no_thread_is_woken_after_an_error():
     with pytest.raises(ValueError, match="thread"):
         run_together(work, 100, lambda: len(begun) < 1)
     assert len(begun) <= 2
+
+
+def test_what_was_worked_on_is_free_at_once():
+    """Not only when Python looks for cycles: batches of a file would pile up."""
+
+    class Batch:
+        pass
+
+    batch = Batch()
+    seen = weakref.ref(batch)
+    gc.disable()
+    try:
+        run_blocks(lambda item, batch=batch: item, range(4), 2)
+        del batch
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def test_row_blocks():

@@ -93,31 +93,16 @@ def run_together(
     woken one after the other (they share the GIL), and short work is done before the last is. An
     error, or an interrupt from the keyboard, is raised when all have come back.
     """
-    errors: list[BaseException] = []
-    done: list[Lock] = []
-    state = _Run(_current())
-
-    def run(number: int) -> None:
-        outer, _local.run = _current(), state
-        try:
-            if number + 1 < n_threads and not state.is_stopped and is_needed():
-                done.append(_begin(partial(run, number + 1)))
-            work(number)
-        except BaseException as error:
-            state.is_stopped = True
-            errors.append(error)
-        finally:
-            _local.run = outer
-
+    run = _Run(work, n_threads, is_needed)
     try:
-        run(0)
-        _await(done)
+        run.call_work(0)
+        _await(run.done)
     except BaseException:
-        state.is_stopped = True
-        _await(done)
+        run.is_stopped = True
+        _await(run.done)
         raise
-    if errors:
-        raise errors[0]
+    if run.errors:
+        raise run.errors[0]
 
 
 def stop_if_asked() -> None:
@@ -130,11 +115,33 @@ def stop_if_asked() -> None:
 
 
 class _Run:
-    """One call of `run_together`, and the one around it."""
+    """One call of `run_together`, and the one around it.
 
-    def __init__(self, outer: "_Run | None") -> None:
-        self.outer = outer
+    A class, because a function that gave itself to another thread would keep what it works on in
+    memory until Python looks for cycles.
+    """
+
+    def __init__(
+        self, work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool]
+    ) -> None:
+        self.work, self.n_threads, self.is_needed = work, n_threads, is_needed
+        self.outer = _current()
         self.is_stopped = False
+        self.errors: list[BaseException] = []
+        self.done: list[Lock] = []  # one for each thread that was woken
+
+    def call_work(self, number: int) -> None:
+        """Wake the next thread, then do what this one is for."""
+        outer, _local.run = _current(), self
+        try:
+            if number + 1 < self.n_threads and not self.is_stopped and self.is_needed():
+                self.done.append(_begin(partial(self.call_work, number + 1)))
+            self.work(number)
+        except BaseException as error:
+            self.is_stopped = True
+            self.errors.append(error)
+        finally:
+            _local.run = outer
 
 
 class _Stopped(BaseException):

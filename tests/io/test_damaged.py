@@ -135,6 +135,7 @@ def test_npz_that_is_no_csr_matrix(tmp_path, changes, message):
         ({"col": np.zeros(3, np.int32)}, "do not make 30 rows"),
         ({"data": np.full(X.nnz, np.nan)}, "row 0 contains NaN"),
         ({"shape": np.array([-1, 12])}, "has an entry in row|do not make"),
+        ({"shape": np.array([10**9, 12])}, "says that it has 1000000000 rows, but holds"),
     ],
 )
 def test_damaged_matrices_by_entries(tmp_path, changes, message):

@@ -20,6 +20,10 @@ PARTS = {
     "coo": ("row", "col", "data"),
 }
 
+# Rows of a matrix by columns or by entries are in no array of the file. Beyond these numbers it is
+# damaged: a pointer per row would fill the memory.
+_MANY_ROWS, _ROWS_PER_ENTRY = 1 << 24, 100
+
 
 class Member:
     """One array in the zip, read from its front to its end."""
@@ -60,6 +64,11 @@ def require_parts(name: str, kind: str, members: dict[str, Member], shape: tuple
         )
     if shape[1] < 1:
         raise FileError(f"{name}: its matrix has no columns; check how it was made.")
+    if kind != "csr" and shape[0] > _MANY_ROWS + _ROWS_PER_ENTRY * n_entries[0]:
+        raise FileError(
+            f"{name}: says that it has {shape[0]} rows, but holds {n_entries[0]} values; make it "
+            "again or, if nearly all rows are empty, save it by rows (X.tocsr())."
+        )
     for key in PARTS[kind][:2]:
         if members[key].header.dtype.kind not in "iu":
             raise FileError(f"{name} ({key}): does not hold integers; make it again.")

@@ -1,6 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -261,6 +262,10 @@ def test_big_endian_and_other_floats():
         ck.core1(np.ma.masked_equal(X, 0))
     with pytest.raises(DataError, match="could not convert string to float: 'a'; leave text out"):
         ck.core1(np.array([[1, "a"]], dtype=object))
+    frame = pd.DataFrame(X).rename(
+        columns={0: "recipe", 1: "b", 2: "c"}
+    )  # a name, not that of signatures
+    np.testing.assert_array_equal(ck.core1(frame), ck.core1(X))
     with pytest.raises(DataError, match="X: is Signatures, not rows; give the rows they were made"):
         ck.core1(ck.CoREHasher(n_hashes=4).fit(X).sketch(X))
 

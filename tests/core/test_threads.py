@@ -101,20 +101,50 @@ def test_threads_are_woken_as_long_as_they_are_needed():
         left[0] -= 1
         return left[0] > 0
 
-    run_together(work, 8, is_needed)
+    run_together(work, 8, is_needed, list)
     assert sorted(awake) == [0, 1, 2]
 
 
 def test_no_thread_is_woken_after_an_error():
-    begun = []
+    begun, stopped = [], []
 
     def work(number):
         begun.append(number)
         raise ValueError(f"thread {number}")
 
     with pytest.raises(ValueError, match="thread"):
-        run_together(work, 100, lambda: len(begun) < 1)
+        run_together(work, 100, lambda: len(begun) < 1, lambda: stopped.append(True))
     assert len(begun) <= 2
+    assert stopped
+
+
+def test_errors_keep_their_causes():
+    def work(item):
+        try:
+            raise OSError("the disk")
+        except OSError as error:
+            raise ValueError("the item") from error
+
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match="the item") as caught:
+            run_blocks(work, range(3), n_jobs)
+        assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_an_interrupt_stops_the_others_before_they_are_waited_for():
+    left = list(range(10_000))
+
+    def work(number):
+        if number == 0:
+            raise KeyboardInterrupt
+        while left:
+            left.pop()
+            time.sleep(0.01)  # all of it would take 100 seconds
+
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        run_together(work, 2, lambda: True, left.clear)
+    assert time.perf_counter() - start < 50
 
 
 def test_what_was_worked_on_is_free_at_once():

@@ -74,18 +74,13 @@ class Team:
         if not steps:
             return
 
-        def work(number: int) -> None:
-            try:
-                _take_all(steps[number])
-            except BaseException:
-                self._counter[0] = _NO_BLOCK
-                raise
+        run_together(
+            lambda number: _take_all(steps[number]), n_threads,
+            lambda: bool(self._counter[0] * block_rows < n_rows), self._stop,
+        )  # fmt: skip
 
-        try:
-            run_together(work, n_threads, lambda: bool(self._counter[0] * block_rows < n_rows))
-        except BaseException:
-            self._counter[0] = _NO_BLOCK
-            raise
+    def _stop(self) -> None:
+        self._counter[0] = _NO_BLOCK
 
 
 def _take_all(step: Step) -> None:

@@ -70,35 +70,37 @@ def run_blocks(
                 results[turn] = work(item)
             except BaseException as error:
                 errors[turn] = error
-                waiting.clear()
                 raise
 
+    n_threads = min(thread_count(n_jobs), n_items)
     try:
-        run_together(take_items, min(thread_count(n_jobs), n_items), lambda: bool(waiting))
-    except BaseException:
-        waiting.clear()
-        ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
-        if not errors:
+        run_together(take_items, n_threads, lambda: bool(waiting), waiting.clear)
+    except BaseException as error:
+        if error not in errors.values():  # an interrupt between two items
             raise
-        raise errors[min(ended or errors)] from None
+    if errors:
+        ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
+        raise errors[min(ended or errors)]
     return [results[turn] for turn in range(n_items)]
 
 
 def run_together(
-    work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool]
-) -> None:
+    work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool],
+    stop: Callable[[], None],
+) -> None:  # fmt: skip
     """Have `work` called with the numbers of threads: 0 for this one, up to `n_threads` in all.
 
     Each thread wakes the next if it is still needed, then begins itself: all of them can only be
-    woken one after the other (they share the GIL), and short work is done before the last is. An
-    error, or an interrupt from the keyboard, is raised when all have come back.
+    woken one after the other (they share the GIL), and short work is done before the last is.
+    After an error, or an interrupt from the keyboard, `stop` is called, which is to keep the others
+    from beginning anything more; it is raised when all have come back.
     """
-    run = _Run(work, n_threads, is_needed)
+    run = _Run(work, n_threads, is_needed, stop)
     try:
         run.call_work(0)
         _await(run.done)
     except BaseException:
-        run.is_stopped = True
+        run.end()
         _await(run.done)
         raise
     if run.errors:
@@ -122,9 +124,10 @@ class _Run:
     """
 
     def __init__(
-        self, work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool]
-    ) -> None:
-        self.work, self.n_threads, self.is_needed = work, n_threads, is_needed
+        self, work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool],
+        stop: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self.work, self.n_threads, self.is_needed, self.stop = work, n_threads, is_needed, stop
         self.outer = _current()
         self.is_stopped = False
         self.errors: list[BaseException] = []
@@ -138,10 +141,15 @@ class _Run:
                 self.done.append(_begin(partial(self.call_work, number + 1)))
             self.work(number)
         except BaseException as error:
-            self.is_stopped = True
+            self.end()
             self.errors.append(error)
         finally:
             _local.run = outer
+
+    def end(self) -> None:
+        """Let no thread begin anything more."""
+        self.is_stopped = True
+        self.stop()
 
 
 class _Stopped(BaseException):

@@ -93,7 +93,9 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     """A two-dimensional array or a CSR matrix of numbers; the values are not checked."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataTypeError(f"{name}: is a masked array; fill it or drop the masked rows first.")
-    if hasattr(X, "recipe"):  # Signatures: they have a length, and would be read as a sequence
+    if hasattr(
+        type(X), "to_csr"
+    ):  # Signatures, which have a length and would be read as a sequence
         raise DataTypeError(
             f"{name}: is {type(X).__name__}, not rows; give the rows they were made from, or use "
             "`fit_signatures` or an estimator of `corekernels.linear`."

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LIST_STEP = 3.0
 RANKED_ROW = 350.0
 BLOCK_QUERIES = 8  # that a thread answers at a time
-_SORTED_QUERIES = 1024  # whose answers it sorts: waking another thread takes longer for fewer
+_SORTED_ROWS = 1 << 13  # of answers that it sorts at a time
 _PORTION_QUERIES = 1 << 14  # whose candidates are held together
 
 
@@ -205,7 +205,7 @@ def search_all(
         some, found = rows.block(*block), heaps.block(*block)
         for method, first_row, spare in methods:
             method.search(team, some, alive, first_row, found, spare)
-    team.run(sort_heaps, (heaps,), len(rows), _SORTED_QUERIES)
+    team.run(sort_heaps, (heaps,), len(rows), max(1, _SORTED_ROWS // max(1, n_kept)))
     return heaps
 
 

@@ -2,8 +2,11 @@
 
 import bz2
 import gzip
+import io as streams
 import os
 import pickle
+import sys
+import threading
 import tracemalloc
 import zipfile
 
@@ -15,6 +18,7 @@ from scipy import sparse
 
 from corekernels import io
 from corekernels.errors import CoREError, DataError, FileError
+from corekernels.io.npy import read_header
 
 X = sparse.random_array((30, 12), density=0.3, format="csr", rng=np.random.default_rng(0))
 
@@ -326,3 +330,41 @@ def test_safetensors_of_others(tmp_path):
     (tmp_path / "forged").write_bytes((2**60).to_bytes(8, "little") + b'{"a":1}')
     with pytest.raises(FileError, match="forged: not a whole safetensors file"):
         io.detect(tmp_path / "forged")
+
+
+class Garbage:
+    """A cycle whose end lets another thread run."""
+
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        for _ in range(200):
+            pass
+
+
+def test_headers_are_read_by_several_threads():
+    """At different depths of the stack, and with garbage to collect meanwhile."""
+    file = streams.BytesIO()
+    np.save(file, np.zeros((3, 4)))
+    before, shapes = sys.getswitchinterval(), []
+
+    def read(depth):
+        if depth:
+            read(depth - 1)
+            return
+        for _ in range(300):
+            garbage = [Garbage() for _ in range(3)]
+            del garbage
+            shapes.append(read_header(streams.BytesIO(file.getvalue()), "rows.npy").shape)
+
+    threads = [threading.Thread(target=read, args=(5 * number,)) for number in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert shapes == 1200 * [(3, 4)]

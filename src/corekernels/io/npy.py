@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 import numpy as np
@@ -21,6 +22,9 @@ _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+# Headers are Python literals, and Python 3.11 fails now and then if two threads parse some at once
+# (https://github.com/python/cpython/issues/106905).
+_parsing = Lock()
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ def read_header(file: Any, name: str) -> Header:
         version = np.lib.format.read_magic(file)
         if version not in _READERS:
             raise FileError(f"{name}: is of the unknown npy version {version}; save it anew.")
-        shape, is_fortran, dtype = _READERS[version](file)
+        with _parsing:
+            shape, is_fortran, dtype = _READERS[version](file)
         header = Header(shape, is_fortran, dtype, file.tell())
     if dtype.hasobject:
         raise FileError(

@@ -5,7 +5,7 @@ Limits, defaults and the version of the hash contract stand here and nowhere els
 
 import math
 import operator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ from .theory.rounding import WeightRounding
 from .theory.ties import aliasing_with_ties
 
 ROUNDED_VERSION = 6  # of the contract, where weights are rounded to fewer than 16 bits
-CONTRACT_VERSION = max(ROUNDED_VERSION, *(kernel.version for kernel in HASHED_KERNELS.values()))
+ROTATED_VERSION = 7  # where rows are projected by rotations
+CONTRACT_VERSION = ROTATED_VERSION
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 
@@ -86,8 +87,9 @@ class Recipe:
     n_columns : int >= 1
     version : int, optional
         Version of the hash contract: that in which this hash was last changed. It is that of the
-        kernel's entry, but at least 4 for the scheme "circulant" and more than 65,536 columns;
-        there 3 is known as well, for files written before. With `weight_bits` below 16 it is 6.
+        kernel's entry, but at least 4 for the scheme "circulant" and more than 65,536 columns,
+        6 with `weight_bits` below 16, and 7 with Gaussian projections, unless the scheme is
+        "independent". Older ones are known as well, for files written before.
     gamma : float from 0 to 10,000, optional
         Parameter of the kernel, its default unless given; None for kernels without one, always.
     weight_bits : {16, 8, 4}
@@ -135,10 +137,7 @@ class Recipe:
         if self.n_bits is not None:
             self._require_integer("n_bits", 1, MAX_BITS)
         self._require_weight_bits(kernel)
-        known = (4, 3) if self._is_wide_circulant else (3,)
-        least = ROUNDED_VERSION if self.has_rounded_weights else kernel.version
-        if least > known[0]:
-            known = (least,)
+        known = self._known_versions
         if self.version == 0:
             object.__setattr__(self, "version", known[0])
         if self.version not in known:
@@ -146,6 +145,26 @@ class Recipe:
                 f"version: got {self.version!r}; such rows are hashed by version "
                 f"{' or '.join(map(str, known))} of the hash contract: hash them again."
             )
+
+    @property
+    def _known_versions(self) -> tuple[int, ...]:
+        """The versions in which this hash was changed, as far as they are known; the last first."""
+        known = (4, 3) if self._is_wide_circulant else (3,)
+        least = ROUNDED_VERSION if self.has_rounded_weights else self.entry.version
+        if least > known[0]:
+            known = (least,)
+        if self.projection == "gaussian" and self.scheme != "independent":
+            known = (ROTATED_VERSION, *known)
+        return known
+
+    def as_of(self, version: int) -> "Recipe":
+        """This recipe as it was when the hash contract had that version."""
+        if version > CONTRACT_VERSION or version < self._known_versions[-1]:
+            raise ParameterError(
+                f"version: got {version!r}; versions {self._known_versions[-1]} to "
+                f"{CONTRACT_VERSION} of the hash contract are known."
+            )
+        return replace(self, version=next(one for one in self._known_versions if one <= version))
 
     def _require_integer(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)
@@ -201,6 +220,11 @@ class Recipe:
         return self._is_wide_circulant and self.version >= 4
 
     @property
+    def has_rotations(self) -> bool:
+        """Whether rows are projected by rotations, not by tables or hashes of random numbers."""
+        return self.projection is not None and self.version >= ROTATED_VERSION
+
+    @property
     def n_locations(self) -> int:
         """Size of the space that locations come from."""
         if self.has_offsets:
@@ -242,6 +266,8 @@ class Recipe:
         elif not wide:
             per_bank = self._slots_per_bank(self.n_columns)
             change = circulant_change(union, self.n_columns, per_bank)
+        if self.has_rotations:
+            return Dependence(change, 0.0)
         # banks have directions of their own
         share = self._slots_per_bank(DIRECTIONS) / self.n_hashes
         return Dependence(change, share / DIRECTIONS if wide else 0.0)

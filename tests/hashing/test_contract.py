@@ -150,10 +150,10 @@ def starts_in(banks, bank, n_columns):
 def test_projections_are_the_table_s(scheme, n_hashes):
     """core1 weights, restated densely from the tables: 16 lower halves, then 16 upper ones."""
     X = np.random.default_rng(0).normal(size=(4, 30))
-    recipe = ck.Recipe(n_hashes=n_hashes, scheme=scheme, seed=3, n_columns=30)
+    recipe = ck.Recipe(n_hashes=n_hashes, scheme=scheme, seed=3, n_columns=30, version=3)
     banks = hash_tables(recipe).directions
     assert len(banks.tables) == (2 if n_hashes > 2**16 else 1)
-    S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3)
+    S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3, version=3)
     np.testing.assert_allclose(S.weights, projections(X, recipe), rtol=2**-11, atol=1e-5)
 
 
@@ -180,8 +180,9 @@ def projections(X, recipe):
 )
 def test_core_rbf_weights_are_cosines_of_core1_s_projections(scheme, n_hashes, gamma):
     X = np.random.default_rng(0).normal(size=(4, 30))
-    S = hash_rows(X, kernel="core_rbf", gamma=gamma, n_hashes=n_hashes, scheme=scheme, seed=3)
-    assert S.recipe.version == 5
+    S = hash_rows(
+        X, kernel="core_rbf", gamma=gamma, n_hashes=n_hashes, scheme=scheme, seed=3, version=5
+    )
     angles = np.sqrt(gamma) * projections(X, S.recipe)
     numbers = stream(3, Purpose.PHASE, 0, n_hashes) >> np.uint64(40)
     expected = np.sqrt(2) * np.cos(angles + 2 * np.pi * numbers / 2**24)
@@ -203,7 +204,7 @@ def test_gamma_matters_and_the_locations_are_core1_s():
 
 def test_directions_are_numbers_of_the_list():
     """Each table holds the whole list twice, once in each half of its words."""
-    recipe = ck.Recipe(n_hashes=10, seed=3, n_columns=30)
+    recipe = ck.Recipe(n_hashes=10, seed=3, n_columns=30, version=3)
     words = hash_tables(recipe).directions.tables[0, :DIRECTIONS]
     numbers = np.sort(random_numbers("gaussian"))
     for half in (words << np.uint32(16), words & np.uint32(0xFFFF0000)):
@@ -320,6 +321,15 @@ GOLDEN_VALUES = [
     ([77, 234, 255, 76], 4037201404, 173.025),
     ([254, 210, 70, 188], 1959708574, 190.063),
     ([22614, 2310, 13491, 2307], 118112305, 179.116),
+    ([8, 18, 28, 16], 1912333454, 144.151),
+    ([254, 239, 134, 188], 3017381109, 144.151),
+    ([169, 6, 179, 3], 952220761, 153.07),
+    ([254, 210, 70, 188], 1959708574, 153.07),
+    ([8, 18, 28, 16], 1912333454, 194.197),
+    ([254, 239, 134, 188], 3017381109, 194.197),
+    ([169, 6, 179, 3], 952220761, 193.37),
+    ([254, 210, 70, 188], 1959708574, 193.37),
+    ([8, 18, 28, 16], 927550815, 1579.151),
 ]
 
 
@@ -330,7 +340,7 @@ def golden_rows(n_columns):
 
 
 def golden_cases():
-    base = ck.Recipe("core1", 100, 8, "circulant", "gaussian", 42, 100)
+    base = ck.Recipe("core1", 100, 8, "circulant", "gaussian", 42, 100, version=3)
     for n_columns in (100, 2**40):
         for scheme in SCHEMES:
             for kernel in ("core1", "core2"):
@@ -345,6 +355,12 @@ def golden_cases():
         for scheme in SCHEMES:
             yield replace(base, kernel="core_rbf", scheme=scheme, n_columns=n_columns, version=5)
     yield replace(base, kernel="core_rbf", gamma=5.5, n_bits=16, n_columns=70_000, version=5)
+    for kernel in ("core1", "core_rbf"):
+        for n_columns in (100, 2**40):
+            for scheme in ("circulant", "one-permutation"):
+                fields = {"kernel": kernel, "scheme": scheme, "n_columns": n_columns}
+                yield replace(base, **fields, version=7)
+    yield replace(base, n_hashes=1000, version=7)
 
 
 def fingerprint(recipe):

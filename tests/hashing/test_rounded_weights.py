@@ -41,7 +41,7 @@ def test_slots_are_those_of_the_contract(kernel, scheme, n_columns):
     X = some_rows(n_columns)
     for bits in BITS:
         recipe = recipe_of(kernel, bits, n_columns, scheme=scheme)
-        assert recipe.version == 6
+        assert recipe.version == (6 if scheme == "independent" else 7)
         S = sketch(as_matrix(X), recipe)
         for row in range(X.shape[0]):
             some = slice(X.indptr[row], X.indptr[row + 1])
@@ -67,9 +67,11 @@ def test_narrowed_as_if_hashed_that_way(kernel, scheme):
     for n_columns in (100, 10**6):
         X = some_rows(n_columns)
         whole = sketch(as_matrix(X), ck.Recipe(kernel, 70, 8, scheme, n_columns=n_columns))
+        old = ck.Recipe(kernel, 70, 8, scheme, n_columns=n_columns).as_of(5)
+        assert sketch(as_matrix(X), old).narrow(4, weight_bits=4).recipe.version == 6
         for n_bits, weight_bits in ((8, 8), (3, 8), (4, 4), (1, 4)):
             narrow = whole.narrow(n_bits, weight_bits=weight_bits)
-            assert narrow.recipe.version == 6
+            assert narrow.recipe.version == (6 if scheme == "independent" else 7)
             hashed = sketch(as_matrix(X), narrow.recipe)
             np.testing.assert_array_equal(narrow.slots, hashed.slots)
             np.testing.assert_array_equal(narrow.codes, whole.narrow(n_bits).codes)
@@ -129,6 +131,10 @@ GOLDEN_VALUES = [
     ([89, 102, -125, 35], 25178038),
     ([-98, 127, -106, 124], 4112114100),
     ([14, 112, -105, 81], 1117639784),
+    ([-3159, 12038, 7859, 1283], 2291930509),
+    ([-23, 70, 35, 3], 1510971443),
+    ([-30295, 6150, 3507, 32515], 758417856),
+    ([-119, 22, 3, 115], 1534219294),
 ]
 
 
@@ -142,9 +148,12 @@ def golden_cases():
     for kernel in KERNELS:
         for bits in BITS:
             for n_columns in (100, 2**40):
-                yield recipe_of(kernel, bits, n_columns, n_hashes=100, seed=42)
-        yield recipe_of(kernel, 4, 100, n_hashes=100, seed=42, scheme="one-permutation")
-        yield recipe_of(kernel, 4, 100, n_hashes=100, seed=42, scheme="independent")
+                yield recipe_of(kernel, bits, n_columns, n_hashes=100, seed=42, version=6)
+        for scheme in ("one-permutation", "independent"):
+            yield recipe_of(kernel, 4, 100, n_hashes=100, seed=42, scheme=scheme, version=6)
+    for kernel in KERNELS:
+        for bits in BITS:
+            yield recipe_of(kernel, bits, 2**40, n_hashes=100, seed=42, version=7)
 
 
 def fingerprint(recipe):
@@ -166,8 +175,8 @@ def test_golden_vectors():
         ({"weight_bits": 4, "n_bits": 4, "kernel": "core2"}, "is for core1 and core_rbf"),
         ({"weight_bits": 8, "kernel": "resemblance"}, "leave it at 16"),
         ({"weight_bits": 8, "projection": "rademacher"}, "with Gaussian projections"),
-        ({"weight_bits": 8, "version": 5}, "version: got 5; .* by version 6"),
-        ({"version": 6}, "version: got 6; .* by version 3"),
+        ({"weight_bits": 8, "version": 5}, "version: got 5; .* by version 7 or 6"),
+        ({"version": 6}, "version: got 6; .* by version 7 or 3"),
     ],
 )
 def test_recipes_that_do_not_fit(fields, message):

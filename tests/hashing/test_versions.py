@@ -1,4 +1,4 @@
-"""Rows hashed by version 3 of the contract, which differs from version 4 for many columns."""
+"""Rows hashed by older versions of the contract."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,11 @@ from scipy import sparse
 import corekernels as ck
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
+from corekernels.errors import ParameterError
 from corekernels.kernel_table import CORE1
 from corekernels.neighbors.candidates.lsh import Tables
 from corekernels.neighbors.store import make_store
+from corekernels.recipe import CONTRACT_VERSION
 from corekernels.signatures import sketch
 
 N_COLUMNS = 10**6
@@ -27,12 +29,40 @@ def old_recipe(**changes):
     return ck.Recipe(n_hashes=16, n_columns=N_COLUMNS, version=3, **changes)
 
 
-def test_versions_differ_for_many_columns_only(X):
-    new = ck.Recipe(n_hashes=16, n_columns=N_COLUMNS)
-    assert (new.version, old_recipe().version) == (4, 3)
-    assert (sketch(X, new, 1).codes != sketch(X, old_recipe(), 1).codes).any()
-    assert ck.Recipe(n_columns=2**16).version == 3
-    assert ck.Recipe(n_columns=N_COLUMNS, scheme="independent").version == 3
+def test_versions_differ_where_the_hash_changed(X):
+    three, four, seven = (sketch(X, old_recipe().as_of(version), 1) for version in (3, 4, 7))
+    assert [S.recipe.version for S in (three, four, seven)] == [3, 4, 7]
+    assert (three.codes != four.codes).any()  # for many columns
+    np.testing.assert_array_equal(four.codes, seven.codes)
+    np.testing.assert_array_equal(three.weights, four.weights)
+    assert not np.allclose(four.weights, seven.weights)
+
+
+def test_recipes_name_the_version_in_which_their_hash_was_last_changed():
+    def newest(**fields):
+        return ck.Recipe(**{"n_columns": N_COLUMNS, **fields}).version
+
+    assert newest(kernel="resemblance") == newest(projection="rademacher") == 4
+    assert newest(kernel="core2", n_columns=2**16) == newest(scheme="independent") == 3
+    assert newest() == newest(kernel="core_rbf", n_columns=10) == 7
+    for version in (2, CONTRACT_VERSION + 1):
+        with pytest.raises(ParameterError, match=f"got {version}; versions 3 to 7"):
+            ck.Recipe().as_of(version)
+
+
+@pytest.mark.parametrize("fields", [{}, {"kernel": "core_rbf"}, {"scheme": "one-permutation"}])
+def test_estimates_of_older_versions(fields):
+    """Each version estimates the same kernel: all within five standard errors."""
+    U = np.random.default_rng(0).lognormal(size=(2, 40))
+    for n_columns in (40, N_COLUMNS):
+        rows = sparse.csr_array(U)
+        rows.resize((2, n_columns))
+        newest = ck.Recipe(n_hashes=4096, n_columns=n_columns, **fields)
+        for version in range(newest.entry.version, CONTRACT_VERSION + 1):
+            S = sketch(rows, newest.as_of(version), 1)
+            (estimate,), (error,) = S.estimate_pairs([0], [1])
+            exact = getattr(ck, S.recipe.kernel)(U)[0, 1]
+            assert abs(estimate - exact) <= 5 * error
 
 
 @pytest.mark.parametrize("shard_rows", [None, 7])
@@ -43,7 +73,7 @@ def test_files_are_extended_in_their_version(X, tmp_path, shard_rows):
     options = {"shard_rows": shard_rows, "progress": False}
     ck.files.hash_to_file(reader, target, old_recipe(), **options)
     new = ck.files.recipe_for(reader, n_hashes=16)
-    assert new.version == 4
+    assert new.version == 7
     ck.files.hash_to_file(reader, target, new, append=True, **options)
     S, _ = ck.files.load_signatures(target)
     assert S.recipe == old_recipe()
@@ -71,4 +101,4 @@ def test_tables_of_an_old_index(X):
     team = Team(1)
     np.testing.assert_array_equal(restored.numbers(team, rows), built.numbers(team, rows))
     newest = Tables.build(store, 1, None, n_slots=2, n_tables=8, signed=False, n_kept=1, seed=0)
-    assert newest.version == 4
+    assert newest.version == 7

@@ -5,6 +5,7 @@ one row at a time, without any thought of speed.
 """
 
 import numpy as np
+from scipy.linalg import hadamard
 from scipy.special import ndtri
 
 POSITION, LOCATION, DIRECTION, NUMBER, PERMUTATION, ENTRY, KEYS, PHASE = range(8)
@@ -178,6 +179,8 @@ def numbers(projection):
 def directions(recipe, columns):
     """Random numbers of each column (row) and slot (column)."""
     seed, D, k = recipe["seed"], recipe["n_columns"], recipe["n_hashes"]
+    if recipe["version"] >= 7 and recipe["projection"] == "gaussian":
+        return rotated(seed, columns, k)
     drawn = numbers(recipe["projection"])
     if recipe["scheme"] == "independent":
         if has_tables(recipe):
@@ -198,6 +201,20 @@ def directions(recipe, columns):
             out[:, first + j] = g[j // 16 % 2][place]
     minus = mixed(seed, SIGN_KEY, columns) >> np.uint64(63) == 1  # bank 0, for all banks
     return np.where(minus[:, None], -out, out)
+
+
+def rotated(seed, columns, k):
+    """Random numbers of version 7: buckets, signs, and two transforms with signs between them."""
+    H = hadamard(512).astype(np.float64)
+    out = np.empty((len(columns), k))
+    for bank in range(-(-k // 512)):
+        z = mixed(seed, DIRECTION_KEY, columns, bank)
+        bucket, minus = (z >> np.uint64(55)).astype(np.int64), z >> np.uint64(54) & np.uint64(1)
+        between = stream(seed, NUMBER, bank, 512) >> np.uint64(63)
+        Q = H @ np.where(between[:, None] == 1, -H, H) / np.sqrt(512)
+        mine = np.where(minus == 1, -Q[:, bucket], Q[:, bucket]).T
+        out[:, 512 * bank : 512 * (bank + 1)] = mine[:, : k - 512 * bank]
+    return out
 
 
 def cosines(projections, recipe):

@@ -1,23 +1,48 @@
-"""Tables of the random directions that rows are projected on, and the phases of cosines.
+"""What is random in projections: tables of directions, or rotations; and the phases of cosines.
 
-Numbers of directions are bfloat16, the upper half of a single precision number, two to a word.
+Numbers in tables are bfloat16, the upper half of a single precision number, two to a word.
 """
 
 import math
 
 import numpy as np
+from scipy.linalg import hadamard
 from scipy.special import ndtri
 
+from .._core.memory import aligned_zeros
 from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.projection import TILE
+from .._loops.hashing.rotation import BUCKETS, PLACES, Rotations
 from ..recipe import DIRECTIONS, NARROW_COLUMNS, Recipe, share_slots
 from .banks import make_banks, own_rows, round_up, wrapped
 from .streams import Key, Purpose, mix_key, permutation, stream
 
 _LINE = 16  # numbers: slices that start at a multiple of it load fastest
+
+
+def make_rotations(recipe: Recipe) -> Rotations:
+    """What is random in the rotations that project rows."""
+    banks = range(-(-recipe.n_hashes // BUCKETS))
+    is_minus = [stream(recipe.seed, Purpose.NUMBER, bank, BUCKETS) >> np.uint64(63) for bank in banks]
+    signs = np.where(np.array(is_minus), -1.0, 1.0) / math.sqrt(BUCKETS)
+    within_line = hadamard(PLACES)
+    slots, places = np.arange(BUCKETS), np.arange(PLACES)
+    return Rotations(
+        keys=read_only(np.array([mix_key(recipe.seed, Key.DIRECTION, bank) for bank in banks])),
+        signs=_aligned(signs),
+        patterns=_aligned(np.stack([within_line, -within_line], axis=1)),
+        slices=_aligned((signs @ hadamard(BUCKETS))[:, slots ^ places[:, None]]),
+    )
+
+
+def _aligned(numbers: Array) -> Array:
+    """Numbers of single precision that begin at a cache line."""
+    out = aligned_zeros(numbers.shape, np.float32)
+    out[:] = numbers
+    return read_only(out)
 
 
 def direction_banks(recipe: Recipe) -> Banks | None:

@@ -9,7 +9,7 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.simd.slots import write_levels
 from ..errors import ParameterError
-from ..recipe import NARROW_COLUMNS, Recipe
+from ..recipe import NARROW_COLUMNS, ROUNDED_VERSION, Recipe
 
 
 def narrow(
@@ -34,7 +34,7 @@ def narrow(
 
 
 def _narrower(recipe: Recipe, n_bits: int, weight_bits: int | None) -> Recipe:
-    """The recipe with fewer bits. If weights become rounded, its version follows from that."""
+    """The recipe with fewer bits; rounded weights have a version of their own."""
     if weight_bits is None or weight_bits == recipe.weight_bits:
         return replace(recipe, n_bits=n_bits)
     if recipe.has_rounded_weights:
@@ -47,7 +47,8 @@ def _narrower(recipe: Recipe, n_bits: int, weight_bits: int | None) -> Recipe:
             "weight_bits: version 3 of the hash contract, which these rows were hashed by, has "
             "other codes; hash the rows again."
         )
-    return replace(recipe, n_bits=n_bits, weight_bits=weight_bits, version=0)
+    version = max(recipe.version, ROUNDED_VERSION)
+    return replace(recipe, n_bits=n_bits, weight_bits=weight_bits, version=version)
 
 
 def _rounded(recipe: Recipe, codes: Array, weights: Array) -> Array:

@@ -9,12 +9,13 @@ from .._core.memory import aligned_zeros
 from .._core.team import Step
 from .._core.types import Array
 from .._core.validation import Rows, read_only
-from .._loops.hashing import blocks, minwise, projection
+from .._loops.hashing import blocks, minwise, projection, rotation
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.blocks import BlockScratch, Task
 from .._loops.hashing.minwise import BinScratch, MinimaScratch
 from .._loops.hashing.offsets import new_offsets
-from .._loops.hashing.projection import Rounding
+from .._loops.hashing.rotation import RotationScratch
+from .._loops.hashing.weights import Rounding
 from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
 from .._loops.simd.slots import write_levels
@@ -41,9 +42,9 @@ class RowHasher:
     @property
     def has_tables(self) -> bool:
         """Whether all that is random stands in tables, so that `passes` can be used."""
-        return self.tables.minima is not None and (
-            not self._projects or self.tables.directions is not None
-        )
+        tables = self.tables
+        projects = tables.directions is not None or tables.rotations is not None
+        return tables.minima is not None and (projects or not self._projects)
 
     def hash(self, rows: Rows, out: Arrays) -> None:
         """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
@@ -99,23 +100,29 @@ class RowHasher:
         )  # fmt: skip
 
     def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
+        tables, values = self.tables, np.empty(largest.block, np.float32)
+        weights = out["slots"] if "slots" in out else out["weights"].view(np.uint16)
+        if tables.rotations is not None:
+            scratch, rounding = _rotation_scratch(), self._rounding(rotation.BUCKETS)
+            return lambda n_blocks: blocks.hash_rotations(
+                task, n_blocks, tables.rotations, tables.waves, rounding, values, scratch, weights
+            )
         has_signs = self.recipe.scheme != "independent"
         sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
-        starts, values = np.empty(largest.row, np.int32), np.empty(largest.block, np.float32)
+        starts = np.empty(largest.row, np.int32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
-        weights = out["slots"] if "slots" in out else out["weights"].view(np.uint16)
-        rounding = self._rounding()
+        rounding = self._rounding(projection.SUMS)
         return lambda n_blocks: blocks.hash_projections(
-            task, n_blocks, self.tables.directions, sign_key, self.tables.waves, rounding, starts,
-            values, tiles, weights,
+            task, n_blocks, tables.directions, sign_key, tables.waves, rounding, starts, values,
+            tiles, weights,
         )  # fmt: skip
 
-    def _rounding(self) -> Rounding | None:
+    def _rounding(self, n_slots: int) -> Rounding | None:
         """How weights become levels, with working memory for one thread."""
         rounding = self.recipe.weight_rounding
         if rounding is None:
             return None
-        return Rounding(np.float32(rounding.per_unit), np.empty(projection.SUMS, np.uint16))
+        return Rounding(np.float32(rounding.per_unit), np.empty(n_slots, np.uint16))
 
     def _mixed_minima(
         self, rows: Rows, values: Array | None, codes: Array, weights: Array | None
@@ -151,8 +158,14 @@ class RowHasher:
 
     def _write_projections(self, rows: Rows, values: Array, out: Array) -> None:
         """Projections onto the random directions, or their cosines, as halves."""
-        recipe, banks, waves = self.recipe, self.tables.directions, self.tables.waves
-        if banks is None:
+        recipe, tables, waves = self.recipe, self.tables, self.tables.waves
+        if tables.rotations is not None:
+            rotation.rotated_projections(
+                rows.indptr, rows.indices, read_only(values), tables.rotations, waves, None,
+                _rotation_scratch(), out,
+            )  # fmt: skip
+            return
+        if tables.directions is None:
             columns = mixed(rows.indices, mix_key(recipe.seed, Key.ENTRY))
             numbers, sums = random_numbers(recipe.projection), np.empty(recipe.n_hashes, np.float32)
             values = read_only(values)
@@ -162,7 +175,7 @@ class RowHasher:
         starts = np.empty(rows.lengths.max(initial=0), np.int32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
         projection.table_projections(
-            rows.indptr, rows.indices, values, banks, waves, None, starts, tiles, out
+            rows.indptr, rows.indices, values, tables.directions, waves, None, starts, tiles, out
         )
 
 
@@ -177,6 +190,11 @@ class Largest(NamedTuple):
         """Those of rows that are cut into blocks."""
         per_block = np.diff(rows.indptr[cuts])
         return cls(int(rows.lengths.max(initial=0)), int(per_block.max(initial=0)))
+
+
+def _rotation_scratch() -> RotationScratch:
+    sums = aligned_zeros((rotation.BUCKETS,), np.float32)
+    return RotationScratch(sums, np.empty(rotation.FEW, np.intp))
 
 
 def _codes(out: Arrays) -> Array:

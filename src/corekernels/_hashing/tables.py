@@ -13,10 +13,11 @@ from .._loops.hashing.banks import Banks
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.minwise import GROUP
 from .._loops.hashing.offsets import POSITIONS, STRATUM
+from .._loops.hashing.rotation import Rotations
 from ..kernel_table import SlotWeight
 from ..recipe import NARROW_COLUMNS, OFFSET_WIDTH, Recipe, share_slots
 from .banks import make_banks, own_rows, round_up, wrapped
-from .directions import direction_banks, make_waves
+from .directions import direction_banks, make_rotations, make_waves
 from .streams import Key, Purpose, mix_key, permutation, stream
 
 WIDE_POSITIONS = 1 << 22
@@ -27,11 +28,12 @@ class HashTables:
     """The tables of a recipe; None where the scheme hashes on the fly, or needs none.
 
     Slices of `minima` hold the locations, slices of `directions` the random directions of
-    projections; `waves` turn projections into cosines.
+    projections, `rotations` take their place; `waves` turn projections into cosines.
     """
 
     minima: Banks | None
-    directions: Banks | None
+    directions: Banks | None = None
+    rotations: Rotations | None = None
     waves: Waves | None = None
 
 
@@ -46,7 +48,8 @@ def make_tables(recipe: Recipe, wide_positions: int = WIDE_POSITIONS) -> HashTab
     kernel = recipe.entry
     return HashTables(
         _minima_banks(recipe, wide_positions),
-        direction_banks(recipe) if kernel.projections else None,
+        direction_banks(recipe) if kernel.projections and not recipe.has_rotations else None,
+        make_rotations(recipe) if recipe.has_rotations else None,
         make_waves(recipe) if kernel.slot_weight is SlotWeight.COSINE else None,
     )
 

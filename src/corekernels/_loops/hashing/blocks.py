@@ -18,6 +18,7 @@ from ..simd.integers import fetch_add
 from .minwise import table_minima
 from .mixing import give_signs
 from .projection import table_projections
+from .rotation import rotated_projections
 
 _HALF_SIZE = np.uint16(0x7FFF)  # the bits of a half but for its sign
 
@@ -50,6 +51,17 @@ def _next_block(task):
             return -1
         indptr = task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
         task.flaws[block] = inspect_rows(indptr, task.indices, task.data, task.n_columns)
+        if task.flaws[block] == 0:
+            return block
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _next_inspected_block(task):
+    """The same, of blocks that an earlier pass has inspected."""
+    while True:
+        block = fetch_add(task.counter, 0, 1)
+        if block >= task.flaws.shape[0]:
+            return -1
         if task.flaws[block] == 0:
             return block
 
@@ -109,14 +121,12 @@ def hash_projections(
     """Projections of up to `n_blocks` blocks that were inspected before; False if there is no more.
 
     `sign_key` is the key of the columns' random signs, or None if they have none; `waves` and
-    `rounding` as for `table_projections`.
+    `rounding` as for `write_weights`.
     """
     for _ in range(n_blocks):
-        block = fetch_add(task.counter, 0, 1)
-        if block >= task.flaws.shape[0]:
+        block = _next_inspected_block(task)
+        if block < 0:
             return False
-        if task.flaws[block] != 0:
-            continue
         start, stop = task.cuts[block], task.cuts[block + 1]
         indptr = task.indptr[start : stop + 1]
         columns = task.indices[indptr[0] : indptr[-1]]
@@ -128,6 +138,24 @@ def hash_projections(
             indptr, columns, values, directions, waves, rounding, starts, tiles,
             weights[start:stop],
         )  # fmt: skip
+    return True
+
+
+@loop
+def hash_rotations(task, n_blocks, rotations, waves, rounding, all_values, scratch, weights):
+    """Projections as `hash_projections` gives them, by rotations."""
+    for _ in range(n_blocks):
+        block = _next_inspected_block(task)
+        if block < 0:
+            return False
+        start, stop = task.cuts[block], task.cuts[block + 1]
+        indptr = task.indptr[start : stop + 1]
+        columns = task.indices[indptr[0] : indptr[-1]]
+        values = all_values[: columns.shape[0]]
+        unit_values(indptr, task.data, values)
+        rotated_projections(
+            indptr, columns, values, rotations, waves, rounding, scratch, weights[start:stop]
+        )
     return True
 
 

@@ -1,18 +1,14 @@
-"""Random projections of CSR rows onto k directions; rows arrive as for `minwise`.
+"""Random projections of CSR rows onto k directions from tables; rows arrive as for `minwise`.
 
 Random numbers are bfloat16, two to a word of the table: of each 32 slots the first 16 take
 the lower halves of 16 consecutive words, the others the upper halves. One load then serves
 two multiply-adds, which the vector units are fast enough for.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
 from ..compilation import inner_loop, loop
-from ..simd.halves import write_halves
-from ..simd.slots import write_levels
 from ..simd.vectors import (
     high_halves,
     load_line,
@@ -24,28 +20,19 @@ from ..simd.vectors import (
     store,
 )
 from .banks import find_starts
-from .cosines import write_cosines
 from .mixing import step
+from .weights import write_projections, write_weights
 
 TILE = 128  # slots whose sums stay in registers
 SUMS = 2 * TILE  # the same where there are 32 registers
 _AHEAD = 4  # slices between the one that is read and the one that is prefetched
 
 
-class Rounding(NamedTuple):
-    """How weights become levels."""
-
-    per_unit: np.float32  # intervals per unit
-    halves: np.ndarray  # room for the weights of SUMS slots
-
-
 @njit(nogil=True, cache=True, inline="always")
 def table_projections(indptr, indices, values, banks, waves, rounding, all_starts, tiles, out):
-    """All slots of each row: the sum of its values times their slices, as halves.
+    """All slots of each row: the sum of its values times their slices, as `write_weights` makes it.
 
-    With `waves`, unless they are None, the cosines of these sums; with `rounding`, unless it is
-    None, their levels, put into slots that have only codes yet. `all_starts` is room for one row's
-    starts, `tiles` for the sums of SUMS slots.
+    `all_starts` is room for one row's starts, `tiles` for the sums of SUMS slots.
     """
     together = SUMS if many_registers() else TILE
     for row in range(indptr.shape[0] - 1):
@@ -62,26 +49,7 @@ def table_projections(indptr, indices, values, banks, waves, rounding, all_start
                 table = banks.tables[bank, slot // 2 :]
                 _sum_tiles(starts, values[begin:end], table, sums.shape[0] > TILE, tiles)
                 first = bank * banks.width + slot
-                _write_weights(tiles[: sums.shape[0]], waves, rounding, first, sums)
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _write_weights(sums, waves, rounding, first_slot, out):
-    """Projections or the cosines of them: as halves, or as the levels of these."""
-    if rounding is None:
-        _write_halves(sums, waves, first_slot, out)
-    else:
-        halves = rounding.halves[: sums.shape[0]]
-        _write_halves(sums, waves, first_slot, halves)
-        write_levels(halves, rounding.per_unit, out)
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _write_halves(sums, waves, first_slot, out):
-    if waves is None:
-        write_halves(sums, out)
-    else:
-        write_cosines(sums, waves, first_slot, out)
+                write_weights(tiles[: sums.shape[0]], waves, rounding, first, sums)
 
 
 @inner_loop
@@ -160,4 +128,4 @@ def mixed_projections(indptr, mixed, values, numbers, waves, sums, out):
         for p in range(indptr[row] - offset, indptr[row + 1] - offset):
             for j in range(sums.shape[0]):
                 sums[j] += values[p] * numbers[np.int64(step(mixed[p], j) >> np.uint64(48))]
-        _write_halves(sums, waves, 0, out[row])
+        write_projections(sums, waves, 0, out[row])

@@ -70,6 +70,22 @@ def add(x, y):
     return x + y
 
 
+def subtract(x, y):
+    """x - y, lane by lane; numbers of single or double precision."""
+    return x - y
+
+
+def transform_line(x):
+    """The Walsh-Hadamard transform of a line: sums of its numbers with all patterns of signs.
+
+    Number j of it is the sum of all x[i], with a minus where i AND j has an odd number of ones.
+    """
+    for distance in _distances(len(x)):
+        partners = np.arange(len(x)) ^ distance
+        x = np.where(partners < np.arange(len(x)), x[partners] - x, x[partners] + x)
+    return x
+
+
 def multiply_add(x, y, z):
     """x * y + z, lane by lane, rounded once where the processor has an instruction for it."""
     return x * y + z
@@ -107,6 +123,11 @@ def many_registers():
 
 def prefetch(array, start):
     """Ask for the cache line of one element of a contiguous array, without waiting for it."""
+
+
+def _distances(count):
+    """How far apart the partners of each step of a transform are."""
+    return [1 << step for step in range(count.bit_length() - 1)]
 
 
 def _emit_splat(context, builder, signature, args):
@@ -189,6 +210,26 @@ def _add(x, y):
     def emit(context, builder, signature, args):
         is_float = isinstance(x.dtype, types.Float)
         return builder.fadd(*args) if is_float else builder.add(*args)
+
+    return x, emit
+
+
+@compiled(subtract)
+def _subtract(x, y):
+    return x, lambda context, builder, signature, args: builder.fsub(*args)
+
+
+@compiled(transform_line)
+def _transform_line(x):
+    def emit(context, builder, signature, args):
+        found = args[0]
+        for distance in _distances(x.count):
+            partners = [place ^ distance for place in range(x.count)]
+            order = ir.Constant(ir.VectorType(INDEX, x.count), partners)
+            signs = [1.0 if partner > place else -1.0 for place, partner in enumerate(partners)]
+            swapped = builder.shuffle_vector(found, found, order)
+            found = call(builder, "fmuladd", [found, ir.Constant(found.type, signs), swapped])
+        return found
 
     return x, emit
 

@@ -32,7 +32,7 @@ from ..._loops.search.inspection import is_permutation
 from ..._loops.search.pairs import Queries
 from ...io.fields import require_fit
 from ...kernel_table import CORE1, RESEMBLANCE
-from ...recipe import Recipe
+from ...recipe import CONTRACT_VERSION, Recipe
 from ...signatures import sketch_rows
 from ..store import Store
 from .base import BLOCK_QUERIES, CandidateMethod, Tuned
@@ -81,12 +81,12 @@ class Graph(CandidateMethod):
         n_jobs: int | None,
     ) -> "Graph":  # fmt: skip
         """A graph of the rows in `order`, which may leave some out for `finished`."""
-        version = Recipe(n_columns=store.n_columns).version
         team = Team(n_jobs)
-        sketches = read_only(bit_sketches(team, store.rows(), n_signs, seed, version))
+        sketches = read_only(bit_sketches(team, store.rows(), n_signs, seed))
         links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
         start = read_only(order[:0], np.int32)
-        parts = WIDTHS[0], WIDTHS[0], n_signs, seed, version, start, sketches, links, degrees
+        settings = WIDTHS[0], WIDTHS[0], n_signs, seed, CONTRACT_VERSION
+        parts = *settings, start, sketches, links, degrees
         return cls(store, *parts, n_wanted=n_wanted)._with_rows(order, n_jobs)
 
     def _with_rows(self, added: Array, n_jobs: int | None) -> "Graph":
@@ -257,10 +257,12 @@ def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     return best
 
 
-def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int, version: int = 0) -> Array:
+def bit_sketches(
+    team: Team, rows: Rows, n_signs: int, seed: int, version: int = CONTRACT_VERSION
+) -> Array:
     """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs.
 
-    Hashed by this version of the hash contract, the latest by default.
+    Hashed by this version of the hash contract.
     """
     out = np.zeros((len(rows), _WORDS), np.uint64)
     n_minima, n_columns = N_BITS - n_signs, rows.n_columns
@@ -280,4 +282,4 @@ def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int, version: int =
 
 @lru_cache(maxsize=16)
 def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int, version: int) -> Recipe:
-    return Recipe(kernel, n_hashes, 1, seed=seed, n_columns=n_columns, version=version)
+    return Recipe(kernel, n_hashes, 1, seed=seed, n_columns=n_columns).as_of(version)

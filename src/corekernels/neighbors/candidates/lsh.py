@@ -21,7 +21,7 @@ from ..._loops.search.inspection import ascend_in_buckets, is_permutation
 from ..._loops.search.pairs import Queries
 from ...io.fields import require_fit
 from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
-from ...recipe import Recipe
+from ...recipe import CONTRACT_VERSION, Recipe
 from ...signatures import sketch_rows
 from ..store import Store
 from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned, first_of
@@ -56,10 +56,9 @@ class Tables(CandidateMethod):
     @classmethod
     def build(
         cls, store: Store, n_wanted: int, n_jobs: int | None, n_slots: int, n_tables: int,
-        signed: bool, n_kept: int, seed: int, version: int = 0,
+        signed: bool, n_kept: int, seed: int, version: int = CONTRACT_VERSION,
     ) -> "Tables":  # fmt: skip
-        """Tables of all rows of a store, by the latest version of the hash contract by default."""
-        version = version or Recipe(n_columns=store.n_columns).version
+        """Tables of all rows of a store, by this version of the hash contract."""
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
         numbers = np.empty((len(store), n_tables), np.uint32)
         team = Team(n_jobs)
@@ -129,7 +128,7 @@ class Tables(CandidateMethod):
         fits = 1 <= self.n_slots <= _MOST_SLOTS and 1 <= self.n_kept < 2**31
         fits = fits and 1 <= self.n_tables <= _MOST_TABLES
         require_fit(fits, "the settings of the tables are out of range")
-        Recipe(seed=self.seed, n_columns=self.store.n_columns, version=self.version)
+        Recipe(seed=self.seed, n_columns=self.store.n_columns).as_of(self.version)
         fits = heads.ndim == 2 and rows.shape == (self.n_tables, n) and len(heads) == self.n_tables
         require_fit(
             fits and heads.dtype == rows.dtype == np.int32, "the tables do not fit the rows"
@@ -161,16 +160,16 @@ def fill_tables(team: Team, numbers: Array, n_buckets: int) -> buckets.Tables:
 
 def write_keys(
     team: Team, rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, out: Array,
-    version: int = 0,
+    version: int = CONTRACT_VERSION,
 ) -> None:  # fmt: skip
     """The key of each row in each table, one column of `out` per table, without its lowest bits.
 
-    Hashed by this version of the hash contract, the latest by default.
+    Hashed by this version of the hash contract.
     """
     recipe = Recipe(
         CORE1.name if signed else RESEMBLANCE.name, n_slots * out.shape[1], n_bits=None,
-        seed=seed, n_columns=rows.n_columns, version=version,
-    )  # fmt: skip
+        seed=seed, n_columns=rows.n_columns,
+    ).as_of(version)  # fmt: skip
     for block in row_blocks(0, len(rows), max(1, _PORTION_CODES // recipe.n_hashes)):
         S = sketch_rows(rows.block(*block), recipe, team)
         weights = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)

@@ -1,0 +1,175 @@
+"""Random projections of CSR rows by fast transforms; rows arrive as for `minwise`.
+
+The values of a row, with random signs, are added up in 512 random buckets, and these are rotated:
+a Walsh-Hadamard transform, random signs, and the transform again. A row of f nonzeros takes
+f + 512 log(512) additions for 512 slots, where random numbers of their own would take 512 f
+multiplications.
+
+Buckets are 32 lines of 16 numbers. The transform of 512 numbers is one across the lines, the same
+for each of the 16 places, and one within each line. Before the first transform a nonzero is one
+bucket of a line; it is added as what the transform within the line makes of it, which is one
+of 16 patterns of signs, so that only the lines are left.
+
+What a rotation makes of bucket h is the same 512 numbers for all h, that of slot j at place
+j XOR h. Short rows are sums of a few such slices.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ..compilation import inner_loop
+from ..simd.vectors import (
+    add,
+    load_line,
+    multiply_add,
+    splat_line,
+    store,
+    subtract,
+    transform_line,
+)
+from .mixing import mix
+from .weights import write_weights
+
+BUCKETS = 512  # part of the hash contract
+PLACES = 16  # in a line
+FEW = 200  # nonzeros times lines, up to which slices are added
+_DRAWN_BITS = np.uint64(54)  # leaves ten bits of a mix: line, place in the line, sign
+_PATTERNS = 2 * PLACES  # one per place and sign
+
+
+class Rotations(NamedTuple):
+    """What is random in the rotations; each bank has a rotation of its own."""
+
+    keys: np.ndarray  # one per bank, under which columns are mixed
+    signs: np.ndarray  # between the transforms, over the square root of BUCKETS; a row per bank
+    patterns: np.ndarray  # what becomes of one bucket within its line, by place and sign
+    slices: np.ndarray  # what becomes of each bucket of line 0, by bank and place
+
+
+class RotationScratch(NamedTuple):
+    """Working memory for one row and bank."""
+
+    sums: np.ndarray  # BUCKETS numbers
+    drawn: np.ndarray  # bucket and sign of each nonzero of a short row, FEW of them
+
+
+@njit(nogil=True, cache=True, inline="always")
+def rotated_projections(indptr, indices, values, rotations, waves, rounding, scratch, out):
+    """All slots of each row, as `write_weights` makes them."""
+    for row in range(indptr.shape[0] - 1):
+        begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+        if begin == end:
+            out[row, :] = 0
+            continue
+        columns, mine = indices[begin:end], values[begin:end]
+        for bank in range(rotations.keys.shape[0]):
+            first = bank * BUCKETS
+            weights = out[row, first : first + BUCKETS]
+            n_lines = -(-weights.shape[0] // PLACES)
+            if columns.shape[0] * n_lines <= FEW:
+                _add_slices(columns, mine, rotations, bank, n_lines, scratch)
+            else:
+                _fill_buckets(columns, mine, rotations.keys[bank], rotations.patterns, scratch.sums)
+                _rotate(rotations.signs[bank], scratch.sums)
+            write_weights(scratch.sums[: weights.shape[0]], waves, rounding, first, weights)
+
+
+@inner_loop
+def _add_slices(columns, values, rotations, bank, n_lines, scratch):
+    """The first lines of a rotated row: the sum of its columns' slices, each times its value."""
+    drawn, slices, out = scratch.drawn, rotations.slices[bank], scratch.sums
+    for p in range(columns.shape[0]):
+        drawn[p] = _draw(columns[p], rotations.keys[bank])
+    for first in range(0, n_lines, 4):
+        none = splat_line(np.float32(0))
+        a, b, c, d = none, none, none, none
+        for p in range(columns.shape[0]):
+            line, pattern = drawn[p] // _PATTERNS, drawn[p] % _PATTERNS
+            value = splat_line(-values[p] if pattern % 2 else values[p])
+            start = pattern // 2 * BUCKETS
+            a = multiply_add(value, load_line(slices, start + (first ^ line) * PLACES), a)
+            b = multiply_add(value, load_line(slices, start + (first + 1 ^ line) * PLACES), b)
+            c = multiply_add(value, load_line(slices, start + (first + 2 ^ line) * PLACES), c)
+            d = multiply_add(value, load_line(slices, start + (first + 3 ^ line) * PLACES), d)
+        store(a, first * PLACES, out)
+        store(b, (first + 1) * PLACES, out)
+        store(c, (first + 2) * PLACES, out)
+        store(d, (first + 3) * PLACES, out)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _draw(column, key):
+    """Line, place in the line and sign of a column: 5, 4 bits and 1."""
+    return np.intp(mix(np.uint64(column) ^ key) >> _DRAWN_BITS)
+
+
+@inner_loop
+def _fill_buckets(columns, values, key, patterns, out):
+    """Add up the values, with their columns' signs, in the columns' buckets; see the module."""
+    out[:] = 0
+    for p in range(columns.shape[0]):
+        drawn = _draw(columns[p], key)
+        line, pattern = drawn // _PATTERNS * PLACES, drawn % _PATTERNS * PLACES
+        value = splat_line(values[p])
+        store(multiply_add(value, load_line(patterns, pattern), load_line(out, line)), line, out)
+
+
+@inner_loop
+def _rotate(signs, out):
+    """The transform across lines, the signs, and the whole transform."""
+    _transform_distant_lines(out)
+    for first in range(0, BUCKETS, 4 * PLACES):
+        second, third, fourth = first + PLACES, first + 2 * PLACES, first + 3 * PLACES
+        a, b = load_line(out, first), load_line(out, second)
+        c, d = load_line(out, third), load_line(out, fourth)
+        a, b, c, d = _transform_four(a, b, c, d)
+        a = _transform_with_signs(a, load_line(signs, first))
+        b = _transform_with_signs(b, load_line(signs, second))
+        c = _transform_with_signs(c, load_line(signs, third))
+        d = _transform_with_signs(d, load_line(signs, fourth))
+        a, b, c, d = _transform_four(a, b, c, d)
+        store(a, first, out)
+        store(b, second, out)
+        store(c, third, out)
+        store(d, fourth, out)
+    _transform_distant_lines(out)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _transform_with_signs(line, signs):
+    """The transform within a line, after its numbers were multiplied by the signs."""
+    return transform_line(multiply_add(line, signs, splat_line(np.float32(0))))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _transform_four(a, b, c, d):
+    """The transform across four lines."""
+    a, c = add(a, c), subtract(a, c)
+    b, d = add(b, d), subtract(b, d)
+    return add(a, b), subtract(a, b), add(c, d), subtract(c, d)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _transform_distant_lines(out):
+    """The transform across eight lines, for each line of a group of four; groups are together."""
+    for first in range(0, 4 * PLACES, PLACES):
+        a, b = load_line(out, first), load_line(out, first + 4 * PLACES)
+        c, d = load_line(out, first + 8 * PLACES), load_line(out, first + 12 * PLACES)
+        e, f = load_line(out, first + 16 * PLACES), load_line(out, first + 20 * PLACES)
+        g, h = load_line(out, first + 24 * PLACES), load_line(out, first + 28 * PLACES)
+        a, e = add(a, e), subtract(a, e)
+        b, f = add(b, f), subtract(b, f)
+        c, g = add(c, g), subtract(c, g)
+        d, h = add(d, h), subtract(d, h)
+        a, b, c, d = _transform_four(a, b, c, d)
+        e, f, g, h = _transform_four(e, f, g, h)
+        store(a, first, out)
+        store(b, first + 4 * PLACES, out)
+        store(c, first + 8 * PLACES, out)
+        store(d, first + 12 * PLACES, out)
+        store(e, first + 16 * PLACES, out)
+        store(f, first + 20 * PLACES, out)
+        store(g, first + 24 * PLACES, out)
+        store(h, first + 28 * PLACES, out)

@@ -76,7 +76,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     >>> X, y = load_digits(return_X_y=True)
     >>> model = ck.CoREClassifier(n_hashes=1024, random_state=0).fit(X[:1000], y[:1000])
     >>> round(model.score(X[1000:], y[1000:]), 2)
-    0.95
+    0.94
     """
 
     linear_: HashedLinearClassifier

@@ -83,10 +83,11 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         E[1/k sum_j w_j(u) w_j(v) 1{L_j(u) = L_j(v)}] = K(u, v).
 
     The expanded rows turn that into a plain inner product, so a linear model on them
-    learns what a kernel machine would. Hashing costs O(nonzeros x n_hashes) simple
-    operations (with scheme "one-permutation", O(nonzeros + n_hashes), projections
-    aside) and memory for the result and for small tables. It depends on the parameters, the
-    seed and the number of columns alone, never on the data: nothing is learned from rows.
+    learns what a kernel machine would. Hashing costs O(nonzeros x n_hashes) simple operations
+    at most (with scheme "one-permutation", O(nonzeros + n_hashes); for projections
+    O(nonzeros x n_hashes / 512 + n_hashes)) and memory for the result and for small tables. It
+    depends on the parameters, the seed and the number of columns alone, never on the data:
+    nothing is learned from rows.
 
     Parameters
     ----------

@@ -14,10 +14,11 @@ from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
 from .theory.aliasing import NO_ALIASING
 from .theory.pairs import Pair
 
-# Slot updates (nonzeros x hashes) per second and thread, as `benchmarks/hashing.py` measured
-# them on a server core with 512-bit vectors; machines differ by a factor of three or so.
-_MINIMA_PER_SECOND = 50e9
-_PROJECTIONS_PER_SECOND = 40e9
+# As `benchmarks/hashing.py` measured them, one thread on a server core with 512-bit vectors;
+# machines differ by a factor of three or so.
+_MINIMA_PER_SECOND = 50e9  # slot updates: nonzeros x hashes
+_BUCKET_SECONDS = 4e-12  # of projections, per slot and nonzero
+_ROTATION_SECONDS = 4e-10  # the same per slot, whatever the row's length
 _SECONDS_PER_SLOT = 1e-9  # whatever the row's length
 _SIEVE_SECONDS = 1.4e-11  # per slot, times columns over nonzeros: long rows go through a sieve
 _TYPICAL_LENGTH = 100
@@ -33,7 +34,7 @@ class Plan:
     >>> import corekernels as ck
     >>> plan = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5)
     >>> plan.n_hashes, plan.n_bits, plan.bytes_per_row
-    (666, 8, 2006)
+    (664, 8, 2000)
     """
 
     kernel: str
@@ -98,12 +99,12 @@ def plan(
     235
     >>> wanted = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
     >>> wanted.n_hashes, wanted.n_bytes
-    (666, 2006000000)
+    (664, 2000000000)
     >>> round(ck.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
     >>> small = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_bits=4, weight_bits=4)
     >>> small.n_hashes, small.bytes_per_row
-    (785, 793)
+    (783, 791)
     """
     if (error is None) == (n_hashes is None):
         raise ParameterError("plan: give either error or n_hashes.")
@@ -194,5 +195,5 @@ def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> floa
     minima = length / _MINIMA_PER_SECOND
     if n_columns <= NARROW_COLUMNS:
         minima = min(minima, n_columns / length * _SIEVE_SECONDS)
-    projections = length / _PROJECTIONS_PER_SECOND if kernel.projections else 0.0
+    projections = length * _BUCKET_SECONDS + _ROTATION_SECONDS if kernel.projections else 0.0
     return minima + projections + _SECONDS_PER_SLOT

@@ -5,12 +5,14 @@ import pytest
 from scipy import sparse
 
 import corekernels as ck
+from corekernels._core.memory import aligned_zeros
 from corekernels._hashing.sketch import hash_matrix
 from corekernels._hashing.tables import hash_tables, make_tables
-from corekernels._loops.hashing import minwise, sieve
+from corekernels._loops.hashing import minwise, rotation, sieve
 from corekernels.kernel_table import hashed_kernel
 from corekernels.theory import Pair
 from support import oracles
+from support.contract import rotated
 
 
 @pytest.mark.parametrize("scheme", ["circulant", "independent", "one-permutation"])
@@ -47,6 +49,39 @@ def test_hashing_gives_the_kernel(X, kernel, weight_bits, scheme, n_columns, k):
         error = np.maximum(error, np.sqrt(variance.ravel()))
     assert (np.abs(estimate - exact[i, j]) <= 5 * error).all()
     np.testing.assert_allclose(S.estimate()[i, j], estimate, atol=1e-5)
+
+
+@pytest.mark.parametrize("fields", [{"projection": "rademacher"}, {"version": 3}])
+def test_projections_from_tables(X, fields):
+    """As above; tables of +-1, and those of older files."""
+    recipe = ck.Recipe("core1", 200, n_columns=X.shape[1], seed=1, **fields)
+    with np.errstate(over="ignore"):
+        S = ck.Signatures.from_arrays(recipe, hash_matrix(sparse.csr_array(X), recipe, 1))
+    exact = oracles.kernel("core1", X)
+    i, j = np.indices(exact.shape).reshape(2, -1)
+    estimate, error = S.estimate_pairs(i, j)
+    assert (np.abs(estimate - exact[i, j]) <= 5 * error).all()
+
+
+@pytest.mark.parametrize("n_slots", [1, 16, 200, 512])
+@pytest.mark.parametrize("length", [1, 6, 60])
+def test_slices_give_what_the_transforms_give(length, n_slots):
+    """And both, what the product with the random numbers of each column gives."""
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.choice(2**40, length, replace=False))
+    values = rng.normal(size=length).astype(np.float32)
+    rotations = hash_tables(ck.Recipe("core1", 600, n_columns=2**40, seed=3)).rotations
+    n_lines = -(-n_slots // rotation.PLACES)
+    scratch = rotation.RotationScratch(aligned_zeros((512,), np.float32), np.empty(200, np.intp))
+    with np.errstate(over="ignore"):
+        rotation.add_slices(columns, values, rotations, 1, n_lines, scratch)
+        slices = scratch.sums[:n_slots].copy()
+        rotation.fill_buckets(columns, values, rotations, 1, scratch.sums)
+        rotation.rotate(rotations.signs[1], scratch.sums)
+    expected = values @ rotated(3, columns, 1024)[:, 512 : 512 + n_slots]
+    # sums of some 30 roundings of numbers below 5
+    np.testing.assert_allclose(slices, expected, rtol=0, atol=150 * 2.0**-24)
+    np.testing.assert_allclose(scratch.sums[:n_slots], expected, rtol=0, atol=150 * 2.0**-24)
 
 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])

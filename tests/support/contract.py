@@ -204,16 +204,21 @@ def directions(recipe, columns):
 
 
 def rotated(seed, columns, k):
-    """Random numbers of version 7: buckets, signs, and two transforms with signs between them."""
+    """Random numbers of version 7: the lists of a bank, in an order and with a sign per column."""
     H = hadamard(512).astype(np.float64)
+    words = np.array([0, 0x6AC0, 0xAC60, 0x36A0])
+    t = np.where(words[:, None] >> np.arange(512) % 16 & 1, -1, 1)
     out = np.empty((len(columns), k))
     for bank in range(-(-k // 512)):
         z = mixed(seed, DIRECTION_KEY, columns, bank)
-        bucket, minus = (z >> np.uint64(55)).astype(np.int64), z >> np.uint64(54) & np.uint64(1)
-        between = stream(seed, NUMBER, bank, 512) >> np.uint64(63)
-        Q = H @ np.where(between[:, None] == 1, -H, H) / np.sqrt(512)
-        mine = np.where(minus == 1, -Q[:, bucket], Q[:, bucket]).T
-        out[:, 512 * bank : 512 * (bank + 1)] = mine[:, : k - 512 * bank]
+        bucket, b = (z >> np.uint64(55)).astype(np.int64), (z >> np.uint64(53)).astype(np.int64) % 4
+        minus = (z >> np.uint64(52)).astype(np.int64) % 2
+        s = np.where(stream(seed, NUMBER, bank, 512) >> np.uint64(63), -1, 1)
+        g = (s * t) @ H / np.sqrt(512)
+        j = np.arange(min(512, k - 512 * bank))
+        out[:, 512 * bank + j] = (
+            np.where(minus, -1, 1)[:, None] * g[b[:, None], j ^ bucket[:, None]]
+        )
     return out
 
 

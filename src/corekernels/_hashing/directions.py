@@ -15,7 +15,7 @@ from .._core.validation import read_only
 from .._loops.hashing.banks import Banks
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.projection import TILE
-from .._loops.hashing.rotation import BUCKETS, PLACES, Rotations
+from .._loops.hashing.rotation import BUCKETS, PLACES, SIGN_VECTORS, Rotations
 from ..recipe import DIRECTIONS, NARROW_COLUMNS, Recipe, share_slots
 from .banks import make_banks, own_rows, round_up, wrapped
 from .streams import Key, Purpose, mix_key, permutation, stream
@@ -26,15 +26,20 @@ _LINE = 16  # numbers: slices that start at a multiple of it load fastest
 def make_rotations(recipe: Recipe) -> Rotations:
     """What is random in the rotations that project rows."""
     banks = range(-(-recipe.n_hashes // BUCKETS))
-    is_minus = [stream(recipe.seed, Purpose.NUMBER, bank, BUCKETS) >> np.uint64(63) for bank in banks]
+    is_minus = [
+        stream(recipe.seed, Purpose.NUMBER, bank, BUCKETS) >> np.uint64(63) for bank in banks
+    ]
     signs = np.where(np.array(is_minus), -1.0, 1.0) / math.sqrt(BUCKETS)
-    within_line = hadamard(PLACES)
     slots, places = np.arange(BUCKETS), np.arange(PLACES)
+    vectors = 1 - 2 * (np.array(SIGN_VECTORS)[:, None] >> places & 1)
+    patterns = hadamard(PLACES)[:, None] * vectors
+    # for each bank and vector, the numbers of bucket 0; those of the others are in another order
+    numbers = (signs[:, None] * np.tile(vectors, BUCKETS // PLACES)) @ hadamard(BUCKETS)
     return Rotations(
         keys=read_only(np.array([mix_key(recipe.seed, Key.DIRECTION, bank) for bank in banks])),
         signs=_aligned(signs),
-        patterns=_aligned(np.stack([within_line, -within_line], axis=1)),
-        slices=_aligned((signs @ hadamard(BUCKETS))[:, slots ^ places[:, None]]),
+        patterns=_aligned(np.stack([patterns, -patterns], axis=2)),
+        slices=_aligned(numbers[:, :, slots ^ places[:, None]].swapaxes(1, 2)),
     )
 
 

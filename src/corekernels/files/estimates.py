@@ -56,7 +56,7 @@ def estimate_pairs(
     >>> reader = ck.files.open_reader("rows.sig")
     >>> found = ck.files.estimate_pairs(reader, [[0, 1], [0, 5]])
     >>> found.value.round(2), found.standard_error.round(2)
-    (array([0.27, 0.45]), array([0.03, 0.03]))
+    (array([0.28, 0.43]), array([0.03, 0.03]))
     """
     _require_signatures(reader)
     rows = np.asarray(pairs)
@@ -97,7 +97,7 @@ def nearest(
     >>> reader = ck.files.open_reader("rows.sig")
     >>> found = next(ck.files.nearest(reader, reader, n_nearest=2))
     >>> list(zip(found.i[:2].tolist(), found.j[:2].tolist(), found.value[:2].round(1).tolist()))
-    [(0, 2, 1.0), (0, 0, 1.0)]
+    [(0, 0, 1.0), (0, 2, 1.0)]
     """
     _require_signatures(reader)
     if n_nearest < 1:

@@ -58,7 +58,7 @@ class CPath:
     >>> model = ck.linear.HashedLinearClassifier(random_state=0)
     >>> path = ck.linear.c_path(S, y[:400], [0.01, 1], model=model, cv=2)
     >>> path.best_C, path.mean.round(2)
-    (1.0, array([0.78, 0.86]))
+    (1.0, array([0.79, 0.86]))
     """
 
     Cs: npt.NDArray[np.float64]

@@ -8,10 +8,11 @@ multiplications.
 Buckets are 32 lines of 16 numbers. The transform of 512 numbers is one across the lines, the same
 for each of the 16 places, and one within each line. Before the first transform a nonzero is one
 bucket of a line; it is added as what the transform within the line makes of it, which is one
-of 16 patterns of signs, so that only the lines are left.
+of 16 patterns of signs, so that only the lines are left. Each column has one of four sign vectors,
+by which its pattern is multiplied: columns in one bucket are then told apart, at no cost.
 
-What a rotation makes of bucket h is the same 512 numbers for all h, that of slot j at place
-j XOR h. Short rows are sums of a few such slices.
+For each of these vectors, what a rotation makes of bucket h is the same 512 numbers for all h, that
+of slot j at place j XOR h. Short rows are sums of a few such slices.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..compilation import inner_loop
+from ..compilation import loop
 from ..simd.vectors import (
     add,
     load_line,
@@ -34,9 +35,12 @@ from .weights import write_weights
 
 BUCKETS = 512  # part of the hash contract
 PLACES = 16  # in a line
+# Sign vectors of the places of a line, minus where a bit is set; part of the hash contract.
+# Patterns of different vectors have products of +-4, a quarter of equal ones' (a Kerdock code).
+SIGN_VECTORS = (0, 0x6AC0, 0xAC60, 0x36A0)
 FEW = 200  # nonzeros times lines, up to which slices are added
-_DRAWN_BITS = np.uint64(54)  # leaves ten bits of a mix: line, place in the line, sign
-_PATTERNS = 2 * PLACES  # one per place and sign
+_DRAWN_BITS = np.uint64(52)  # leaves 12 bits of a mix: line, place in it, sign vector, sign
+_PATTERNS = PLACES * len(SIGN_VECTORS) * 2
 
 
 class Rotations(NamedTuple):
@@ -44,8 +48,8 @@ class Rotations(NamedTuple):
 
     keys: np.ndarray  # one per bank, under which columns are mixed
     signs: np.ndarray  # between the transforms, over the square root of BUCKETS; a row per bank
-    patterns: np.ndarray  # what becomes of one bucket within its line, by place and sign
-    slices: np.ndarray  # what becomes of each bucket of line 0, by bank and place
+    patterns: np.ndarray  # of one bucket within its line: by place, sign vector and sign
+    slices: np.ndarray  # what becomes of one bucket of line 0: by bank, place and sign vector
 
 
 class RotationScratch(NamedTuple):
@@ -69,15 +73,15 @@ def rotated_projections(indptr, indices, values, rotations, waves, rounding, scr
             weights = out[row, first : first + BUCKETS]
             n_lines = -(-weights.shape[0] // PLACES)
             if columns.shape[0] * n_lines <= FEW:
-                _add_slices(columns, mine, rotations, bank, n_lines, scratch)
+                add_slices(columns, mine, rotations, bank, n_lines, scratch)
             else:
-                _fill_buckets(columns, mine, rotations.keys[bank], rotations.patterns, scratch.sums)
-                _rotate(rotations.signs[bank], scratch.sums)
+                fill_buckets(columns, mine, rotations, bank, scratch.sums)
+                rotate(rotations.signs[bank], scratch.sums)
             write_weights(scratch.sums[: weights.shape[0]], waves, rounding, first, weights)
 
 
-@inner_loop
-def _add_slices(columns, values, rotations, bank, n_lines, scratch):
+@loop
+def add_slices(columns, values, rotations, bank, n_lines, scratch):
     """The first lines of a rotated row: the sum of its columns' slices, each times its value."""
     drawn, slices, out = scratch.drawn, rotations.slices[bank], scratch.sums
     for p in range(columns.shape[0]):
@@ -101,13 +105,14 @@ def _add_slices(columns, values, rotations, bank, n_lines, scratch):
 
 @njit(nogil=True, cache=True, inline="always")
 def _draw(column, key):
-    """Line, place in the line and sign of a column: 5, 4 bits and 1."""
+    """Line, place in the line, sign vector and sign of a column: 5, 4, 2 bits and 1."""
     return np.intp(mix(np.uint64(column) ^ key) >> _DRAWN_BITS)
 
 
-@inner_loop
-def _fill_buckets(columns, values, key, patterns, out):
+@loop
+def fill_buckets(columns, values, rotations, bank, out):
     """Add up the values, with their columns' signs, in the columns' buckets; see the module."""
+    key, patterns = rotations.keys[bank], rotations.patterns
     out[:] = 0
     for p in range(columns.shape[0]):
         drawn = _draw(columns[p], key)
@@ -116,8 +121,8 @@ def _fill_buckets(columns, values, key, patterns, out):
         store(multiply_add(value, load_line(patterns, pattern), load_line(out, line)), line, out)
 
 
-@inner_loop
-def _rotate(signs, out):
+@loop
+def rotate(signs, out):
     """The transform across lines, the signs, and the whole transform."""
     _transform_distant_lines(out)
     for first in range(0, BUCKETS, 4 * PLACES):

@@ -23,11 +23,10 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 
 import corekernels as ck
 import measure
-from corekernels._core.memory import aligned_zeros
 from corekernels._core.validation import clean_rows, read_only
 from corekernels._hashing import row_hasher
 from corekernels._hashing.tables import hash_tables
-from corekernels._loops.hashing import minwise, projection
+from corekernels._loops.hashing import minwise
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"
@@ -145,58 +144,33 @@ def on_rows(case: tuple[int, int, int, int], repeats: int, threads: int) -> dict
 def limit(
     best: dict[str, float], updates: int, threads: int, X: sparse.csr_array, k: int
 ) -> dict[str, object]:
-    """How far from the vector units' limit the loops run.
+    """How far from the vector units' limit the minima are found, and what projections take.
 
-    An update is one 16-bit load and minimum, or half a 32-bit load and a multiply-add. The
-    limit is what the same loops do on slices that all start at the same aligned place, in the
-    first-level cache: full vectors, no load across two cache lines, nothing to wait for. Random
-    starts cost a second line for nearly every vector; the projections' table (256 KB) also has
-    to come from the second-level cache. Rows of at least the root of the number of columns go
-    through the sieve, which needs fewer operations than updates: their share may be above 1.
+    An update is one 16-bit load and minimum. The limit is what the same loop does on slices that
+    all start at the same aligned place, in the first-level cache: full vectors, no load across
+    two cache lines, nothing to wait for. Random starts cost a second line for nearly every
+    vector. Rows of at least the root of the number of columns go through the sieve, which needs
+    fewer operations than updates: their share may be above 1.
     """
-    recipe = ck.Recipe("core1", k, seed=SEED, n_columns=X.shape[1])
+    recipe = ck.Recipe("resemblance", k, seed=SEED, n_columns=X.shape[1])
     rows = clean_rows(X)
-    values = read_only(rows.data, np.float32)
-    tables = hash_tables(recipe)
-    minima, directions = (
-        banks._replace(
-            start_of_column=read_only(np.zeros_like(banks.start_of_column)), sieve_length=2**62
-        )
-        for banks in (tables.minima, tables.directions)
+    banks = hash_tables(recipe).minima
+    banks = banks._replace(
+        start_of_column=read_only(np.zeros_like(banks.start_of_column)), sieve_length=2**62
     )
-    codes, sums = np.empty(X.shape[0] * k, np.uint8), np.empty((X.shape[0], k), np.uint16)
-    scratch = row_hasher._minima_scratch(minima, rows.lengths.max(), codes.dtype, False)
-    tiles = aligned_zeros((projection.SUMS,), np.float32)
-    times = measure.interleaved(
-        {
-            "minima": lambda: minwise.table_minima(
-                rows.indptr,
-                rows.indices,
-                None,
-                None,
-                minima,
-                np.uint16(255),
-                scratch,
-                k,
-                codes,
-                None,
-            ),
-            "projections": lambda: projection.table_projections(
-                rows.indptr, rows.indices, values, directions, None, scratch.starts, tiles, sums
-            ),
-        },
-        20,
-    )
-    slots = X.nnz * k / 1e9
-    peak = {name: slots / entry["best"] for name, entry in times.items()}
+    codes = np.empty(X.shape[0] * k, np.uint8)
+    scratch = row_hasher._minima_scratch(banks, rows.lengths.max(), codes.dtype, False)
+    arguments = rows.indptr, rows.indices, None, None, banks, np.uint16(255), scratch, k, codes
+    times = measure.interleaved({"minima": lambda: minwise.table_minima(*arguments, None)}, 20)
+    peak = X.nnz * k / 1e9 / times["minima"]["best"]
     minima_rate = updates / best["resemblance"] / 1e9 / threads
-    projection_rate = updates / (best["core1"] - best["resemblance"]) / 1e9 / threads
+    projections = (best["core1"] - best["resemblance"]) * threads
     return {
-        "one_thread_limit_billion_updates_per_second": {
-            name: round(rate, 1) for name, rate in peak.items()
-        },
-        "minima_share_of_limit": round(minima_rate / peak["minima"], 2),
-        "projections_share_of_limit": round(projection_rate / peak["projections"], 2),
+        "one_thread_limit_billion_updates_per_second": round(peak, 1),
+        "minima_share_of_limit": round(minima_rate / peak, 2),
+        "projections_nanoseconds_per_nonzero_and_512_slots": round(
+            projections / updates * 512 * 1e9, 2
+        ),
     }
 
 

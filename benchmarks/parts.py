@@ -23,9 +23,9 @@ STAGES = {
     "rows_spread": (gram, "_spread"),
     "inverted_index": (blocks, "invert_listed"),
     "blas": (np, "matmul"),
-    "supports_listed_columns_and_formula": (blocks, "finish_block"),
-    "mirror": (blocks, "mirror"),
-    "mirror_diagonal": (blocks, "mirror_within"),
+    "supports_listed_columns_formula_and_mirror": (blocks, "finish_block"),
+    "mirror_of_diagonal_blocks": (blocks, "mirror"),
+    "mirror_within_diagonal_blocks": (blocks, "mirror_within"),
 }
 
 

@@ -19,14 +19,13 @@ from .._core.types import Array
 from .._core.validation import Rows, check_pair, read_only
 from .._loops.gram import blocks as loops
 from .._loops.gram.blocks import BlockRows, PanelRows
-from .._loops.rows import unit_values
 from ..kernel_table import Kernel
 from .blas import single_threaded_blas
 from .columns import Columns, compact_columns, plan_columns
 
 PANEL_ROWS = 1024
 _PANEL_BYTES = 16 << 20
-_BLOCKS_PER_PANEL = 4
+_MANY_ROWS = 8192  # of X, from which blocks are half a panel high: fewer waits for the lock
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def fill_gram(
     """Write the kernel values of X against Y, or against itself, into `out`."""
     others = X if Y is None else Y
     panel_rows = _fitting_rows(panel_rows, columns.n_dense * out.itemsize)
-    block_rows = max(1, panel_rows // _BLOCKS_PER_PANEL)
+    block_rows = max(1, panel_rows // (2 if len(X) >= _MANY_ROWS else 4))
     panels = [
         _Panel(others, span, columns, row_blocks(0, span[1] if Y is None else len(X), block_rows))
         for span in row_blocks(0, len(others), panel_rows)
@@ -64,9 +63,8 @@ def fill_gram(
             _fill_diagonal(X, panel, block, formula, out)
         else:
             target = out[block[0] : block[1], panel.start : panel.stop]
-            _fill_block(X, panel, block, formula, target)
-            if Y is None:
-                loops.mirror(target, out[panel.start : panel.stop, block[0] : block[1]])
+            mirrored = out[panel.start : panel.stop, block[0] : block[1]] if Y is None else out[:0]
+            _fill_block(X, panel, block, formula, target, mirrored)
         if block is not None:
             panel.done()
 
@@ -117,9 +115,13 @@ def _in_turn(panels: list[_Panel], n_ahead: int) -> Iterator[tuple[_Panel, tuple
 
 
 def _fill_block(
-    X: Rows, panel: _Panel, block: tuple[int, int], formula: Formula, target: Array
+    X: Rows, panel: _Panel, block: tuple[int, int], formula: Formula, target: Array, mirrored: Array
 ) -> None:
-    """The kernel values of a block of rows of X and a panel."""
+    """The kernel values of a block of rows of X and a panel, and their transpose, if it has rows.
+
+    Each call of a loop or of BLAS waits for the interpreter's lock when it is done, the longer the
+    more threads there are: three calls do the whole.
+    """
     rows, columns = X.block(*block), panel.columns
     dense_of_y, y = panel.parts()
     dense, bits, values = _spread(rows, columns)
@@ -130,7 +132,7 @@ def _fill_block(
     x = BlockRows(rows.indptr, rows.indices, values, bits)
     counts = np.empty(len(panel.rows), np.int32)
     loops.finish_block(
-        formula.kernel.for_loops, formula.exponent, x, y, columns.slot, counts, target
+        formula.kernel.for_loops, formula.exponent, x, y, columns.slot, counts, target, mirrored
     )
 
 
@@ -140,7 +142,7 @@ def _fill_diagonal(
     """The same for rows of the panel itself: from the diagonal on, and the mirror image of it."""
     start, stop = block
     values = np.empty((stop - start, len(panel.rows)), out.dtype)
-    _fill_block(X, panel, block, formula, values)
+    _fill_block(X, panel, block, formula, values, out[:0])
     first = start - panel.start
     out[start:stop, start : panel.stop] = values[:, first:]
     loops.mirror(values[:, first + stop - start :], out[stop : panel.stop, start:stop])
@@ -166,12 +168,10 @@ def _panel_rows(panel: Rows, columns: Columns) -> tuple[Array, PanelRows]:
 
 def _spread(rows: Rows, columns: Columns) -> tuple[Array, Array, Array]:
     """Dense columns of the unit rows, their supports as bit sets, and all values."""
-    dtype = rows.data.dtype
-    values = np.empty(rows.nnz, dtype)
-    unit_values(rows.indptr, rows.data, values)
-    dense = np.zeros((len(rows), columns.n_dense), dtype)
-    bits = np.zeros((len(rows), -(-columns.n_dense // 32)), np.uint32)
-    loops.spread_dense(rows.indptr, rows.indices, values, columns.slot, dense, bits)
+    values = np.empty(rows.nnz, rows.data.dtype)
+    dense = np.empty((len(rows), columns.n_dense), rows.data.dtype)
+    bits = np.empty((len(rows), -(-columns.n_dense // 32)), np.uint32)
+    loops.spread_rows(rows.indptr, rows.indices, rows.data, columns.slot, values, dense, bits)
     return read_only(dense), read_only(bits), read_only(values)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from ..kernels import is_exponential, shape, support_weight, uses_values
+from ..rows import unit_values
 from ..simd.integers import popcount
 
 NO_EXPONENTIAL = -1.0  # in the place of an exponent
@@ -39,14 +40,17 @@ class PanelRows(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def spread_dense(indptr, indices, values, slot, out_dense, out_bits):
-    """Dense columns of the rows as a matrix and as bit sets, both zero on entry."""
+def spread_rows(indptr, indices, data, slot, out_values, out_dense, out_bits):
+    """Values of the unit rows, and their dense columns as a matrix and as bit sets."""
     offset = indptr[0]
+    unit_values(indptr, data, out_values)
+    out_dense[:] = 0
+    out_bits[:] = 0
     for row in range(indptr.shape[0] - 1):
         for p in range(indptr[row], indptr[row + 1]):
             s = slot[indices[p]]
             if s >= 0:
-                out_dense[row, s] = values[p - offset]
+                out_dense[row, s] = out_values[p - offset]
                 out_bits[row, s >> 5] |= np.uint32(1) << np.uint32(s & 31)
 
 
@@ -130,8 +134,11 @@ def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
 
 
 @njit(nogil=True, cache=True)
-def finish_block(kernel, exponent, block, panel, slot, counts, out):
-    """Turn the dense columns' inner products in `out` into kernel values."""
+def finish_block(kernel, exponent, block, panel, slot, counts, out, out_mirrored):
+    """Turn the dense columns' inner products in `out` into kernel values.
+
+    The transpose of these goes into `out_mirrored`, unless that has no rows.
+    """
     indptr, offset = block.indptr, block.indptr[0]
     for row in range(indptr.shape[0] - 1):
         start, stop = indptr[row], indptr[row + 1]
@@ -139,6 +146,8 @@ def finish_block(kernel, exponent, block, panel, slot, counts, out):
         values = block.values[start - offset : stop - offset]
         add_listed(block.indices[start:stop], values, slot, panel, out[row], counts)
         finish_row(kernel, exponent, stop - start, panel.lengths, counts, out[row])
+    if out_mirrored.shape[0] > 0:
+        mirror(out, out_mirrored)
 
 
 @njit(nogil=True, cache=True)

@@ -21,14 +21,14 @@ from .theory.dependence import (
     circulant_change,
     offset_change,
     one_permutation_change,
+    two_ended_change,
 )
 from .theory.few_columns import aliasing_at_share
 from .theory.rounding import WeightRounding
 from .theory.ties import aliasing_with_ties
 
 ROUNDED_VERSION = 6  # of the contract, where weights are rounded to fewer than 16 bits
-ROTATED_VERSION = 7  # where rows are projected by rotations
-CONTRACT_VERSION = ROTATED_VERSION
+CONTRACT_VERSION = 7  # where rows are projected by rotations, and positions serve two slots
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 
@@ -50,7 +50,7 @@ MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for th
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4)
 WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
-OFFSET_WIDTH = 512  # slots per bank with offsets
+OFFSET_WIDTH = 512  # positions per bank with offsets
 DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
 
@@ -87,9 +87,9 @@ class Recipe:
     n_columns : int >= 1
     version : int, optional
         Version of the hash contract: that in which this hash was last changed. It is that of the
-        kernel's entry, but at least 4 for the scheme "circulant" and more than 65,536 columns,
-        6 with `weight_bits` below 16, and 7 with Gaussian projections, unless the scheme is
-        "independent". Older ones are known as well, for files written before.
+        kernel's entry, but 6 with `weight_bits` below 16; 7 for Gaussian projections, unless the
+        scheme is "independent"; and for the scheme "circulant" with more than 65,536 columns 7, or
+        4 for core2. Older ones are known as well, for files written before.
     gamma : float from 0 to 10,000, optional
         Parameter of the kernel, its default unless given; None for kernels without one, always.
     weight_bits : {16, 8, 4}
@@ -149,13 +149,11 @@ class Recipe:
     @property
     def _known_versions(self) -> tuple[int, ...]:
         """The versions in which this hash was changed, as far as they are known; the last first."""
-        known = (4, 3) if self._is_wide_circulant else (3,)
+        changed = {3} | ({4} if self._is_wide_circulant else set())
+        if self._has_structured_projections or self._may_have_two_ends:
+            changed.add(7)
         least = ROUNDED_VERSION if self.has_rounded_weights else self.entry.version
-        if least > known[0]:
-            known = (least,)
-        if self.projection == "gaussian" and self.scheme != "independent":
-            known = (ROTATED_VERSION, *known)
-        return known
+        return tuple(sorted({least, *(version for version in changed if version > least)}))[::-1]
 
     def as_of(self, version: int) -> "Recipe":
         """This recipe as it was when the hash contract had that version."""
@@ -220,9 +218,27 @@ class Recipe:
         return self._is_wide_circulant and self.version >= 4
 
     @property
+    def has_two_ends(self) -> bool:
+        """Whether each position of a table serves two slots: for its minimum and its maximum."""
+        return self._may_have_two_ends and self.version >= 7
+
+    @property
+    def _may_have_two_ends(self) -> bool:
+        return self._is_wide_circulant and self.entry.slot_weight is not SlotWeight.VALUE
+
+    @property
+    def slots_per_offset_bank(self) -> int:
+        """The most slots of a bank, where tables have offsets."""
+        return OFFSET_WIDTH * (2 if self.has_two_ends else 1)
+
+    @property
     def has_rotations(self) -> bool:
         """Whether rows are projected by rotations, not by tables or hashes of random numbers."""
-        return self.projection is not None and self.version >= ROTATED_VERSION
+        return self._has_structured_projections and self.version >= 7
+
+    @property
+    def _has_structured_projections(self) -> bool:
+        return self.projection == "gaussian" and self.scheme != "independent"
 
     @property
     def n_locations(self) -> int:
@@ -261,6 +277,8 @@ class Recipe:
         wide, change = self.n_columns > NARROW_COLUMNS, 0.0
         if self.scheme == "one-permutation":
             change = one_permutation_change(union, self.n_hashes)
+        elif self.has_two_ends:
+            change = two_ended_change(union, *self._positions_and_paired())
         elif self.has_offsets:
             change = offset_change(union, self._slots_per_bank(OFFSET_WIDTH))
         elif not wide:
@@ -271,6 +289,15 @@ class Recipe:
         # banks have directions of their own
         share = self._slots_per_bank(DIRECTIONS) / self.n_hashes
         return Dependence(change, share / DIRECTIONS if wide else 0.0)
+
+    def _positions_and_paired(self) -> tuple[float, float]:
+        """Positions in the bank of a slot, on average, and the share of slots that are one of two
+        at their position."""
+        n_banks, width = share_slots(self.n_hashes, self.slots_per_offset_bank)
+        half, last = width // 2, self.n_hashes - (n_banks - 1) * width
+        n_full = (n_banks - 1) * width
+        positions = (n_full * half + last * min(last, half)) / self.n_hashes
+        return positions, (n_full + 2 * max(last - half, 0)) / self.n_hashes
 
     def _slots_per_bank(self, most: int) -> float:
         """Slots in the bank of a slot, itself included, on average over the slots."""

@@ -55,10 +55,14 @@ def mixed(seed, use, columns, bank=0):
     return mix(u64(columns) ^ key(seed, use, bank))
 
 
+def bank_width(k, most):
+    width = -(-k // -(-k // most))
+    return min(most, -(-width // 64) * 64)
+
+
 def banks(k, most):
     """First slot and number of slots of each bank."""
-    width = -(-k // -(-k // most))
-    width = min(most, -(-width // 64) * 64)
+    width = bank_width(k, most)
     return [(first, min(width, k - first)) for first in range(0, k, width)]
 
 
@@ -92,17 +96,23 @@ def circulant_wide_3(recipe, columns):
 
 
 def circulant_wide_4(recipe, columns):
+    """Version 4; in version 7 half of a bank's slots count from the top, but for core2."""
     seed, k, M = recipe["seed"], recipe["n_hashes"], 1 << 14
+    two_ends = recipe["version"] >= 7 and recipe["kernel"] != "core2"
+    most = 1024 if two_ends else 512
+    half = bank_width(k, most) // 2 if two_ends else most
     kappa = inverse(permutation(seed, LOCATION, 0, M))
     w = (stream(seed, LOCATION, 1, M) >> np.uint64(62)).astype(np.int64)
     pi = 4 * kappa + w
     locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
-    for bank, (first, n) in enumerate(banks(k, 512)):
+    for bank, (first, n) in enumerate(banks(k, most)):
         z = mixed(seed, POSITION_KEY, columns, bank)
         s = (z >> np.uint64(54)).astype(np.int64)
         o = ((z >> np.uint64(40)) & np.uint64(2**14 - 1)).astype(np.int64)
         rank = (z & np.uint64(2**32 - 1)).astype(np.int64)
-        values = (pi[(16 * s[:, None] + np.arange(n)) % M] + 4 * o[:, None]) % 2**16
+        j = np.arange(n)
+        values = (pi[(16 * s[:, None] + j % half) % M] + 4 * o[:, None]) % 2**16
+        values = np.where(j < half, values, 2**16 - 1 - values)
         found, last = lowest(values)
         for j in range(n):
             low = np.flatnonzero(values[:, j] < 4)

@@ -8,7 +8,12 @@ import pytest
 
 import corekernels as ck
 from corekernels.theory import Dependence, Pair, variance_core1, variance_resemblance
-from corekernels.theory.dependence import circulant_change, one_permutation_change
+from corekernels.theory.dependence import (
+    circulant_change,
+    offset_change,
+    one_permutation_change,
+    two_ended_change,
+)
 
 DRAWS = 4000
 SLACK = 5 * np.sqrt(2 / DRAWS)
@@ -49,6 +54,28 @@ def test_variance_of_one_permutation_hashing(k, f1, f2, a):
     pair = Pair(0.0, f1, f2, a)
     change = one_permutation_change(union, k)
     assert share.var() == pytest.approx((1 + change) * variance_resemblance(pair, k), rel=SLACK)
+
+
+@pytest.mark.parametrize(("f1", "f2", "a"), [(1, 2, 1), (2, 2, 1), (3, 4, 2), (9, 9, 6)])
+def test_variance_where_positions_serve_two_slots(f1, f2, a):
+    """The minimum and the maximum of each position; starts are a quarter of the contract's."""
+    rng = np.random.default_rng(f1)
+    n_starts, n_positions, union = 256, 100, f1 + f2 - a
+    starts = rng.integers(0, n_starts, (DRAWS, union))
+    tables = rng.random((DRAWS, union, n_positions))
+    for i in range(union):
+        for j in range(i):  # columns of equal start have the same numbers
+            tables[starts[:, i] == starts[:, j], i] = tables[starts[:, i] == starts[:, j], j]
+    values = ((tables + rng.random((DRAWS, union, 1))) % 1).transpose(0, 2, 1)
+    low, top = (shared_first(some, f1, f2, a).mean(axis=1) for some in (values, 1 - values))
+    pair = Pair(0.0, f1, f2, a)
+    change = offset_change(union, 4 * n_positions)
+    assert low.var() == pytest.approx(
+        (1 + change) * variance_resemblance(pair, n_positions), rel=SLACK
+    )
+    change = two_ended_change(union, 4 * n_positions, 1.0)
+    expected = (1 + change) * variance_resemblance(pair, 2 * n_positions)
+    assert ((low + top) / 2).var() == pytest.approx(expected, rel=SLACK, abs=1e-12)
 
 
 def test_all_shifts_of_full_rows_leave_no_variance():

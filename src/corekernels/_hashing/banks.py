@@ -7,8 +7,7 @@ import numpy as np
 from .._core.memory import aligned_zeros
 from .._core.types import Array
 from .._core.validation import read_only
-from .._loops.hashing.banks import Banks
-from .._loops.hashing.minwise import GROUP
+from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.sieve import STEP
 from .._loops.simd.bit_sets import SLOTS, WORD
 

@@ -10,7 +10,7 @@ from .._core.team import Step
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.hashing import blocks, minwise, projection, rotation
-from .._loops.hashing.banks import Banks
+from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.blocks import BlockScratch, Task
 from .._loops.hashing.minwise import BinScratch, MinimaScratch
 from .._loops.hashing.offsets import new_offsets
@@ -86,9 +86,10 @@ class RowHasher:
         location_type = banks.tables.dtype
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
         offsets = new_offsets(len(scratch.starts), banks.width) if banks.positions.size else None
+        n_low = banks.width // 2 if self.recipe.has_two_ends else None
         if not with_values:
             return lambda n_blocks: blocks.hash_supports(
-                task, n_blocks, banks, mask, offsets, scratch, k, codes, out["lengths"]
+                task, n_blocks, banks, mask, offsets, n_low, scratch, k, codes, out["lengths"]
             )
         per_value = BlockScratch(
             np.empty(largest.block, np.float32), np.empty(largest.block, np.uint16)
@@ -226,6 +227,6 @@ def _minima_scratch(
         bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
         locations=locations,
         location_words=locations.view(np.uint64),
-        codes=aligned_zeros((minwise.GROUP,), code_type),
-        values=aligned_zeros((minwise.GROUP,), np.uint16),
+        codes=aligned_zeros((2 * GROUP,), code_type),
+        values=aligned_zeros((2 * GROUP,), np.uint16),
     )

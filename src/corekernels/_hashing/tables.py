@@ -9,13 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._loops.hashing.banks import Banks
+from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.cosines import Waves
-from .._loops.hashing.minwise import GROUP
 from .._loops.hashing.offsets import POSITIONS, STRATUM
 from .._loops.hashing.rotation import Rotations
 from ..kernel_table import SlotWeight
-from ..recipe import NARROW_COLUMNS, OFFSET_WIDTH, Recipe, share_slots
+from ..recipe import NARROW_COLUMNS, Recipe, share_slots
 from .banks import make_banks, own_rows, round_up, wrapped
 from .directions import direction_banks, make_rotations, make_waves
 from .streams import Key, Purpose, mix_key, permutation, stream
@@ -99,7 +98,7 @@ def _mixed_circulant(recipe: Recipe, n_positions: int) -> Banks:
 
 def _offset_circulant(recipe: Recipe) -> Banks:
     """Wide columns: one small table for all banks."""
-    n_banks, width = share_slots(recipe.n_hashes, OFFSET_WIDTH)
+    n_banks, width = share_slots(recipe.n_hashes, recipe.slots_per_offset_bank)
     positions = permutation(recipe.seed, Purpose.LOCATION, 0, POSITIONS)
     within = stream(recipe.seed, Purpose.LOCATION, 1, POSITIONS) >> np.uint64(62)
     locations = np.argsort(positions) * STRATUM + within.astype(np.int64)

@@ -47,7 +47,7 @@ from .plan import Part, Plan
 
 DRIVER_PAIRS = 30_000_000
 _PAIRS_PER_TASK = 1 << 20  # candidates that are compared
-_JOB_VERSION = 1  # of what a killed run leaves
+_JOB_VERSION = 2  # of what a killed run leaves
 _OF_STEPS = (
     "keys-*",
     "bucket-pairs-*",

@@ -74,6 +74,21 @@ def offset_change(union: Any, slots_per_bank: float) -> Any:
     return (slots_per_bank - 1) / (3 * _STARTS) * 2 / np.maximum(union, 2.0)
 
 
+def two_ended_change(union: Any, positions_per_bank: float, paired: float) -> Any:
+    """Change of the variance where positions serve two slots, for a union of U columns.
+
+    `paired` is the share of the slots that are one of two. The first columns of the two, its
+    minimum and its maximum, are drawn without repetition, which has the correlation
+    -1 / (U - 1). What columns of equal start add to the covariance of two minima (`offset_change`)
+    they take, 2 / U times, from that of a minimum and a maximum.
+
+    >>> [round(float(two_ended_change(U, 512, 1.0)), 2) for U in (2, 3, 20)]
+    [-1.0, -0.46, -0.04]
+    """
+    U = np.maximum(union, 2.0)
+    return offset_change(U, positions_per_bank) * (1 - paired * 2 / U) - paired / (U - 1)
+
+
 def one_permutation_change(union: Any, k: int) -> Any:
     """Change of the variance by one-permutation hashing into k bins, for a union of U columns.
 

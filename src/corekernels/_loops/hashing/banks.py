@@ -7,6 +7,8 @@ from numba import njit
 
 from .mixing import mix
 
+GROUP = 128  # slots of a table that are read together, at most
+
 
 class Banks(NamedTuple):
     """Slots are shared out in runs of `width`, one bank each; arrays have one row per bank."""

@@ -14,12 +14,11 @@ from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS
 from ..simd.llvm import LINE
 from ..simd.vectors import add, load_line, lower, splat_line, store, where_not_above
-from .banks import find_starts
+from .banks import GROUP, find_starts
 from .mixing import mix_columns, step
-from .offsets import find_starts_and_offsets, set_ranked
+from .offsets import find_starts_and_offsets, set_ranked, slice_ends
 from .sieve import mark_starts, sieve_minima, values_behind
 
-GROUP = 128  # slots of a table that are read together, at most
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
 
@@ -33,7 +32,7 @@ class MinimaScratch(NamedTuple):
     bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
     locations: np.ndarray  # of 512 slots, in the sieve
     location_words: np.ndarray  # the same memory, seen as 64-bit words
-    codes: np.ndarray  # of a group of slots that are not all wanted
+    codes: np.ndarray  # of a group of slots that are not all wanted, or of two
     values: np.ndarray  # behind their minima
 
 
@@ -93,13 +92,15 @@ def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, 
 
 
 @njit(nogil=True, cache=True, inline="always")
-def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashes, out, out_values):
+def table_minima(
+    indptr, indices, values, offsets, n_low, banks, mask, scratch, n_hashes, out, out_values
+):
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
     `out` and `out_values` hold the slots of one row after those of another. Only codes if
-    `values` and `out_values` are None; `offsets` is None where slices have none. Minima of
-    slices are written straight to their slots, but for the last few. Long rows go through the
-    sieve.
+    `values` and `out_values` are None; `offsets` is None where slices have none, and `n_low`
+    unless slots of a bank from there on count values from the top. Minima of slices are written
+    straight to their slots, but for the last few. Long rows go through the sieve.
     """
     first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
     for row in range(indptr.shape[0] - 1):
@@ -129,10 +130,16 @@ def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashe
                     find_starts(columns, banks, bank, starts)
                 else:
                     find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
-                done = (last - first) // GROUP * GROUP
-                slice_minima(
-                    starts, offsets, mine, table, first_slot, done, mask, at, out, out_values
-                )
+                if n_low is None:
+                    done = (last - first) // GROUP * GROUP
+                    slice_minima(
+                        starts, offsets, mine, table, first_slot, done, mask, at, out, out_values
+                    )
+                else:
+                    done = last - first
+                    _minima_of_ends(
+                        starts, offsets.offsets, table, n_low, done, mask, scratch.codes, at, out
+                    )
             for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
                 codes = out[at + slot : at + slot + n_slots]
@@ -158,8 +165,26 @@ def table_minima(indptr, indices, values, offsets, banks, mask, scratch, n_hashe
                             found[j] = scratch.values[j]
             if offsets is not None:
                 set_ranked(
-                    starts, offsets, mine, banks.positions, last - first, mask, at, out, out_values
-                )
+                    starts, offsets, mine, banks.positions, n_low, last - first, mask, at, out,
+                    out_values,
+                )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _minima_of_ends(starts, offsets, table, n_low, n_slots, mask, codes, at, out):
+    """Codes of the slots of a bank, of which those from `n_low` on count values from the top.
+
+    `codes` is room for two groups.
+    """
+    zero = np.int64(0)  # not a literal, for which `slice_ends` would be compiled again
+    n_groups = max(min(n_low, n_slots - n_low), 0) // GROUP
+    slice_ends(starts, offsets, table, zero, n_groups, mask, at, at + n_low, out)
+    for first in range(n_groups * GROUP, min(n_low, n_slots), GROUP):
+        slice_ends(starts, offsets, table, first, zero + 1, mask, zero, zero + GROUP, codes)
+        for place in range(min(GROUP, n_low - first)):
+            for slot, found in ((first + place, place), (n_low + first + place, GROUP + place)):
+                if slot < n_slots:
+                    out[at + slot] = codes[found]
 
 
 @loop

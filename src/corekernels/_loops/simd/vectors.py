@@ -71,7 +71,7 @@ def add(x, y):
 
 
 def subtract(x, y):
-    """x - y, lane by lane; numbers of single or double precision."""
+    """x - y, lane by lane; integers wrap around."""
     return x - y
 
 
@@ -94,6 +94,11 @@ def multiply_add(x, y, z):
 def lower(x, y):
     """The lower of x and y, lane by lane; both unsigned."""
     return np.minimum(x, y)
+
+
+def higher(x, y):
+    """The higher of x and y, lane by lane; both unsigned."""
+    return np.maximum(x, y)
 
 
 def lower_letters(text):
@@ -216,7 +221,11 @@ def _add(x, y):
 
 @compiled(subtract)
 def _subtract(x, y):
-    return x, lambda context, builder, signature, args: builder.fsub(*args)
+    def emit(context, builder, signature, args):
+        is_float = isinstance(x.dtype, types.Float)
+        return builder.fsub(*args) if is_float else builder.sub(*args)
+
+    return x, emit
 
 
 @compiled(transform_line)
@@ -244,6 +253,11 @@ def _multiply_add(x, y, z):
 @compiled(lower)
 def _lower(x, y):
     return x, lambda context, builder, signature, args: call(builder, "umin", args)
+
+
+@compiled(higher)
+def _higher(x, y):
+    return x, lambda context, builder, signature, args: call(builder, "umax", args)
 
 
 @compiled(lower_letters)

@@ -30,7 +30,7 @@ from .ending import boundary_of
 from .result import FileDuplicates
 from .tables import plan_tables
 
-_JOB_VERSION = 1  # of what a killed run leaves
+_JOB_VERSION = 2  # of what a killed run leaves
 
 # of the time of a job, as measured on documents
 _SHARES = {"reading": 0.02, "hashing": 0.8, "sorting": 0.06, "comparing": 0.12}

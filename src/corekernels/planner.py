@@ -34,7 +34,7 @@ class Plan:
     >>> import corekernels as ck
     >>> plan = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5)
     >>> plan.n_hashes, plan.n_bits, plan.bytes_per_row
-    (664, 8, 2000)
+    (663, 8, 1997)
     """
 
     kernel: str
@@ -94,12 +94,12 @@ def plan(
     --------
     >>> import corekernels as ck
     >>> ck.plan(0.05, kernel="resemblance", n_bits=None).n_hashes
-    386
+    383
     >>> ck.plan(0.05, kernel="resemblance", n_columns=784, length=600, R=0.7).n_hashes
     235
     >>> wanted = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
     >>> wanted.n_hashes, wanted.n_bytes
-    (664, 2000000000)
+    (663, 1997000000)
     >>> round(ck.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
     >>> small = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_bits=4, weight_bits=4)

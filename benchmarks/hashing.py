@@ -160,8 +160,8 @@ def limit(
     )
     codes = np.empty(X.shape[0] * k, np.uint8)
     scratch = row_hasher._minima_scratch(banks, rows.lengths.max(), codes.dtype, False)
-    arguments = rows.indptr, rows.indices, None, None, banks, np.uint16(255), scratch, k, codes
-    times = measure.interleaved({"minima": lambda: minwise.table_minima(*arguments, None)}, 20)
+    hashed = rows.indptr, rows.indices, None, None, None, banks, np.uint16(255), scratch, k, codes
+    times = measure.interleaved({"minima": lambda: minwise.table_minima(*hashed, None)}, 20)
     peak = X.nnz * k / 1e9 / times["minima"]["best"]
     minima_rate = updates / best["resemblance"] / 1e9 / threads
     projections = (best["core1"] - best["resemblance"]) * threads

@@ -8,6 +8,7 @@ import weakref
 
 import pytest
 
+from corekernels._core import threads
 from corekernels._core.threads import (
     row_blocks,
     run_blocks,
@@ -145,6 +146,37 @@ def test_an_interrupt_stops_the_others_before_they_are_waited_for():
     with pytest.raises(KeyboardInterrupt):
         run_together(work, 2, lambda: True, left.clear)
     assert time.perf_counter() - start < 50
+
+
+def test_an_interrupt_that_comes_when_the_wait_is_over(monkeypatch):
+    """Python raises it after the lock was acquired: to wait for that lock again would never end."""
+
+    class LateLock:
+        def __init__(self):
+            self.lock, self.n_acquired = threading.Lock(), 0
+
+        def acquire(self):
+            self.lock.acquire()
+            self.n_acquired += 1
+            if self.n_acquired == 2:  # the first is that of the one who begins
+                raise KeyboardInterrupt
+
+        def release(self):
+            self.lock.release()
+
+    raised = []
+
+    def work():
+        monkeypatch.setattr(threads, "Lock", LateLock)
+        with pytest.raises(KeyboardInterrupt):
+            run_together(lambda number: time.sleep(0.1 * number), 2, lambda: True, lambda: None)
+        raised.append(True)
+
+    run_together(lambda number: None, 2, lambda: True, lambda: None)  # there is an idle thread
+    waiting = threading.Thread(target=work, daemon=True)
+    waiting.start()
+    waiting.join(10)
+    assert raised
 
 
 def test_what_was_worked_on_is_free_at_once():

@@ -131,7 +131,7 @@ class _Run:
         self.outer = _current()
         self.is_stopped = False
         self.errors: list[BaseException] = []
-        self.done: list[Lock] = []  # one for each thread that was woken
+        self.done: list[_Done] = []  # one for each thread that was woken
 
     def call_work(self, number: int) -> None:
         """Wake the next thread, then do what this one is for."""
@@ -164,11 +164,33 @@ def _current() -> _Run | None:
     return getattr(_local, "run", None)
 
 
-def _await(done: list[Lock]) -> None:
+class _Done:
+    """Whether a piece of work is done.
+
+    Not a lock alone: an interrupt from the keyboard may come when the lock was acquired and
+    before anybody knows of it, and who then waits once more would wait for ever.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._is_set = Lock(), False
+        self._lock.acquire()
+
+    def set(self) -> None:
+        """Let those who wait go on."""
+        self._is_set = True
+        self._lock.release()
+
+    def wait(self) -> None:
+        """Wait until it is done; for one thread, which may be interrupted and wait again."""
+        if not self._is_set:
+            self._lock.acquire()
+
+
+def _await(done: list[_Done]) -> None:
     """Wait until all these pieces of work are done."""
     while done:
         last = done[-1]
-        last.acquire()
+        last.wait()
         done.remove(last)  # it may have woken another meanwhile
 
 
@@ -177,14 +199,13 @@ class _Helper(Thread):
 
     def __init__(self) -> None:
         super().__init__(name="corekernels", daemon=True)
-        self._work: tuple[Callable[[], None], Lock] | None = None
+        self._work: tuple[Callable[[], None], _Done] | None = None
         self._begun = Lock()
         self._begun.acquire()
 
-    def begin(self, work: Callable[[], None]) -> Lock:
-        """Have `work` called, which must not raise; the lock is released once it is done."""
-        done = Lock()
-        done.acquire()
+    def begin(self, work: Callable[[], None]) -> _Done:
+        """Have `work` called, which must not raise."""
+        done = _Done()
         self._work = work, done
         self._begun.release()
         return done
@@ -198,7 +219,7 @@ class _Helper(Thread):
             self._work = None
             del work  # and with it the arrays it works on
             _idle.append(self)
-            done.release()
+            done.set()
 
 
 _idle: list[_Helper] = []
@@ -206,7 +227,7 @@ if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-def _begin(work: Callable[[], None]) -> Lock:
+def _begin(work: Callable[[], None]) -> _Done:
     """Have `work` called by a thread that is idle, or a new one."""
     try:
         helper = _idle.pop()

@@ -24,6 +24,18 @@ def test_forecast_of_bytes_is_what_signatures_take(kernel, n_bits, n_columns):
     assert planned.n_bytes == S.nbytes
 
 
+@pytest.mark.parametrize("n_columns", [30, 784, 10**6])
+@pytest.mark.parametrize("error", [0.03, 0.06, 0.15])
+@pytest.mark.parametrize("length", [20, 300])
+def test_no_fewer_hashes_would_do(n_columns, error, length):
+    """Although one more hash may be worse, where banks become wider or another one begins."""
+    fields = {"kernel": "resemblance", "R": 0.7, "n_columns": n_columns}
+    fields["length"] = min(length, n_columns - 10)
+    found = ck.plan(error, **fields)
+    assert found.error <= error
+    assert all(ck.plan(n_hashes=k, **fields).error > error for k in range(1, found.n_hashes))
+
+
 def test_a_plan_keeps_its_error():
     """The error is exceeded about as often as the confidence allows."""
     rng = np.random.default_rng(0)

@@ -10,7 +10,15 @@ import numpy as np
 
 from .errors import ParameterError
 from .kernel_table import HashedKernel
-from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
+from .recipe import (
+    BANK_STEP,
+    MAX_BITS,
+    MAX_COLUMNS,
+    MAX_HASHES,
+    NARROW_COLUMNS,
+    OFFSET_WIDTH,
+    Recipe,
+)
 from .theory.aliasing import NO_ALIASING
 from .theory.pairs import Pair
 
@@ -21,6 +29,8 @@ _BUCKET_SECONDS = 4e-12  # of projections, per slot and nonzero
 _ROTATION_SECONDS = 4e-10  # the same per slot, whatever the row's length
 _SECONDS_PER_SLOT = 1e-9  # whatever the row's length
 _SIEVE_SECONDS = 1.4e-11  # per slot, times columns over nonzeros: long rows go through a sieve
+_FALL_SECONDS = 3e-12  # per slot and nonzero, where wide columns decide all slots they fall into
+_DECIDED_LENGTH = 6 * OFFSET_WIDTH  # nonzeros, from which they do
 _TYPICAL_LENGTH = 100
 _GRID = np.linspace(0, 1, 101)  # of R and of the size of rho where they are not known
 
@@ -34,7 +44,7 @@ class Plan:
     >>> import corekernels as ck
     >>> plan = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5)
     >>> plan.n_hashes, plan.n_bits, plan.bytes_per_row
-    (663, 8, 1997)
+    (639, 8, 1925)
     """
 
     kernel: str
@@ -94,17 +104,17 @@ def plan(
     --------
     >>> import corekernels as ck
     >>> ck.plan(0.05, kernel="resemblance", n_bits=None).n_hashes
-    383
+    288
     >>> ck.plan(0.05, kernel="resemblance", n_columns=784, length=600, R=0.7).n_hashes
     235
     >>> wanted = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
     >>> wanted.n_hashes, wanted.n_bytes
-    (663, 1997000000)
+    (639, 1925000000)
     >>> round(ck.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
     >>> small = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_bits=4, weight_bits=4)
     >>> small.n_hashes, small.bytes_per_row
-    (783, 791)
+    (760, 768)
     """
     if (error is None) == (n_hashes is None):
         raise ParameterError("plan: give either error or n_hashes.")
@@ -128,13 +138,14 @@ def plan(
     length = min(_TYPICAL_LENGTH, n_columns) if length is None else length
     pairs = _possible_pairs(R, rho, length, heaviness, n_columns)
     one_slot = Recipe(kernel, 1, n_bits, n_columns=n_columns, gamma=gamma, weight_bits=weight_bits)
-    entry, chance = one_slot.entry, one_slot.aliasing(length, length)
+    entry = one_slot.entry
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     if one_slot.weight_rounding is not None:
         z *= math.sqrt(one_slot.weight_rounding.variance_factor)
 
     def error_of(n_hashes: int) -> float:
-        dependence = replace(one_slot, n_hashes=n_hashes).dependence(pairs.union)
+        recipe = replace(one_slot, n_hashes=n_hashes)
+        chance, dependence = recipe.aliasing(length, length), recipe.dependence(pairs.union)
         options = {"chance": chance or NO_ALIASING, "dependence": dependence}
         return z * math.sqrt(max(0.0, float(np.max(entry.variance(pairs, n_hashes, **options)))))
 
@@ -175,18 +186,32 @@ def _possible_pairs(
 def _fewest_hashes(are_enough: Callable[[int], bool], n_columns: int) -> int:
     """The least number of hashes that are enough, or one more than there can be.
 
-    The error falls with every hash, but for one place: beyond as many hashes as columns, a
-    second bank begins, which knows nothing of the first.
+    The error falls with every hash until a bank is full, and with every full bank. In between it
+    may rise for a while: another bank begins, which knows nothing of the one before, or, for wide
+    columns, all banks become wider.
     """
-    low, high = 0, n_columns
-    if not (n_columns <= NARROW_COLUMNS and are_enough(n_columns)):
-        low, high = 0, 1
-        while high <= MAX_HASHES and not are_enough(high):
-            low, high = high, 2 * high
-    high = min(high, MAX_HASHES + 1)
+
+    def full(n: int) -> int:
+        """The n-th number of hashes with which all banks are full."""
+        if n_columns <= NARROW_COLUMNS:
+            return n * n_columns
+        steps = OFFSET_WIDTH // BANK_STEP
+        return n * BANK_STEP if n < steps else (n - steps + 1) * OFFSET_WIDTH
+
+    n_full = _first(lambda n: full(n) > MAX_HASHES or are_enough(full(n)), 0)
+    low = full(n_full - 1) if n_full > 1 else 0
+    return _first(lambda k: k > MAX_HASHES or k >= full(n_full) or are_enough(k), low)
+
+
+def _first(holds: Callable[[int], bool], low: int) -> int:
+    """The first number beyond `low` from which on something holds, found by bisection."""
+    step = 1
+    while not holds(low + step):
+        low, step = low + step, 2 * step
+    high = low + step
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if are_enough(middle) else (middle, high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 
@@ -195,5 +220,7 @@ def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> floa
     minima = length / _MINIMA_PER_SECOND
     if n_columns <= NARROW_COLUMNS:
         minima = min(minima, n_columns / length * _SIEVE_SECONDS)
+    elif length >= _DECIDED_LENGTH:
+        minima = length * _FALL_SECONDS
     projections = length * _BUCKET_SECONDS + _ROTATION_SECONDS if kernel.projections else 0.0
     return minima + projections + _SECONDS_PER_SLOT

@@ -19,16 +19,17 @@ from .theory.dependence import (
     INDEPENDENT,
     Dependence,
     circulant_change,
+    falling_change,
     offset_change,
     one_permutation_change,
     two_ended_change,
 )
 from .theory.few_columns import aliasing_at_share
 from .theory.rounding import WeightRounding
-from .theory.ties import aliasing_with_ties
+from .theory.ties import RANKED, aliasing_with_ties
 
 ROUNDED_VERSION = 6  # of the contract, where weights are rounded to fewer than 16 bits
-CONTRACT_VERSION = 7  # where rows are projected by rotations, and positions serve two slots
+CONTRACT_VERSION = 7  # where rows are projected by rotations, and wide columns fall into slots
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 
@@ -50,7 +51,8 @@ MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for th
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4)
 WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
-OFFSET_WIDTH = 512  # positions per bank with offsets
+BANK_STEP = 64  # what the width of a bank is a multiple of, where that fits
+OFFSET_WIDTH = 512  # slots per bank with offsets, at most
 DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
 
@@ -64,7 +66,7 @@ def share_slots(n_hashes: int, most: int) -> tuple[int, int]:
     Banks are equally wide but for the last, and a multiple of 64 slots where that fits.
     """
     width = -(-n_hashes // -(-n_hashes // most))
-    width = min(most, -(-width // 64) * 64)
+    width = min(most, -(-width // BANK_STEP) * BANK_STEP)
     return -(-n_hashes // width), width
 
 
@@ -88,8 +90,8 @@ class Recipe:
     version : int, optional
         Version of the hash contract: that in which this hash was last changed. It is that of the
         kernel's entry, but 6 with `weight_bits` below 16; 7 for Gaussian projections, unless the
-        scheme is "independent"; and for the scheme "circulant" with more than 65,536 columns 7, or
-        4 for core2. Older ones are known as well, for files written before.
+        scheme is "independent", and for the scheme "circulant" with more than 65,536 columns. Older
+        ones are known as well, for files written before.
     gamma : float from 0 to 10,000, optional
         Parameter of the kernel, its default unless given; None for kernels without one, always.
     weight_bits : {16, 8, 4}
@@ -149,8 +151,8 @@ class Recipe:
     @property
     def _known_versions(self) -> tuple[int, ...]:
         """The versions in which this hash was changed, as far as they are known; the last first."""
-        changed = {3} | ({4} if self._is_wide_circulant else set())
-        if self._has_structured_projections or self._may_have_two_ends:
+        changed = {3, 4, 7} if self._is_wide_circulant else {3}
+        if self._has_structured_projections:
             changed.add(7)
         least = ROUNDED_VERSION if self.has_rounded_weights else self.entry.version
         return tuple(sorted({least, *(version for version in changed if version > least)}))[::-1]
@@ -218,18 +220,14 @@ class Recipe:
         return self._is_wide_circulant and self.version >= 4
 
     @property
-    def has_two_ends(self) -> bool:
-        """Whether each position of a table serves two slots: for its minimum and its maximum."""
-        return self._may_have_two_ends and self.version >= 7
+    def has_strata(self) -> bool:
+        """Whether columns with locations in the lowest stratum are told apart by rank."""
+        return self.has_offsets and not self.has_falls
 
     @property
-    def _may_have_two_ends(self) -> bool:
-        return self._is_wide_circulant and self.entry.slot_weight is not SlotWeight.VALUE
-
-    @property
-    def slots_per_offset_bank(self) -> int:
-        """The most slots of a bank, where tables have offsets."""
-        return OFFSET_WIDTH * (2 if self.has_two_ends else 1)
+    def has_falls(self) -> bool:
+        """Whether each column falls into one slot of a bank, before slices are looked at."""
+        return self._is_wide_circulant and self.version >= 7
 
     @property
     def has_rotations(self) -> bool:
@@ -263,7 +261,7 @@ class Recipe:
         The share of equal codes, where it is known, matters for few columns.
         """
         if self.has_offsets:
-            return aliasing_with_ties(f1, f2, self.n_bits)
+            return aliasing_with_ties(f1, f2, self.n_bits, self._ranked_share)
         if self.n_bits is None:
             return None
         if share is not None and self.has_few_columns:
@@ -277,10 +275,13 @@ class Recipe:
         wide, change = self.n_columns > NARROW_COLUMNS, 0.0
         if self.scheme == "one-permutation":
             change = one_permutation_change(union, self.n_hashes)
-        elif self.has_two_ends:
-            change = two_ended_change(union, *self._positions_and_paired())
         elif self.has_offsets:
-            change = offset_change(union, self._slots_per_bank(OFFSET_WIDTH))
+            per_bank = self._slots_per_bank(OFFSET_WIDTH)
+            change = offset_change(union, per_bank)
+            if self.has_falls:
+                if self.entry.slot_weight is not SlotWeight.VALUE:
+                    change = two_ended_change(union, *self._positions_and_paired())
+                change = falling_change(union, self._offset_bank_width, per_bank, change)
         elif not wide:
             per_bank = self._slots_per_bank(self.n_columns)
             change = circulant_change(union, self.n_columns, per_bank)
@@ -290,10 +291,19 @@ class Recipe:
         share = self._slots_per_bank(DIRECTIONS) / self.n_hashes
         return Dependence(change, share / DIRECTIONS if wide else 0.0)
 
+    @property
+    def _offset_bank_width(self) -> int:
+        return share_slots(self.n_hashes, OFFSET_WIDTH)[1]
+
+    @property
+    def _ranked_share(self) -> float:
+        """The probability with which a column has a rank in a slot, where tables have offsets."""
+        return 1 / self._offset_bank_width if self.has_falls else RANKED / OFFSET_LOCATIONS
+
     def _positions_and_paired(self) -> tuple[float, float]:
         """Positions in the bank of a slot, on average, and the share of slots that are one of two
-        at their position."""
-        n_banks, width = share_slots(self.n_hashes, self.slots_per_offset_bank)
+        at their position; where positions serve two slots, its minimum and its maximum."""
+        n_banks, width = share_slots(self.n_hashes, OFFSET_WIDTH)
         half, last = width // 2, self.n_hashes - (n_banks - 1) * width
         n_full = (n_banks - 1) * width
         positions = (n_full * half + last * min(last, half)) / self.n_hashes

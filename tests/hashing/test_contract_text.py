@@ -55,9 +55,10 @@ def test_kernels_and_schemes(kernel, scheme, n_columns):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_version_3_of_many_columns(kernel):
+@pytest.mark.parametrize("version", [3, 4])
+def test_older_versions_of_many_columns(kernel, version):
     X = some_rows(10**6, np.random.default_rng(0))
-    check(X, kernel=kernel, n_hashes=100, seed=2**64 - 1, version=3)
+    check(X, kernel=kernel, n_hashes=100, seed=2**64 - 1, version=version)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +81,17 @@ def test_rademacher_and_few_bits():
         check(X, kernel="core1", projection="rademacher", scheme=scheme, n_hashes=48, n_bits=1)
 
 
-def test_rows_that_share_the_lowest_values():
-    """Long rows of many columns reach the lowest values in every slot, where ranks decide."""
+@pytest.mark.parametrize("version", [4, 7])
+@pytest.mark.parametrize("kernel", ["resemblance", "core2"])
+@pytest.mark.parametrize("n_hashes", [70, 600])
+def test_long_rows_of_many_columns(kernel, version, n_hashes):
+    """Ranks decide all slots, or leave a few groups of slots, or a few slots of each, to slices."""
     rng = np.random.default_rng(4)
-    columns = np.sort(rng.choice(10**7, 60_000, replace=False))
-    X = compact_rows(rng.random(60_000), columns, [0, 60_000], 10**7)
-    for kernel in ("resemblance", "core2"):
-        check(X, kernel=kernel, n_hashes=600, n_bits=None)
+    lengths = [1300, 2000, 60_000]
+    rows = [np.sort(rng.choice(10**7, length, replace=False)) for length in lengths]
+    indptr = np.cumsum([0, *lengths])
+    X = compact_rows(rng.random(indptr[-1]), np.concatenate(rows), indptr, 10**7)
+    check(X, kernel=kernel, n_hashes=n_hashes, n_bits=None, version=version)
 
 
 def test_entries_of_a_large_table_are_mixed():

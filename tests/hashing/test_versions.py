@@ -34,7 +34,7 @@ def test_versions_differ_where_the_hash_changed(X):
     three, four, seven = (sketch(X, newest.as_of(version), 1) for version in (3, 4, 7))
     assert [S.recipe.version for S in (three, four, seven)] == [3, 4, 7]
     assert (three.codes != four.codes).any()  # for many columns
-    np.testing.assert_array_equal((four.codes == seven.codes).all(axis=0), np.arange(100) < 64)
+    assert (four.codes != seven.codes).any()
     np.testing.assert_array_equal(three.weights, four.weights)
     assert not np.allclose(four.weights, seven.weights)
 
@@ -43,9 +43,9 @@ def test_recipes_name_the_version_in_which_their_hash_was_last_changed():
     def newest(**fields):
         return ck.Recipe(**{"n_columns": N_COLUMNS, **fields}).version
 
-    assert newest(kernel="core2") == 4
     assert newest(projection="rademacher", n_columns=10) == newest(scheme="independent") == 3
-    assert newest() == newest(kernel="core_rbf", n_columns=10) == newest(kernel="resemblance") == 7
+    assert newest(kernel="core2", n_columns=10) == newest(kernel="resemblance", n_columns=10) == 3
+    assert newest() == newest(kernel="core2") == newest(kernel="core_rbf", n_columns=10) == 7
     for version in (2, CONTRACT_VERSION + 1):
         with pytest.raises(ParameterError, match=f"got {version}; versions 3 to 7"):
             ck.Recipe().as_of(version)

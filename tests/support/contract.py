@@ -95,17 +95,15 @@ def circulant_wide_3(recipe, columns):
     return locations, behind
 
 
-def circulant_wide_4(recipe, columns):
-    """Version 4; in version 7 half of a bank's slots count from the top, but for core2."""
-    seed, k, M = recipe["seed"], recipe["n_hashes"], 1 << 14
-    two_ends = recipe["version"] >= 7 and recipe["kernel"] != "core2"
-    most = 1024 if two_ends else 512
-    half = bank_width(k, most) // 2 if two_ends else most
+def circulant_wide(recipe, columns):
+    """Versions 4 and 7, which differ in where ranks count, and in what half of the slots hold."""
+    seed, k, M, newest = recipe["seed"], recipe["n_hashes"], 1 << 14, recipe["version"] >= 7
+    width = bank_width(k, 512)
+    half = width // 2 if newest and recipe["kernel"] != "core2" else width
     kappa = inverse(permutation(seed, LOCATION, 0, M))
-    w = (stream(seed, LOCATION, 1, M) >> np.uint64(62)).astype(np.int64)
-    pi = 4 * kappa + w
+    pi = 4 * kappa + (stream(seed, LOCATION, 1, M) >> np.uint64(62)).astype(np.int64)
     locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
-    for bank, (first, n) in enumerate(banks(k, most)):
+    for bank, (first, n) in enumerate(banks(k, 512)):
         z = mixed(seed, POSITION_KEY, columns, bank)
         s = (z >> np.uint64(54)).astype(np.int64)
         o = ((z >> np.uint64(40)) & np.uint64(2**14 - 1)).astype(np.int64)
@@ -113,12 +111,12 @@ def circulant_wide_4(recipe, columns):
         j = np.arange(n)
         values = (pi[(16 * s[:, None] + j % half) % M] + 4 * o[:, None]) % 2**16
         values = np.where(j < half, values, 2**16 - 1 - values)
+        has_rank = (rank * width >> 32)[:, None] == j if newest else values < 4
         found, last = lowest(values)
-        for j in range(n):
-            low = np.flatnonzero(values[:, j] < 4)
-            if len(low):
-                last[j] = low[np.argmin(rank[low])]
-                found[j] = rank[last[j]] % 2**16
+        for j in np.flatnonzero(has_rank.any(axis=0)):
+            ranked = np.flatnonzero(has_rank[:, j])
+            last[j] = ranked[np.argmin(rank[ranked])]
+            found[j] = rank[last[j]] % 2**16
         locations[first : first + n], behind[first : first + n] = found, last
     return locations, behind
 
@@ -171,7 +169,7 @@ def find_locations(recipe, columns):
         return one_permutation(recipe, columns)
     if not wide:
         return circulant_narrow(recipe, columns)
-    return (circulant_wide_3 if recipe["version"] == 3 else circulant_wide_4)(recipe, columns)
+    return (circulant_wide_3 if recipe["version"] == 3 else circulant_wide)(recipe, columns)
 
 
 def numbers(projection):

@@ -10,6 +10,7 @@ import corekernels as ck
 from corekernels.theory import Dependence, Pair, variance_core1, variance_resemblance
 from corekernels.theory.dependence import (
     circulant_change,
+    falling_change,
     offset_change,
     one_permutation_change,
     two_ended_change,
@@ -78,6 +79,21 @@ def test_variance_where_positions_serve_two_slots(f1, f2, a):
     assert ((low + top) / 2).var() == pytest.approx(expected, rel=SLACK, abs=1e-12)
 
 
+@pytest.mark.parametrize(("f1", "f2", "a"), [(3, 4, 2), (9, 9, 6), (40, 30, 20), (200, 150, 50)])
+def test_variance_where_columns_fall_into_slots(f1, f2, a):
+    """Each column falls into one of 20 slots, of which 15 are used; others are independent."""
+    rng = np.random.default_rng(f1)
+    n_slots, width, union = 15, 20, f1 + f2 - a
+    values = 1 + rng.random((DRAWS, n_slots, union))
+    slots = rng.integers(0, width, (DRAWS, union))
+    for slot in range(n_slots):
+        values[:, slot] -= slots == slot  # first come those that fall into it
+    share = shared_first(values, f1, f2, a).mean(axis=1)
+    change = falling_change(union, width, n_slots, 0.0)
+    expected = (1 + change) * variance_resemblance(Pair(0.0, f1, f2, a), n_slots)
+    assert share.var() == pytest.approx(expected, rel=SLACK)
+
+
 def test_all_shifts_of_full_rows_leave_no_variance():
     X = np.ones((2, 40))
     X[0, :10], X[1, 30:] = 0, 0
@@ -90,9 +106,12 @@ def test_all_shifts_of_full_rows_leave_no_variance():
 
 
 def test_a_plan_for_dense_rows_asks_for_fewer_hashes():
-    few = ck.plan(0.03, kernel="resemblance", n_columns=784, length=600, R=0.7).n_hashes
-    many = ck.plan(0.03, kernel="resemblance", n_columns=2**20, length=600, R=0.7).n_hashes
-    assert few < 0.6 * many
+    few, many = (
+        ck.plan(0.03, kernel="resemblance", n_bits=None, n_columns=n, length=600, R=0.7).n_hashes
+        for n in (784, 2**20)
+    )
+    independent = 0.7 * 0.3 * (1.96 / 0.03) ** 2
+    assert few < many < independent
     # rows that together fill all columns, and as many hashes: nothing is left to chance
     sure = ck.plan(1e-9, kernel="resemblance", n_bits=None, n_columns=64, length=48, R=0.5)
     assert sure.n_hashes == 64

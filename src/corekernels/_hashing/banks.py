@@ -34,14 +34,12 @@ def make_banks(
     mix_keys: Sequence[np.uint64] = (),
     inverse: Array | None = None,
     with_values: bool = False,
-    positions: Array | None = None,
 ) -> Banks:
     """Banks of `width` slots over these tables, one each or one for all.
 
     Slices start where `start_of_column` says or, without it, at the mix of the column under
     `mix_keys`. `inverse` gives the position of each location; without it no row takes the
-    sieve, nor with less than a word of positions, where that would not pay. `positions` belong
-    to slices with offsets.
+    sieve, nor with less than a word of positions, where that would not pay.
     """
     sieve_places, sieve_length = np.empty((n_banks, 0), np.int64), _NEVER
     if start_of_column is None:
@@ -62,7 +60,6 @@ def make_banks(
         mix_shift=np.uint64(65 - n_positions.bit_length()),
         sieve_places=read_only(sieve_places),
         sieve_length=sieve_length,
-        positions=read_only(np.empty(0, np.uint16) if positions is None else positions, np.uint16),
     )
 
 

@@ -85,18 +85,18 @@ class RowHasher:
         scratch = _minima_scratch(banks, largest.row, codes.dtype, with_values)
         location_type = banks.tables.dtype
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
-        offsets = new_offsets(len(scratch.starts), banks.width) if banks.positions.size else None
-        n_low = banks.width // 2 if self.recipe.has_two_ends else None
+        wide, strata = self.recipe.has_offsets, self.tables.strata
+        offsets = new_offsets(len(scratch.starts), banks.width) if wide else None
         if not with_values:
             return lambda n_blocks: blocks.hash_supports(
-                task, n_blocks, banks, mask, offsets, n_low, scratch, k, codes, out["lengths"]
+                task, n_blocks, banks, mask, offsets, strata, scratch, k, codes, out["lengths"]
             )
         per_value = BlockScratch(
             np.empty(largest.block, np.float32), np.empty(largest.block, np.uint16)
         )
         weights = out["weights"].view(np.uint16).reshape(-1)
         return lambda n_blocks: blocks.hash_values(
-            task, n_blocks, banks, mask, offsets, scratch, per_value, k, codes, weights,
+            task, n_blocks, banks, mask, offsets, strata, scratch, per_value, k, codes, weights,
             out["lengths"], out["sums"],
         )  # fmt: skip
 
@@ -227,6 +227,6 @@ def _minima_scratch(
         bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
         locations=locations,
         location_words=locations.view(np.uint64),
-        codes=aligned_zeros((2 * GROUP,), code_type),
-        values=aligned_zeros((2 * GROUP,), np.uint16),
+        codes=aligned_zeros((GROUP,), code_type),
+        values=aligned_zeros((GROUP,), np.uint16),
     )

@@ -9,12 +9,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._core.types import Array
+from .._core.validation import read_only
 from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.offsets import POSITIONS, STRATUM
 from .._loops.hashing.rotation import Rotations
 from ..kernel_table import SlotWeight
-from ..recipe import NARROW_COLUMNS, Recipe, share_slots
+from ..recipe import NARROW_COLUMNS, OFFSET_WIDTH, Recipe, share_slots
 from .banks import make_banks, own_rows, round_up, wrapped
 from .directions import direction_banks, make_rotations, make_waves
 from .streams import Key, Purpose, mix_key, permutation, stream
@@ -27,13 +29,15 @@ class HashTables:
     """The tables of a recipe; None where the scheme hashes on the fly, or needs none.
 
     Slices of `minima` hold the locations, slices of `directions` the random directions of
-    projections, `rotations` take their place; `waves` turn projections into cosines.
+    projections, `rotations` take their place; `waves` turn projections into cosines. `strata` are
+    the positions of the strata of locations, of version 4.
     """
 
     minima: Banks | None
     directions: Banks | None = None
     rotations: Rotations | None = None
     waves: Waves | None = None
+    strata: Array | None = None
 
 
 @lru_cache(maxsize=4)
@@ -50,6 +54,7 @@ def make_tables(recipe: Recipe, wide_positions: int = WIDE_POSITIONS) -> HashTab
         direction_banks(recipe) if kernel.projections and not recipe.has_rotations else None,
         make_rotations(recipe) if recipe.has_rotations else None,
         make_waves(recipe) if kernel.slot_weight is SlotWeight.COSINE else None,
+        read_only(_strata(recipe), np.uint16) if recipe.has_strata else None,
     )
 
 
@@ -98,18 +103,21 @@ def _mixed_circulant(recipe: Recipe, n_positions: int) -> Banks:
 
 def _offset_circulant(recipe: Recipe) -> Banks:
     """Wide columns: one small table for all banks."""
-    n_banks, width = share_slots(recipe.n_hashes, recipe.slots_per_offset_bank)
-    positions = permutation(recipe.seed, Purpose.LOCATION, 0, POSITIONS)
+    n_banks, width = share_slots(recipe.n_hashes, OFFSET_WIDTH)
     within = stream(recipe.seed, Purpose.LOCATION, 1, POSITIONS) >> np.uint64(62)
-    locations = np.argsort(positions) * STRATUM + within.astype(np.int64)
+    locations = np.argsort(_strata(recipe)) * STRATUM + within.astype(np.int64)
     return make_banks(
         n_banks,
         width,
         POSITIONS,
         wrapped(locations.astype(np.uint16)[None], POSITIONS + round_up(width, GROUP)),
         mix_keys=[mix_key(recipe.seed, Key.POSITION, bank) for bank in range(n_banks)],
-        positions=positions,
     )
+
+
+def _strata(recipe: Recipe) -> Array:
+    """The position of each stratum of locations in the table for wide columns."""
+    return permutation(recipe.seed, Purpose.LOCATION, 0, POSITIONS)
 
 
 def _independent(recipe: Recipe) -> Banks:

@@ -22,7 +22,6 @@ class Banks(NamedTuple):
     mix_shift: np.uint64  # leaves as many bits of a mix as number the positions
     sieve_places: np.ndarray  # where the slots of each location begin in the sieve's bitmap
     sieve_length: int  # nonzeros from which a row goes through the sieve
-    positions: np.ndarray  # of each stratum of numbers, where slices have offsets; else empty
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -73,7 +73,7 @@ def _write_lengths(indptr, out):
 
 
 @loop
-def hash_supports(task, n_blocks, minima, mask, offsets, n_low, scratch, k, codes, lengths):
+def hash_supports(task, n_blocks, minima, mask, offsets, strata, scratch, k, codes, lengths):
     """Codes of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
         block = _next_block(task)
@@ -84,25 +84,17 @@ def hash_supports(task, n_blocks, minima, mask, offsets, n_low, scratch, k, code
         columns = task.indices[indptr[0] : indptr[-1]]
         _write_lengths(indptr, lengths[start:stop])
         table_minima(
-            indptr,
-            columns,
+            indptr, columns, None, offsets, strata, minima, mask, scratch, k, codes[start * k :],
             None,
-            offsets,
-            n_low,
-            minima,
-            mask,
-            scratch,
-            k,
-            codes[start * k :],
-            None,
-        )
+        )  # fmt: skip
     return True
 
 
 @loop
 def hash_values(
-    task, n_blocks, minima, mask, offsets, scratch, block_scratch, k, codes, weights, lengths, sums
-):
+    task, n_blocks, minima, mask, offsets, strata, scratch, block_scratch, k, codes, weights,
+    lengths, sums,
+):  # fmt: skip
     """Codes and values of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
         block = _next_block(task)
@@ -118,7 +110,7 @@ def hash_values(
         sum_and_scale(indptr, values, sums[start:stop])
         write_nonzero_halves(values, halves)
         table_minima(
-            indptr, columns, halves, offsets, None, minima, mask, scratch, k, codes[start * k :],
+            indptr, columns, halves, offsets, strata, minima, mask, scratch, k, codes[start * k :],
             weights[start * k :],
         )  # fmt: skip
     return True

@@ -12,12 +12,11 @@ from numba import njit
 
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS
-from ..simd.llvm import LINE
-from ..simd.vectors import add, load_line, lower, splat_line, store, where_not_above
 from .banks import GROUP, find_starts
 from .mixing import mix_columns, step
-from .offsets import find_starts_and_offsets, set_ranked, slice_ends
+from .offsets import offset_minima
 from .sieve import mark_starts, sieve_minima, values_behind
+from .slices import slice_minima
 
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
@@ -32,7 +31,7 @@ class MinimaScratch(NamedTuple):
     bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
     locations: np.ndarray  # of 512 slots, in the sieve
     location_words: np.ndarray  # the same memory, seen as 64-bit words
-    codes: np.ndarray  # of a group of slots that are not all wanted, or of two
+    codes: np.ndarray  # of a group of slots that are not all wanted
     values: np.ndarray  # behind their minima
 
 
@@ -45,62 +44,16 @@ class BinScratch(NamedTuple):
     filled: np.ndarray  # numbers of the bins that are not empty
 
 
-@loop
-def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, out_values):
-    """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
-    and the value of the start each comes from, the last of equals.
-
-    Unless `offsets` is None, the offset of a start is added to all numbers of its slice, which
-    wrap around. No values if `values` is None; they travel in lanes as wide as the table's.
-    Four lines of minima at a time stay in registers. They are written from `at` on, in whole
-    lines, also where that is more than `n_slots`: there has to be room.
-    """
-    line = LINE // table.itemsize
-    cut = splat_line(mask)
-    for slot in range(shift, shift + n_slots, 4 * line):
-        start = np.intp(starts[0]) + slot
-        a, b = load_line(table, start), load_line(table, start + line)
-        c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-        if offsets is not None:
-            more = splat_line(offsets.offsets[0])
-            a, b, c, d = add(a, more), add(b, more), add(c, more), add(d, more)
-        if values is not None:
-            mine = splat_line(table.dtype.type(values[0]))
-            of_a, of_b, of_c, of_d = mine, mine, mine, mine
-        for p in range(1, starts.shape[0]):
-            start = np.intp(starts[p]) + slot
-            w, x = load_line(table, start), load_line(table, start + line)
-            y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-            if offsets is not None:
-                more = splat_line(offsets.offsets[p])
-                w, x, y, z = add(w, more), add(x, more), add(y, more), add(z, more)
-            if values is not None:
-                mine = splat_line(table.dtype.type(values[p]))
-                of_a, of_b = where_not_above(w, a, mine, of_a), where_not_above(x, b, mine, of_b)
-                of_c, of_d = where_not_above(y, c, mine, of_c), where_not_above(z, d, mine, of_d)
-            a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
-        place = at + slot - shift
-        store(a & cut, place, out)
-        store(b & cut, place + line, out)
-        store(c & cut, place + 2 * line, out)
-        store(d & cut, place + 3 * line, out)
-        if values is not None:
-            store(of_a, place, out_values)
-            store(of_b, place + line, out_values)
-            store(of_c, place + 2 * line, out_values)
-            store(of_d, place + 3 * line, out_values)
-
-
 @njit(nogil=True, cache=True, inline="always")
 def table_minima(
-    indptr, indices, values, offsets, n_low, banks, mask, scratch, n_hashes, out, out_values
+    indptr, indices, values, offsets, strata, banks, mask, scratch, n_hashes, out, out_values
 ):
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
     `out` and `out_values` hold the slots of one row after those of another. Only codes if
-    `values` and `out_values` are None; `offsets` is None where slices have none, and `n_low`
-    unless slots of a bank from there on count values from the top. Minima of slices are written
-    straight to their slots, but for the last few. Long rows go through the sieve.
+    `values` and `out_values` are None; `offsets` is None where slices have none, `strata` as for
+    `offset_minima`. Minima of slices are written straight to their slots, but for the last few.
+    Long rows go through the sieve.
     """
     first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
     for row in range(indptr.shape[0] - 1):
@@ -116,30 +69,25 @@ def table_minima(
         columns, starts = indices[begin:end], scratch.starts[: end - begin]
         sieved = columns.shape[0] >= banks.sieve_length
         for bank in range(banks.n_banks):
-            table = banks.tables[min(bank, banks.tables.shape[0] - 1)]
-            places = banks.sieve_places[min(bank, banks.sieve_places.shape[0] - 1)]
             first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
             at, done = row * n_hashes + first, 0
+            if offsets is not None:
+                offset_minima(
+                    columns, mine, offsets, strata, banks, bank, last - first, mask, scratch, at,
+                    out, out_values,
+                )  # fmt: skip
+                continue
+            table = banks.tables[min(bank, banks.tables.shape[0] - 1)]
+            places = banks.sieve_places[min(bank, banks.sieve_places.shape[0] - 1)]
             if sieved:
                 start_of_column = banks.start_of_column[bank]
                 mark_starts(
                     columns, start_of_column, banks.n_positions, mine, scratch.marks, scratch.bitmap
                 )
             else:
-                if offsets is None:
-                    find_starts(columns, banks, bank, starts)
-                else:
-                    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
-                if n_low is None:
-                    done = (last - first) // GROUP * GROUP
-                    slice_minima(
-                        starts, offsets, mine, table, first_slot, done, mask, at, out, out_values
-                    )
-                else:
-                    done = last - first
-                    _minima_of_ends(
-                        starts, offsets.offsets, table, n_low, done, mask, scratch.codes, at, out
-                    )
+                find_starts(columns, banks, bank, starts)
+                done = (last - first) // GROUP * GROUP
+                slice_minima(starts, None, mine, table, first_slot, done, mask, at, out, out_values)
             for slot in range(done, last - first, SLOTS):
                 n_slots = min(SLOTS, last - first - slot)
                 codes = out[at + slot : at + slot + n_slots]
@@ -151,8 +99,8 @@ def table_minima(
                         codes[j] = scratch.locations[j] & mask
                 else:
                     slice_minima(
-                        starts, offsets, mine, table, slot, n_slots, mask, first_slot,
-                        scratch.codes, spare,
+                        starts, None, mine, table, slot, n_slots, mask, first_slot, scratch.codes,
+                        spare,
                     )  # fmt: skip
                     for j in range(n_slots):
                         codes[j] = scratch.codes[j]
@@ -163,28 +111,6 @@ def table_minima(
                     else:
                         for j in range(n_slots):
                             found[j] = scratch.values[j]
-            if offsets is not None:
-                set_ranked(
-                    starts, offsets, mine, banks.positions, n_low, last - first, mask, at, out,
-                    out_values,
-                )  # fmt: skip
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _minima_of_ends(starts, offsets, table, n_low, n_slots, mask, codes, at, out):
-    """Codes of the slots of a bank, of which those from `n_low` on count values from the top.
-
-    `codes` is room for two groups.
-    """
-    zero = np.int64(0)  # not a literal, for which `slice_ends` would be compiled again
-    n_groups = max(min(n_low, n_slots - n_low), 0) // GROUP
-    slice_ends(starts, offsets, table, zero, n_groups, mask, at, at + n_low, out)
-    for first in range(n_groups * GROUP, min(n_low, n_slots), GROUP):
-        slice_ends(starts, offsets, table, first, zero + 1, mask, zero, zero + GROUP, codes)
-        for place in range(min(GROUP, n_low - first)):
-            for slot, found in ((first + place, place), (n_low + first + place, GROUP + place)):
-                if slot < n_slots:
-                    out[at + slot] = codes[found]
 
 
 @loop

@@ -1,12 +1,18 @@
-"""Slices with offsets: one table that stays in the first-level cache, for any number of columns.
+"""Minima of rows of many columns: one small table, with an offset per column.
 
 In so small a table many columns start at the same place. An offset per column, added to all
-numbers of its slice, makes their values independent again. Columns may then share a value. In
-the lowest stratum of values, which long rows reach in every slot, they are told apart by a rank.
+numbers of its slice, makes their values independent again.
 
-Unless values travel beside the minima, each position serves two slots: one has the values of its
-columns, the other counts them from the top. First in one is who is least, in the other who is
-greatest.
+Before any slice is looked at, each column falls into one slot of a bank, as in one-permutation
+hashing, and the first by rank of a row's columns that fall into a slot decides it. Different
+columns decide different slots, which makes estimates more accurate than those of independent
+slots; and where a row is so long that no slot of a group is left, its slices are skipped. The
+slots that are left have the minima of slices. Unless values travel beside the minima, each position
+serves two of them: one has the values of its columns, the other counts them from the top. First in
+one is who is least, in the other who is greatest.
+
+In version 4 of the hash contract columns did not fall; instead, columns with values in the lowest
+stratum, which long rows reach in every slot, were told apart by rank.
 """
 
 from typing import NamedTuple
@@ -14,19 +20,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..compilation import inner_loop, loop
-from ..simd.llvm import LINE
-from ..simd.vectors import (
-    add,
-    higher,
-    load_line,
-    lower,
-    splat_line,
-    store,
-    subtract,
-)
+from ..compilation import inner_loop
 from .banks import GROUP
 from .mixing import mix
+from .slices import half_group_ends, slice_ends, slice_minima
 
 # parts of the hash contract
 POSITIONS = 1 << 14  # in the table, before it wraps around
@@ -34,11 +31,14 @@ STRATUM = 4  # values per stratum; each stratum has one position
 START_STEP = 16  # slices start at multiples of it, and so in few cache lines
 
 _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
-_TOP = np.uint16(0xFFFF)  # the greatest value
+_HALF = np.uint64(32)
+_RANK = np.uint64(0xFFFFFFFF)
+_VALUE = np.uint64(0xFFFF)
 _WRAP = POSITIONS - 1
-_STRATUM_BITS = np.uint16(STRATUM.bit_length() - 1)
 _START_BITS = (POSITIONS // START_STEP - 1).bit_length()
 _OFFSET_BITS = _WRAP.bit_length()
+_LONG = 4  # nonzeros per slot, from which it is worth asking whether groups are decided
+_SHORT = 6  # slots per nonzero, from which nonzeros fall one by one once all slots are written
 
 
 class Offsets(NamedTuple):
@@ -46,18 +46,110 @@ class Offsets(NamedTuple):
 
     offsets: np.ndarray  # one per nonzero
     ranks: np.ndarray  # one per nonzero
-    best: np.ndarray  # per slot: lowest rank so far; beyond all ranks between rows
-    touched: np.ndarray  # slots whose `best` was set
+    firsts: np.ndarray  # per slot: rank, then value, of its first nonzero; all ones between rows
 
 
 def new_offsets(longest, width):
     """Working memory for rows of up to `longest` nonzeros and banks of `width` slots."""
     return Offsets(
-        np.empty(longest, np.uint16),
-        np.empty(longest, np.uint32),
-        np.full(width, _NONE),
-        np.empty(width, np.int32),
+        np.empty(longest, np.uint16), np.empty(longest, np.uint32), np.full(width, _NONE)
     )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def offset_minima(
+    columns, values, offsets, strata, banks, bank, n_slots, mask, scratch, at, out, out_values
+):
+    """Codes of the slots of a bank for one row, from `at` on, and the value behind each.
+
+    Only codes if `values` is None. `strata` are the positions of the strata of values in
+    version 4 of the contract, None in later ones.
+    """
+    length, width, firsts = columns.shape[0], banks.width, offsets.firsts
+    starts, ranks, table = scratch.starts[:length], offsets.ranks[:length], banks.tables[0]
+    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
+    fall_first = strata is None and length * _SHORT > width
+    if fall_first:
+        _fall(ranks, values, firsts)
+    decided = firsts if fall_first and length >= _LONG * width else firsts[:0]
+    if strata is not None or values is not None:
+        _minima_of_slices(
+            starts, offsets.offsets, values, table, decided, n_slots, mask, scratch, at, out,
+            out_values,
+        )  # fmt: skip
+    else:
+        _ends_of_slices(
+            starts, offsets.offsets, table, decided, width // 2, n_slots, mask, scratch.codes, at,
+            out,
+        )  # fmt: skip
+    if strata is not None:
+        _set_ranked(starts, offsets, values, strata, n_slots, mask, at, out, out_values)
+    elif fall_first:
+        _set_fallen(firsts, values, n_slots, mask, at, out, out_values)
+    else:
+        _fall_and_set(ranks, firsts, values, n_slots, mask, at, out, out_values)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _minima_of_slices(
+    starts, offsets, values, table, decided, n_slots, mask, scratch, at, out, out_values
+):
+    """Codes, and values, of the minima of slices; those of groups that are decided are left."""
+    zero = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
+    n_whole = n_slots // GROUP * GROUP
+    step = GROUP if decided.shape[0] else max(n_whole, GROUP)
+    for slot in range(zero, n_whole, step):
+        if not _are_decided(decided, slot, GROUP):
+            slice_minima(
+                starts, offsets, values, table, slot, min(step, n_whole), mask, at + slot, out,
+                out_values,
+            )  # fmt: skip
+    if n_whole == n_slots or _are_decided(decided, n_whole, n_slots - n_whole):
+        return
+    spare = out_values
+    if values is not None:
+        spare = scratch.values
+    slice_minima(
+        starts, offsets, values, table, n_whole, n_slots - n_whole, mask, zero, scratch.codes, spare
+    )
+    for slot in range(n_whole, n_slots):
+        out[at + slot] = scratch.codes[slot - n_whole]
+        if values is not None:
+            out_values[at + slot] = scratch.values[slot - n_whole]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _ends_of_slices(starts, offsets, table, decided, n_low, n_slots, mask, codes, at, out):
+    """The same, without values, of slots of which those from `n_low` on count from the top."""
+    zero, half = np.int64(0), GROUP // 2
+    n_whole = max(min(n_low, n_slots - n_low), 0) // GROUP * GROUP
+    step = GROUP if decided.shape[0] else max(n_whole, GROUP)
+    for slot in range(zero, n_whole, step):
+        top = n_low + slot
+        if not (_are_decided(decided, slot, GROUP) and _are_decided(decided, top, GROUP)):
+            n_groups = min(step, n_whole) // GROUP
+            slice_ends(starts, offsets, table, slot, n_groups, mask, at + slot, at + top, out)
+    for first in range(n_whole, min(n_low, n_slots), half):
+        n_places = min(half, n_low - first)
+        top = n_low + first
+        if _are_decided(decided, first, n_places) and _are_decided(decided, top, n_places):
+            continue
+        if n_places == half and top + half <= n_slots:
+            half_group_ends(starts, offsets, table, first, mask, at + first, at + top, out)
+            continue
+        half_group_ends(starts, offsets, table, first, mask, zero, zero + half, codes)
+        for slot, found in ((first, zero), (top, zero + half)):
+            for place in range(min(n_places, n_slots - slot)):
+                out[at + slot + place] = codes[found + place]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _are_decided(firsts, start, count):
+    """Whether a nonzero has fallen into each of these slots; False if there are none."""
+    some, is_open = firsts[start : start + count], firsts.shape[0] == 0
+    for slot in range(some.shape[0]):
+        is_open |= some[slot] == _NONE
+    return not is_open
 
 
 @inner_loop
@@ -68,78 +160,74 @@ def find_starts_and_offsets(columns, key, starts, offsets):
         offset = (mixed >> np.uint64(64 - _START_BITS - _OFFSET_BITS)) & np.uint64(_WRAP)
         starts[p] = (mixed >> np.uint64(64 - _START_BITS)) * np.uint64(START_STEP)
         offsets.offsets[p] = offset * np.uint64(STRATUM)
-        offsets.ranks[p] = mixed & np.uint64(0xFFFFFFFF)
-
-
-@loop
-def slice_ends(starts, offsets, table, first, n_groups, mask, at, at_top, out):
-    """Codes of groups of positions from `first` on: of minima and, counted from the top, maxima.
-
-    Minima are written from `at` on, maxima from `at_top` on.
-    """
-    line = LINE // table.itemsize
-    cut, top = splat_line(mask), splat_line(_TOP)
-    for group in range(n_groups):
-        slot, place = first + group * GROUP, group * GROUP
-        a, b, c, d = _four_lines(starts, offsets, table, 0, slot, line)
-        e, f, g, h = a, b, c, d
-        for p in range(1, starts.shape[0]):
-            w, x, y, z = _four_lines(starts, offsets, table, p, slot, line)
-            a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
-            e, f, g, h = higher(e, w), higher(f, x), higher(g, y), higher(h, z)
-        e, f, g, h = subtract(top, e), subtract(top, f), subtract(top, g), subtract(top, h)
-        _store_four(a & cut, b & cut, c & cut, d & cut, at + place, line, out)
-        _store_four(e & cut, f & cut, g & cut, h & cut, at_top + place, line, out)
+        offsets.ranks[p] = mixed & _RANK
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _four_lines(starts, offsets, table, p, first, line):
-    """Values of nonzero p at GROUP positions."""
-    start, more = np.intp(starts[p]) + first, splat_line(offsets[p])
-    w, x = load_line(table, start), load_line(table, start + line)
-    y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-    return add(w, more), add(x, more), add(y, more), add(z, more)
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _store_four(a, b, c, d, at, line, out):
-    store(a, at, out)
-    store(b, at + line, out)
-    store(c, at + 2 * line, out)
-    store(d, at + 3 * line, out)
+def _slot_of(rank, firsts):
+    """The slot of a bank that a nonzero of this rank falls into."""
+    return (np.uint64(rank) * np.uint64(firsts.shape[0])) >> _HALF
 
 
 @inner_loop
-def set_ranked(starts, offsets, values, positions, n_low, n_slots, mask, at, out, out_values):
-    """Give slots with a value in the lowest stratum the code, and the value, of their first column.
+def _fall(ranks, values, firsts):
+    """Note, for each slot of a bank, the first by rank of the nonzeros that fall into it."""
+    for p in range(ranks.shape[0]):
+        slot, first = _slot_of(ranks[p], firsts), np.uint64(ranks[p]) << _HALF
+        if values is not None:
+            first |= np.uint64(values[p])
+        firsts[slot] = min(firsts[slot], first)
+
+
+@inner_loop
+def _set_fallen(firsts, values, n_slots, mask, at, out, out_values):
+    """Give slots into which nonzeros fall the code, and the value, of the first of them."""
+    codes, cut = out[at : at + n_slots], np.uint64(mask)
+    for slot in range(n_slots):  # without branches, so that it vectorises
+        first, found = firsts[slot], np.uint64(codes[slot])
+        codes[slot] = found if first == _NONE else (first >> _HALF) & cut
+    if values is not None:
+        held = out_values[at : at + n_slots]
+        for slot in range(n_slots):
+            first, found = firsts[slot], np.uint64(held[slot])
+            held[slot] = found if first == _NONE else first & _VALUE
+    firsts[:] = _NONE
+
+
+@inner_loop
+def _fall_and_set(ranks, firsts, values, n_slots, mask, at, out, out_values):
+    """Both of these for a short row, of which few slots are touched."""
+    begin, end, cut = np.uint64(at), np.uint64(n_slots), np.uint64(mask)
+    for p in range(ranks.shape[0]):
+        slot, first = _slot_of(ranks[p], firsts), np.uint64(ranks[p]) << _HALF
+        if values is not None:
+            first |= np.uint64(values[p])
+        if slot < end and first < firsts[slot]:  # nearly always
+            firsts[slot] = first
+            out[begin + slot] = (first >> _HALF) & cut
+            if values is not None:
+                out_values[begin + slot] = values[p]
+    for p in range(ranks.shape[0]):
+        firsts[_slot_of(ranks[p], firsts)] = _NONE
+
+
+@inner_loop
+def _set_ranked(starts, offsets, values, strata, n_slots, mask, at, out, out_values):
+    """In version 4: give slots with a value in the lowest stratum the code, and the value, of
+    their first column.
 
     The first of its columns is that of lowest rank. The stratum has one position in the table,
-    so that of each column it is quickly seen whether it lies in its slice, and where. Slots from
-    `n_low` on, unless it is None, count from the top; their lowest stratum is the last one.
+    so that of each column it is quickly seen whether it lies in its slice, and where.
     """
-    best, touched, ranks, shifts = offsets.best, offsets.touched, offsets.ranks, offsets.offsets
-    wrap, n_touched, first_top = np.uint64(_WRAP), 0, n_slots
-    if n_low is not None:
-        first_top = min(n_low, n_slots)
-    for i in range(starts.shape[0]):
-        p = np.uint64(i)  # unsigned, as all that numbers an element: not to ask if it is below 0
-        stratum = np.uint64(POSITIONS) - np.uint64(shifts[p] >> _STRATUM_BITS)
-        start = np.uint64(starts[p])
-        low = np.intp((np.uint64(positions[stratum & wrap]) - start) & wrap)
-        top = n_slots
-        if n_low is not None:
-            top = n_low + np.intp((np.uint64(positions[stratum - np.uint64(1)]) - start) & wrap)
-        if (low >= first_top) & (top >= n_slots):  # nearly always
+    firsts = offsets.firsts
+    for p in range(starts.shape[0]):
+        stratum = (POSITIONS - np.intp(offsets.offsets[p]) // STRATUM) & _WRAP
+        slot = (np.intp(strata[stratum]) - np.intp(starts[p])) & _WRAP
+        rank = np.uint64(offsets.ranks[p])
+        if slot >= n_slots or rank >= firsts[slot]:
             continue
-        for slot, limit in ((low, first_top), (top, n_slots)):
-            if slot >= limit or ranks[p] >= best[slot]:
-                continue
-            if best[slot] == _NONE:
-                touched[n_touched] = slot
-                n_touched += 1
-            best[slot] = ranks[p]
-            out[at + slot] = np.uint64(mask) & np.uint64(ranks[p])
-            if values is not None:
-                out_values[at + slot] = values[p]
-    for t in range(n_touched):
-        best[touched[t]] = _NONE
+        firsts[slot] = rank
+        out[at + slot] = rank & np.uint64(mask)
+        if values is not None:
+            out_values[at + slot] = values[p]
+    firsts[:] = _NONE

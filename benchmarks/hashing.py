@@ -161,8 +161,9 @@ def limit(
         start_of_column=read_only(np.zeros_like(banks.start_of_column)), sieve_length=2**62
     )
     codes = np.empty(X.shape[0] * k, np.uint8)
-    scratch = row_hasher._minima_scratch(banks, rows.lengths.max(), codes.dtype, False)
-    hashed = rows.indptr, rows.indices, None, None, None, banks, np.uint16(255), scratch, k, codes
+    scratch = row_hasher.minima_scratch(rows.lengths.max(), codes.dtype)
+    way = minwise.Way(sieve=row_hasher.sieve_scratch(banks, False))
+    hashed = rows.indptr, rows.indices, None, *way, banks, np.uint16(255), scratch, k, codes
     times = measure.interleaved({"minima": lambda: minwise.table_minima(*hashed, None)}, 20)
     peak = X.nnz * k / 1e9 / times["minima"]["best"]
     minima_rate = updates / best["resemblance"] / 1e9 / threads

@@ -211,7 +211,7 @@ def test_quiet_says_nothing(in_digits):
 
 
 def test_plan_and_version():
-    assert as_json("plan --error 0.05 --kernel resemblance --n-bits 16")["n_hashes"] == 383
+    assert as_json("plan --error 0.05 --kernel resemblance --n-bits 16")["n_hashes"] == 288
     assert as_json("version")["corekernels"] == ck.__version__
     assert "hash contract" in ok("version").stdout
     assert ok("--version").stdout == f"corekernels {ck.__version__}\n"

@@ -12,8 +12,8 @@ from .._core.validation import Rows, read_only
 from .._loops.hashing import blocks, minwise, projection, rotation
 from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.blocks import BlockScratch, Task
-from .._loops.hashing.minwise import BinScratch, MinimaScratch
-from .._loops.hashing.offsets import new_offsets
+from .._loops.hashing.minwise import BinScratch, MinimaScratch, SieveScratch, Way
+from .._loops.hashing.offsets import Strata, new_offsets
 from .._loops.hashing.rotation import RotationScratch
 from .._loops.hashing.weights import Rounding
 from .._loops.rows import sum_and_scale, unit_values
@@ -82,23 +82,32 @@ class RowHasher:
         assert banks is not None
         with_values = self._weight is SlotWeight.VALUE
         k, codes = self.recipe.n_hashes, _codes(out).reshape(-1)
-        scratch = _minima_scratch(banks, largest.row, codes.dtype, with_values)
+        scratch = minima_scratch(largest.row, codes.dtype)
         location_type = banks.tables.dtype
         mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
-        wide, strata = self.recipe.has_offsets, self.tables.strata
-        offsets = new_offsets(len(scratch.starts), banks.width) if wide else None
+        way = self._way(banks, largest.row)
         if not with_values:
             return lambda n_blocks: blocks.hash_supports(
-                task, n_blocks, banks, mask, offsets, strata, scratch, k, codes, out["lengths"]
+                task, n_blocks, *way, banks, mask, scratch, k, codes, out["lengths"]
             )
         per_value = BlockScratch(
             np.empty(largest.block, np.float32), np.empty(largest.block, np.uint16)
         )
         weights = out["weights"].view(np.uint16).reshape(-1)
         return lambda n_blocks: blocks.hash_values(
-            task, n_blocks, banks, mask, offsets, strata, scratch, per_value, k, codes, weights,
+            task, n_blocks, *way, banks, mask, scratch, per_value, k, codes, weights,
             out["lengths"], out["sums"],
         )  # fmt: skip
+
+    def _way(self, banks: Banks, longest: int) -> Way:
+        """How minima are found, with working memory for one thread."""
+        with_values = self._weight is SlotWeight.VALUE
+        if not self.recipe.has_offsets:
+            return Way(sieve=sieve_scratch(banks, with_values))
+        offsets = new_offsets(longest, banks.width)
+        if self.tables.strata is not None:
+            return Way(strata=Strata(offsets, self.tables.strata))
+        return Way(offsets=offsets) if with_values else Way(ends=offsets)
 
     def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
         tables, values = self.tables, np.empty(largest.block, np.float32)
@@ -212,21 +221,26 @@ def new_task(rows: Rows, cuts: Array, counter: Array, flaws: Array) -> Task:
     )
 
 
-def _minima_scratch(
-    banks: Banks, longest: int, code_type: np.dtype[Any], with_values: bool
-) -> MinimaScratch:
+def minima_scratch(longest: int, code_type: np.dtype[Any]) -> MinimaScratch:
+    """Working memory for rows of up to `longest` nonzeros."""
+    return MinimaScratch(
+        starts=np.empty(longest, np.int32),
+        codes=aligned_zeros((GROUP,), code_type),
+        values=aligned_zeros((GROUP,), np.uint16),
+    )
+
+
+def sieve_scratch(banks: Banks, with_values: bool) -> SieveScratch:
+    """Working memory for rows that go through the sieve, if there is one."""
     n_positions = banks.n_positions if banks.sieve_places.size else 0
     n_bits = n_positions + -(-banks.width // SLOTS) * SLOTS
     n_words = -(-n_bits // WORD) + 1 if n_positions else 0
     n_planes = max(3, (banks.n_positions - 1).bit_length())
     locations = aligned_zeros((SLOTS,), banks.tables.dtype)
-    return MinimaScratch(
-        starts=np.empty(longest, np.int32),
+    return SieveScratch(
         marks=aligned_zeros((n_words * WORD,), np.uint16 if with_values else np.uint8),
         bitmap=aligned_zeros((n_words,), np.uint64),
         bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
         locations=locations,
         location_words=locations.view(np.uint64),
-        codes=aligned_zeros((GROUP,), code_type),
-        values=aligned_zeros((GROUP,), np.uint16),
     )

@@ -2,8 +2,9 @@
 
 Several threads call these loops with the same counter. Each call does a few blocks and tells
 whether there may be more; a block with a flaw (see `inspect_rows`) is left alone and noted.
-Projections are a second pass over all blocks, so that the loops of the first are compiled once for
-all kernels without values. Codes hold the k slots of one row after those of another.
+`sieve`, `offsets`, `ends` and `strata` are a `minwise.Way`. Projections are a second pass over all
+blocks, so that the loops of the first are compiled once for all kernels without values. Codes hold
+the k slots of one row after those of another.
 """
 
 from typing import NamedTuple
@@ -73,7 +74,9 @@ def _write_lengths(indptr, out):
 
 
 @loop
-def hash_supports(task, n_blocks, minima, mask, offsets, strata, scratch, k, codes, lengths):
+def hash_supports(
+    task, n_blocks, sieve, offsets, ends, strata, banks, mask, scratch, k, codes, lengths
+):
     """Codes of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
         block = _next_block(task)
@@ -84,16 +87,16 @@ def hash_supports(task, n_blocks, minima, mask, offsets, strata, scratch, k, cod
         columns = task.indices[indptr[0] : indptr[-1]]
         _write_lengths(indptr, lengths[start:stop])
         table_minima(
-            indptr, columns, None, offsets, strata, minima, mask, scratch, k, codes[start * k :],
-            None,
+            indptr, columns, None, sieve, offsets, ends, strata, banks, mask, scratch, k,
+            codes[start * k :], None,
         )  # fmt: skip
     return True
 
 
 @loop
 def hash_values(
-    task, n_blocks, minima, mask, offsets, strata, scratch, block_scratch, k, codes, weights,
-    lengths, sums,
+    task, n_blocks, sieve, offsets, ends, strata, banks, mask, scratch, block_scratch, k, codes,
+    weights, lengths, sums,
 ):  # fmt: skip
     """Codes and values of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
@@ -110,8 +113,8 @@ def hash_values(
         sum_and_scale(indptr, values, sums[start:stop])
         write_nonzero_halves(values, halves)
         table_minima(
-            indptr, columns, halves, offsets, strata, minima, mask, scratch, k, codes[start * k :],
-            weights[start * k :],
+            indptr, columns, halves, sieve, offsets, ends, strata, banks, mask, scratch, k,
+            codes[start * k :], weights[start * k :],
         )  # fmt: skip
     return True
 

@@ -14,7 +14,13 @@ from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS
 from .banks import GROUP, find_starts
 from .mixing import mix_columns, step
-from .offsets import offset_minima
+from .offsets import (
+    Offsets,
+    Strata,
+    ends_with_offsets,
+    minima_with_offsets,
+    minima_with_strata,
+)
 from .sieve import mark_starts, sieve_minima, values_behind
 from .slices import slice_minima
 
@@ -26,13 +32,32 @@ class MinimaScratch(NamedTuple):
     """Working memory for one row in `table_minima`."""
 
     starts: np.ndarray  # of the slices, one per nonzero
-    marks: np.ndarray  # of the sieve: 1, or the value, at the bit of each nonzero
-    bitmap: np.ndarray  # of the sieve, in 64-bit words
-    bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
-    locations: np.ndarray  # of 512 slots, in the sieve
-    location_words: np.ndarray  # the same memory, seen as 64-bit words
     codes: np.ndarray  # of a group of slots that are not all wanted
     values: np.ndarray  # behind their minima
+
+
+class SieveScratch(NamedTuple):
+    """The same for long rows."""
+
+    marks: np.ndarray  # 1, or the value, at the bit of each nonzero
+    bitmap: np.ndarray  # in 64-bit words
+    bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
+    locations: np.ndarray  # of 512 slots
+    location_words: np.ndarray  # the same memory, seen as 64-bit words
+
+
+class Way(NamedTuple):
+    """How minima are found: working memory of one of these, None for the others.
+
+    The loops are compiled for the way that is not None. Without offsets, rows of few nonzeros look
+    at slices and others go through the sieve. `offsets`, `ends` and `strata` are for many columns:
+    `ends` if values do not travel beside minima, `strata` in version 4 of the hash contract.
+    """
+
+    sieve: SieveScratch | None = None
+    offsets: Offsets | None = None
+    ends: Offsets | None = None
+    strata: Strata | None = None
 
 
 class BinScratch(NamedTuple):
@@ -46,71 +71,84 @@ class BinScratch(NamedTuple):
 
 @njit(nogil=True, cache=True, inline="always")
 def table_minima(
-    indptr, indices, values, offsets, strata, banks, mask, scratch, n_hashes, out, out_values
-):
+    indptr, indices, values, sieve, offsets, ends, strata, banks, mask, scratch, n_hashes, out,
+    out_values,
+):  # fmt: skip
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
     `out` and `out_values` hold the slots of one row after those of another. Only codes if
-    `values` and `out_values` are None; `offsets` is None where slices have none, `strata` as for
-    `offset_minima`. Minima of slices are written straight to their slots, but for the last few.
-    Long rows go through the sieve.
+    `values` and `out_values` are None. The four arguments after `values` are a `Way`.
     """
-    first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-        mine, spare = values, out_values
-        if values is not None:
-            mine, spare = values[begin:end], scratch.values
         if begin == end:
             out[row * n_hashes : (row + 1) * n_hashes] = 0
             if values is not None:
                 out_values[row * n_hashes : (row + 1) * n_hashes] = 0
             continue
-        columns, starts = indices[begin:end], scratch.starts[: end - begin]
-        sieved = columns.shape[0] >= banks.sieve_length
+        columns, mine = indices[begin:end], values
+        if values is not None:
+            mine = values[begin:end]
         for bank in range(banks.n_banks):
             first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
-            at, done = row * n_hashes + first, 0
-            if offsets is not None:
-                offset_minima(
-                    columns, mine, offsets, strata, banks, bank, last - first, mask, scratch, at,
-                    out, out_values,
-                )  # fmt: skip
-                continue
-            table = banks.tables[min(bank, banks.tables.shape[0] - 1)]
-            places = banks.sieve_places[min(bank, banks.sieve_places.shape[0] - 1)]
-            if sieved:
-                start_of_column = banks.start_of_column[bank]
-                mark_starts(
-                    columns, start_of_column, banks.n_positions, mine, scratch.marks, scratch.bitmap
+            at, n = row * n_hashes + first, last - first
+            if sieve is not None:
+                bank_minima(
+                    columns, mine, sieve, banks, bank, n, mask, scratch, at, out, out_values
                 )
+            if offsets is not None:
+                minima_with_offsets(
+                    columns, mine, offsets, banks, bank, n, mask, scratch, at, out, out_values
+                )
+            if ends is not None:
+                ends_with_offsets(columns, ends, banks, bank, n, mask, scratch, at, out)
+            if strata is not None:
+                minima_with_strata(
+                    columns, mine, strata, banks, bank, n, mask, scratch, at, out, out_values
+                )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at, out, out_values):
+    """Codes of the slots of a bank for one row, from `at` on, and the value behind each.
+
+    Minima of slices are written straight to their slots, but for the last few. Long rows go
+    through the sieve.
+    """
+    first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
+    table = banks.tables[min(bank, banks.tables.shape[0] - 1)]
+    places = banks.sieve_places[min(bank, banks.sieve_places.shape[0] - 1)]
+    starts, done, spare = scratch.starts[: columns.shape[0]], 0, out_values
+    if values is not None:
+        spare = scratch.values
+    sieved = columns.shape[0] >= banks.sieve_length
+    if sieved:
+        start_of_column = banks.start_of_column[bank]
+        mark_starts(columns, start_of_column, banks.n_positions, values, sieve.marks, sieve.bitmap)
+    else:
+        find_starts(columns, banks, bank, starts)
+        done = n_slots // GROUP * GROUP
+        slice_minima(starts, None, values, table, first_slot, done, mask, at, out, out_values)
+    for slot in range(done, n_slots, SLOTS):
+        n_left = min(SLOTS, n_slots - slot)
+        codes = out[at + slot : at + slot + n_left]
+        if sieved:
+            sieve_minima(sieve.bitmap, places, slot, sieve.bit_planes, sieve.locations)
+            for j in range(n_left):
+                codes[j] = sieve.locations[j] & mask
+        else:
+            slice_minima(
+                starts, None, values, table, slot, n_left, mask, first_slot, scratch.codes, spare
+            )
+            for j in range(n_left):
+                codes[j] = scratch.codes[j]
+        if values is not None:
+            found = out_values[at + slot : at + slot + n_left]
+            if sieved:
+                values_behind(sieve.location_words, places, slot, sieve.marks, found)
             else:
-                find_starts(columns, banks, bank, starts)
-                done = (last - first) // GROUP * GROUP
-                slice_minima(starts, None, mine, table, first_slot, done, mask, at, out, out_values)
-            for slot in range(done, last - first, SLOTS):
-                n_slots = min(SLOTS, last - first - slot)
-                codes = out[at + slot : at + slot + n_slots]
-                if sieved:
-                    sieve_minima(
-                        scratch.bitmap, places, slot, scratch.bit_planes, scratch.locations
-                    )
-                    for j in range(n_slots):
-                        codes[j] = scratch.locations[j] & mask
-                else:
-                    slice_minima(
-                        starts, None, mine, table, slot, n_slots, mask, first_slot, scratch.codes,
-                        spare,
-                    )  # fmt: skip
-                    for j in range(n_slots):
-                        codes[j] = scratch.codes[j]
-                if values is not None:
-                    found = out_values[at + slot : at + slot + n_slots]
-                    if sieved:
-                        values_behind(scratch.location_words, places, slot, scratch.marks, found)
-                    else:
-                        for j in range(n_slots):
-                            found[j] = scratch.values[j]
+                for j in range(n_left):
+                    found[j] = scratch.values[j]
 
 
 @loop

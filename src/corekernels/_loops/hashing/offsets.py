@@ -38,7 +38,7 @@ _WRAP = POSITIONS - 1
 _START_BITS = (POSITIONS // START_STEP - 1).bit_length()
 _OFFSET_BITS = _WRAP.bit_length()
 _LONG = 4  # nonzeros per slot, from which it is worth asking whether groups are decided
-_SHORT = 6  # slots per nonzero, from which nonzeros fall one by one once all slots are written
+_SHORT = 4  # slots per nonzero, from which nonzeros fall one by one once all slots are written
 
 
 class Offsets(NamedTuple):
@@ -49,6 +49,13 @@ class Offsets(NamedTuple):
     firsts: np.ndarray  # per slot: rank, then value, of its first nonzero; all ones between rows
 
 
+class Strata(NamedTuple):
+    """The same in version 4 of the contract."""
+
+    offsets: Offsets
+    positions: np.ndarray  # of each stratum of values in the table
+
+
 def new_offsets(longest, width):
     """Working memory for rows of up to `longest` nonzeros and banks of `width` slots."""
     return Offsets(
@@ -56,41 +63,47 @@ def new_offsets(longest, width):
     )
 
 
-@njit(nogil=True, cache=True, inline="always")
-def offset_minima(
-    columns, values, offsets, strata, banks, bank, n_slots, mask, scratch, at, out, out_values
+@inner_loop
+def minima_with_offsets(
+    columns, values, offsets, banks, bank, n_slots, mask, scratch, at, out, out_values
 ):
-    """Codes of the slots of a bank for one row, from `at` on, and the value behind each.
-
-    Only codes if `values` is None. `strata` are the positions of the strata of values in
-    version 4 of the contract, None in later ones.
-    """
-    length, width, firsts = columns.shape[0], banks.width, offsets.firsts
-    starts, ranks, table = scratch.starts[:length], offsets.ranks[:length], banks.tables[0]
+    """Codes of the slots of a bank for one row, from `at` on, and the value behind each."""
+    starts, table = scratch.starts[: columns.shape[0]], banks.tables[0]
     find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
-    fall_first = strata is None and length * _SHORT > width
-    if fall_first:
-        _fall(ranks, values, firsts)
-    decided = firsts if fall_first and length >= _LONG * width else firsts[:0]
-    if strata is not None or values is not None:
-        _minima_of_slices(
-            starts, offsets.offsets, values, table, decided, n_slots, mask, scratch, at, out,
-            out_values,
-        )  # fmt: skip
-    else:
-        _ends_of_slices(
-            starts, offsets.offsets, table, decided, width // 2, n_slots, mask, scratch.codes, at,
-            out,
-        )  # fmt: skip
-    if strata is not None:
-        _set_ranked(starts, offsets, values, strata, n_slots, mask, at, out, out_values)
-    elif fall_first:
-        _set_fallen(firsts, values, n_slots, mask, at, out, out_values)
-    else:
-        _fall_and_set(ranks, firsts, values, n_slots, mask, at, out, out_values)
+    decided = _fall_first(offsets, values, columns.shape[0])
+    _minima_of_slices(
+        starts, offsets.offsets, values, table, decided, n_slots, mask, scratch, at, out, out_values
+    )
+    _set_fallen(offsets, values, columns.shape[0], n_slots, mask, at, out, out_values)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inner_loop
+def ends_with_offsets(columns, offsets, banks, bank, n_slots, mask, scratch, at, out):
+    """The same without values; half of the slots count from the top."""
+    starts, table, n_low = scratch.starts[: columns.shape[0]], banks.tables[0], banks.width // 2
+    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
+    decided = _fall_first(offsets, None, columns.shape[0])
+    _ends_of_slices(
+        starts, offsets.offsets, table, decided, n_low, n_slots, mask, scratch.codes, at, out
+    )
+    _set_fallen(offsets, None, columns.shape[0], n_slots, mask, at, out, None)
+
+
+@inner_loop
+def minima_with_strata(
+    columns, values, strata, banks, bank, n_slots, mask, scratch, at, out, out_values
+):
+    """The same in version 4 of the contract."""
+    starts, table, offsets = scratch.starts[: columns.shape[0]], banks.tables[0], strata.offsets
+    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
+    _minima_of_slices(
+        starts, offsets.offsets, values, table, offsets.firsts[:0], n_slots, mask, scratch, at, out,
+        out_values,
+    )  # fmt: skip
+    _set_ranked(starts, strata, values, n_slots, mask, at, out, out_values)
+
+
+@inner_loop
 def _minima_of_slices(
     starts, offsets, values, table, decided, n_slots, mask, scratch, at, out, out_values
 ):
@@ -118,7 +131,7 @@ def _minima_of_slices(
             out_values[at + slot] = scratch.values[slot - n_whole]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inner_loop
 def _ends_of_slices(starts, offsets, table, decided, n_low, n_slots, mask, codes, at, out):
     """The same, without values, of slots of which those from `n_low` on count from the top."""
     zero, half = np.int64(0), GROUP // 2
@@ -143,7 +156,7 @@ def _ends_of_slices(starts, offsets, table, decided, n_low, n_slots, mask, codes
                 out[at + slot + place] = codes[found + place]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inner_loop
 def _are_decided(firsts, start, count):
     """Whether a nonzero has fallen into each of these slots; False if there are none."""
     some, is_open = firsts[start : start + count], firsts.shape[0] == 0
@@ -169,6 +182,19 @@ def _slot_of(rank, firsts):
     return (np.uint64(rank) * np.uint64(firsts.shape[0])) >> _HALF
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _fall_first(offsets, values, length):
+    """Unless the row is short, find the first nonzero, by rank, that falls into each slot.
+
+    Gives what tells which slots are decided by that, where it is worth asking; else nothing.
+    """
+    firsts = offsets.firsts
+    if length * _SHORT <= firsts.shape[0]:
+        return firsts[:0]
+    _fall(offsets.ranks[:length], values, firsts)
+    return firsts if length >= _LONG * firsts.shape[0] else firsts[:0]
+
+
 @inner_loop
 def _fall(ranks, values, firsts):
     """Note, for each slot of a bank, the first by rank of the nonzeros that fall into it."""
@@ -180,9 +206,24 @@ def _fall(ranks, values, firsts):
 
 
 @inner_loop
-def _set_fallen(firsts, values, n_slots, mask, at, out, out_values):
+def _set_fallen(offsets, values, length, n_slots, mask, at, out, out_values):
     """Give slots into which nonzeros fall the code, and the value, of the first of them."""
+    ranks, firsts = offsets.ranks[:length], offsets.firsts
     codes, cut = out[at : at + n_slots], np.uint64(mask)
+    if length * _SHORT <= firsts.shape[0]:  # few slots are touched, and nothing has fallen yet
+        begin, end = np.uint64(at), np.uint64(n_slots)
+        for p in range(length):
+            slot, first = _slot_of(ranks[p], firsts), np.uint64(ranks[p]) << _HALF
+            if values is not None:
+                first |= np.uint64(values[p])
+            if slot < end and first < firsts[slot]:  # nearly always
+                firsts[slot] = first
+                codes[slot] = (first >> _HALF) & cut
+                if values is not None:
+                    out_values[begin + slot] = values[p]
+        for p in range(length):
+            firsts[_slot_of(ranks[p], firsts)] = _NONE
+        return
     for slot in range(n_slots):  # without branches, so that it vectorises
         first, found = firsts[slot], np.uint64(codes[slot])
         codes[slot] = found if first == _NONE else (first >> _HALF) & cut
@@ -195,34 +236,16 @@ def _set_fallen(firsts, values, n_slots, mask, at, out, out_values):
 
 
 @inner_loop
-def _fall_and_set(ranks, firsts, values, n_slots, mask, at, out, out_values):
-    """Both of these for a short row, of which few slots are touched."""
-    begin, end, cut = np.uint64(at), np.uint64(n_slots), np.uint64(mask)
-    for p in range(ranks.shape[0]):
-        slot, first = _slot_of(ranks[p], firsts), np.uint64(ranks[p]) << _HALF
-        if values is not None:
-            first |= np.uint64(values[p])
-        if slot < end and first < firsts[slot]:  # nearly always
-            firsts[slot] = first
-            out[begin + slot] = (first >> _HALF) & cut
-            if values is not None:
-                out_values[begin + slot] = values[p]
-    for p in range(ranks.shape[0]):
-        firsts[_slot_of(ranks[p], firsts)] = _NONE
-
-
-@inner_loop
-def _set_ranked(starts, offsets, values, strata, n_slots, mask, at, out, out_values):
-    """In version 4: give slots with a value in the lowest stratum the code, and the value, of
-    their first column.
+def _set_ranked(starts, strata, values, n_slots, mask, at, out, out_values):
+    """Give slots with a value in the lowest stratum the code, and the value, of their first column.
 
     The first of its columns is that of lowest rank. The stratum has one position in the table,
     so that of each column it is quickly seen whether it lies in its slice, and where.
     """
-    firsts = offsets.firsts
+    offsets, firsts = strata.offsets, strata.offsets.firsts
     for p in range(starts.shape[0]):
         stratum = (POSITIONS - np.intp(offsets.offsets[p]) // STRATUM) & _WRAP
-        slot = (np.intp(strata[stratum]) - np.intp(starts[p])) & _WRAP
+        slot = (np.intp(strata.positions[stratum]) - np.intp(starts[p])) & _WRAP
         rank = np.uint64(offsets.ranks[p])
         if slot >= n_slots or rank >= firsts[slot]:
             continue

@@ -84,10 +84,11 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     The expanded rows turn that into a plain inner product, so a linear model on them
     learns what a kernel machine would. Hashing costs O(nonzeros x n_hashes) simple operations
-    at most (with scheme "one-permutation", O(nonzeros + n_hashes); for projections
-    O(nonzeros x n_hashes / 512 + n_hashes)) and memory for the result and for small tables. It
-    depends on the parameters, the seed and the number of columns alone, never on the data:
-    nothing is learned from rows.
+    at most, and memory for the result and for small tables. It takes less for scheme
+    "one-permutation", O(nonzeros + n_hashes), for projections and, with more than 65,536 columns,
+    for rows of thousands of nonzeros, O(nonzeros x n_hashes / 512 + n_hashes). It depends on the
+    parameters, the seed and the number of columns alone, never on the data: nothing is learned
+    from rows.
 
     Parameters
     ----------

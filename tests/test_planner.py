@@ -36,6 +36,13 @@ def test_no_fewer_hashes_would_do(n_columns, error, length):
     assert all(ck.plan(n_hashes=k, **fields).error > error for k in range(1, found.n_hashes))
 
 
+def test_as_many_banks_of_fewer_slots():
+    """640 hashes fill two banks; with one more, banks are wider and the error is larger."""
+    fields = {"kernel": "resemblance", "R": 0.7, "length": 300, "n_columns": 10**6}
+    assert ck.plan(ck.plan(n_hashes=640, **fields).error, **fields).n_hashes == 640
+    assert ck.plan(n_hashes=641, **fields).error > ck.plan(n_hashes=640, **fields).error
+
+
 def test_a_plan_keeps_its_error():
     """The error is exceeded about as often as the confidence allows."""
     rng = np.random.default_rng(0)

@@ -30,7 +30,7 @@ _ROTATION_SECONDS = 4e-10  # the same per slot, whatever the row's length
 _SECONDS_PER_SLOT = 1e-9  # whatever the row's length
 _SIEVE_SECONDS = 1.4e-11  # per slot, times columns over nonzeros: long rows go through a sieve
 _FALL_SECONDS = 3e-12  # per slot and nonzero, where wide columns decide all slots they fall into
-_DECIDED_LENGTH = 6 * OFFSET_WIDTH  # nonzeros, from which they do
+_DECIDED_LENGTH = 8 * OFFSET_WIDTH  # nonzeros, from which they do
 _TYPICAL_LENGTH = 100
 _GRID = np.linspace(0, 1, 101)  # of R and of the size of rho where they are not known
 
@@ -186,21 +186,21 @@ def _possible_pairs(
 def _fewest_hashes(are_enough: Callable[[int], bool], n_columns: int) -> int:
     """The least number of hashes that are enough, or one more than there can be.
 
-    The error falls with every hash until a bank is full, and with every full bank. In between it
-    may rise for a while: another bank begins, which knows nothing of the one before, or, for wide
-    columns, all banks become wider.
+    The error falls with every hash until all banks are full, and from one such number to the next.
+    In between it may rise for a while: another bank begins, which knows nothing of the one before,
+    or, for wide columns, all banks become wider.
     """
-
-    def full(n: int) -> int:
-        """The n-th number of hashes with which all banks are full."""
-        if n_columns <= NARROW_COLUMNS:
-            return n * n_columns
-        steps = OFFSET_WIDTH // BANK_STEP
-        return n * BANK_STEP if n < steps else (n - steps + 1) * OFFSET_WIDTH
-
-    n_full = _first(lambda n: full(n) > MAX_HASHES or are_enough(full(n)), 0)
-    low = full(n_full - 1) if n_full > 1 else 0
-    return _first(lambda k: k > MAX_HASHES or k >= full(n_full) or are_enough(k), low)
+    most = n_columns if n_columns <= NARROW_COLUMNS else OFFSET_WIDTH
+    n_banks = _first(lambda n: n * most > MAX_HASHES or are_enough(n * most), 0)
+    low, high = (n_banks - 1) * most, n_banks * most
+    if n_columns > NARROW_COLUMNS:  # as many banks of fewer slots are full in between
+        step = n_banks * BANK_STEP
+        for full in range(low // step * step + step, high, step):
+            if full <= MAX_HASHES and are_enough(full):
+                high = full
+                break
+            low = full
+    return _first(lambda k: k > MAX_HASHES or k >= high or are_enough(k), low)
 
 
 def _first(holds: Callable[[int], bool], low: int) -> int:

@@ -49,7 +49,9 @@ MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for th
 
 # parts of the hash contract
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
-OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4)
+OFFSET_LOCATIONS = (
+    1 << 16
+)  # size of the space of locations beyond, with offsets (from version 4 on)
 WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
 BANK_STEP = 64  # what the width of a bank is a multiple of, where that fits
 OFFSET_WIDTH = 512  # slots per bank with offsets, at most

@@ -96,7 +96,10 @@ def circulant_wide_3(recipe, columns):
 
 
 def circulant_wide(recipe, columns):
-    """Versions 4 and 7, which differ in where ranks count, and in what half of the slots hold."""
+    """Versions 4 and 7, which differ in where ranks count, and in what half of the slots hold.
+
+    Equal ranks, of which one in millions of pairs is, are not looked at.
+    """
     seed, k, M, newest = recipe["seed"], recipe["n_hashes"], 1 << 14, recipe["version"] >= 7
     width = bank_width(k, 512)
     half = width // 2 if newest and recipe["kernel"] != "core2" else width

@@ -30,7 +30,7 @@ class HashTables:
 
     Slices of `minima` hold the locations, slices of `directions` the random directions of
     projections, `rotations` take their place; `waves` turn projections into cosines. `strata` are
-    the positions of the strata of locations, of version 4.
+    the positions of the strata of locations, of versions 4 to 6.
     """
 
     minima: Banks | None

@@ -51,7 +51,7 @@ class Way(NamedTuple):
 
     The loops are compiled for the way that is not None. Without offsets, rows of few nonzeros look
     at slices and others go through the sieve. `offsets`, `ends` and `strata` are for many columns:
-    `ends` if values do not travel beside minima, `strata` in version 4 of the hash contract.
+    `ends` if values do not travel beside minima, `strata` in versions 4 to 6 of the contract.
     """
 
     sieve: SieveScratch | None = None

@@ -7,12 +7,11 @@ Before any slice is looked at, each column falls into one slot of a bank, as in 
 hashing, and the first by rank of a row's columns that fall into a slot decides it. Different
 columns decide different slots, which makes estimates more accurate than those of independent
 slots; and where a row is so long that no slot of a group is left, its slices are skipped. The
-slots that are left have the minima of slices. Unless values travel beside the minima, each position
-serves two of them: one has the values of its columns, the other counts them from the top. First in
-one is who is least, in the other who is greatest.
+slots that are left have the minima of slices. Unless values travel beside the minima, one position
+serves two slots: in one the column of least value is first, in the other that of greatest value.
 
-In version 4 of the hash contract columns did not fall; instead, columns with values in the lowest
-stratum, which long rows reach in every slot, were told apart by rank.
+In versions 4 to 6 of the hash contract columns did not fall; instead, columns with values in the
+lowest stratum, which long rows reach in every slot, were told apart by rank.
 """
 
 from typing import NamedTuple
@@ -50,7 +49,7 @@ class Offsets(NamedTuple):
 
 
 class Strata(NamedTuple):
-    """The same in version 4 of the contract."""
+    """The same in versions 4 to 6 of the contract."""
 
     offsets: Offsets
     positions: np.ndarray  # of each stratum of values in the table
@@ -93,7 +92,7 @@ def ends_with_offsets(columns, offsets, banks, bank, n_slots, mask, scratch, at,
 def minima_with_strata(
     columns, values, strata, banks, bank, n_slots, mask, scratch, at, out, out_values
 ):
-    """The same in version 4 of the contract."""
+    """The same in versions 4 to 6 of the contract."""
     starts, table, offsets = scratch.starts[: columns.shape[0]], banks.tables[0], strata.offsets
     find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
     _minima_of_slices(

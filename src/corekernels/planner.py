@@ -10,16 +10,9 @@ import numpy as np
 
 from .errors import ParameterError
 from .kernel_table import HashedKernel
-from .recipe import (
-    BANK_STEP,
-    MAX_BITS,
-    MAX_COLUMNS,
-    MAX_HASHES,
-    NARROW_COLUMNS,
-    OFFSET_WIDTH,
-    Recipe,
-)
+from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, OFFSET_WIDTH, Recipe
 from .theory.aliasing import NO_ALIASING
+from .theory.banks import BANK_STEP
 from .theory.pairs import Pair
 
 # As `benchmarks/hashing.py` measured them, one thread on a server core with 512-bit vectors;

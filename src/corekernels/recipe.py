@@ -15,6 +15,7 @@ from ._core.display import html_table
 from .errors import ParameterError
 from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, SlotWeight, hashed_kernel
 from .theory.aliasing import Aliasing, aliasing
+from .theory.banks import positions_per_bank, share_slots, slots_per_bank
 from .theory.dependence import (
     INDEPENDENT,
     Dependence,
@@ -49,27 +50,14 @@ MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for th
 
 # parts of the hash contract
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
-OFFSET_LOCATIONS = (
-    1 << 16
-)  # size of the space of locations beyond, with offsets (from version 4 on)
+OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4 on)
 WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
-BANK_STEP = 64  # what the width of a bank is a multiple of, where that fits
 OFFSET_WIDTH = 512  # slots per bank with offsets, at most
 DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
 
 # beyond, the line that `theory.aliasing` takes for a curve is off by less than 0.001
 FEW_COLUMNS = 128
-
-
-def share_slots(n_hashes: int, most: int) -> tuple[int, int]:
-    """Number of banks among which the slots are shared, at most `most` each, and their width.
-
-    Banks are equally wide but for the last, and a multiple of 64 slots where that fits.
-    """
-    width = -(-n_hashes // -(-n_hashes // most))
-    width = min(most, -(-width // BANK_STEP) * BANK_STEP)
-    return -(-n_hashes // width), width
 
 
 @dataclass(frozen=True)
@@ -160,7 +148,11 @@ class Recipe:
         return tuple(sorted({least, *(version for version in changed if version > least)}))[::-1]
 
     def as_of(self, version: int) -> "Recipe":
-        """This recipe as it was when the hash contract had that version."""
+        """This recipe as it was when the hash contract had that version.
+
+        >>> Recipe(n_columns=784).version, Recipe(n_columns=784).as_of(6).version
+        (7, 3)
+        """
         if version > CONTRACT_VERSION or version < self._known_versions[-1]:
             raise ParameterError(
                 f"version: got {version!r}; versions {self._known_versions[-1]} to "
@@ -278,44 +270,30 @@ class Recipe:
         if self.scheme == "one-permutation":
             change = one_permutation_change(union, self.n_hashes)
         elif self.has_offsets:
-            per_bank = self._slots_per_bank(OFFSET_WIDTH)
+            per_bank = slots_per_bank(self.n_hashes, OFFSET_WIDTH)
             change = offset_change(union, per_bank)
             if self.has_falls:
                 if self.entry.slot_weight is not SlotWeight.VALUE:
-                    change = two_ended_change(union, *self._positions_and_paired())
+                    positions = positions_per_bank(self.n_hashes, OFFSET_WIDTH)
+                    change = two_ended_change(union, *positions)
                 change = falling_change(union, self._offset_bank_width, per_bank, change)
         elif not wide:
-            per_bank = self._slots_per_bank(self.n_columns)
+            per_bank = slots_per_bank(self.n_hashes, self.n_columns)
             change = circulant_change(union, self.n_columns, per_bank)
         if self.has_rotations:
             return Dependence(change, 0.0)
         # banks have directions of their own
-        share = self._slots_per_bank(DIRECTIONS) / self.n_hashes
+        share = slots_per_bank(self.n_hashes, DIRECTIONS) / self.n_hashes
         return Dependence(change, share / DIRECTIONS if wide else 0.0)
-
-    @property
-    def _offset_bank_width(self) -> int:
-        return share_slots(self.n_hashes, OFFSET_WIDTH)[1]
 
     @property
     def _ranked_share(self) -> float:
         """The probability with which a column has a rank in a slot, where tables have offsets."""
         return 1 / self._offset_bank_width if self.has_falls else RANKED / OFFSET_LOCATIONS
 
-    def _positions_and_paired(self) -> tuple[float, float]:
-        """Positions in the bank of a slot, on average, and the share of slots that are one of two
-        at their position; where positions serve two slots, its minimum and its maximum."""
-        n_banks, width = share_slots(self.n_hashes, OFFSET_WIDTH)
-        half, last = width // 2, self.n_hashes - (n_banks - 1) * width
-        n_full = (n_banks - 1) * width
-        positions = (n_full * half + last * min(last, half)) / self.n_hashes
-        return positions, (n_full + 2 * max(last - half, 0)) / self.n_hashes
-
-    def _slots_per_bank(self, most: int) -> float:
-        """Slots in the bank of a slot, itself included, on average over the slots."""
-        n_banks, width = share_slots(self.n_hashes, most)
-        last = self.n_hashes - (n_banks - 1) * width
-        return ((n_banks - 1) * width**2 + last**2) / self.n_hashes
+    @property
+    def _offset_bank_width(self) -> int:
+        return share_slots(self.n_hashes, OFFSET_WIDTH)[1]
 
     @property
     def has_rounded_weights(self) -> bool:

@@ -16,7 +16,8 @@ from .._loops.hashing.banks import Banks
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.projection import TILE
 from .._loops.hashing.rotation import BUCKETS, PLACES, SIGN_VECTORS, Rotations
-from ..recipe import DIRECTIONS, NARROW_COLUMNS, Recipe, share_slots
+from ..recipe import DIRECTIONS, NARROW_COLUMNS, Recipe
+from ..theory.banks import share_slots
 from .banks import make_banks, own_rows, round_up, wrapped
 from .streams import Key, Purpose, mix_key, permutation, stream
 

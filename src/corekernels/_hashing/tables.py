@@ -16,7 +16,8 @@ from .._loops.hashing.cosines import Waves
 from .._loops.hashing.offsets import POSITIONS, STRATUM
 from .._loops.hashing.rotation import Rotations
 from ..kernel_table import SlotWeight
-from ..recipe import NARROW_COLUMNS, OFFSET_WIDTH, Recipe, share_slots
+from ..recipe import NARROW_COLUMNS, OFFSET_WIDTH, Recipe
+from ..theory.banks import share_slots
 from .banks import make_banks, own_rows, round_up, wrapped
 from .directions import direction_banks, make_rotations, make_waves
 from .streams import Key, Purpose, mix_key, permutation, stream

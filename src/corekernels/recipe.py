@@ -30,7 +30,7 @@ from .theory.rounding import WeightRounding
 from .theory.ties import RANKED, aliasing_with_ties
 
 ROUNDED_VERSION = 6  # of the contract, where weights are rounded to fewer than 16 bits
-CONTRACT_VERSION = 7  # where rows are projected by rotations, and wide columns fall into slots
+CONTRACT_VERSION = 8  # where a position of wide columns serves two slots also with values
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 
@@ -80,8 +80,8 @@ class Recipe:
     version : int, optional
         Version of the hash contract: that in which this hash was last changed. It is that of the
         kernel's entry, but 6 with `weight_bits` below 16; 7 for Gaussian projections, unless the
-        scheme is "independent", and for the scheme "circulant" with more than 65,536 columns. Older
-        ones are known as well, for files written before.
+        scheme is "independent", and for the scheme "circulant" with more than 65,536 columns, where
+        that of core2 is 8. Older ones are known as well, for files written before.
     gamma : float from 0 to 10,000, optional
         Parameter of the kernel, its default unless given; None for kernels without one, always.
     weight_bits : {16, 8, 4}
@@ -144,6 +144,8 @@ class Recipe:
         changed = {3, 4, 7} if self._is_wide_circulant else {3}
         if self._has_structured_projections:
             changed.add(7)
+        if self._is_wide_circulant and self.entry.slot_weight is SlotWeight.VALUE:
+            changed.add(8)
         least = ROUNDED_VERSION if self.has_rounded_weights else self.entry.version
         return tuple(sorted({least, *(version for version in changed if version > least)}))[::-1]
 
@@ -224,6 +226,14 @@ class Recipe:
         return self._is_wide_circulant and self.version >= 7
 
     @property
+    def is_two_ended(self) -> bool:
+        """Whether positions serve two slots: their least location is first in one, in the other
+        their greatest."""
+        return self.has_falls and (
+            self.version >= 8 or self.entry.slot_weight is not SlotWeight.VALUE
+        )
+
+    @property
     def has_rotations(self) -> bool:
         """Whether rows are projected by rotations, not by tables or hashes of random numbers."""
         return self._has_structured_projections and self.version >= 7
@@ -273,7 +283,7 @@ class Recipe:
             per_bank = slots_per_bank(self.n_hashes, OFFSET_WIDTH)
             change = offset_change(union, per_bank)
             if self.has_falls:
-                if self.entry.slot_weight is not SlotWeight.VALUE:
+                if self.is_two_ended:
                     positions = positions_per_bank(self.n_hashes, OFFSET_WIDTH)
                     change = two_ended_change(union, *positions)
                 change = falling_change(union, self._offset_bank_width, per_bank, change)

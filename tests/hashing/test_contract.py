@@ -331,8 +331,10 @@ GOLDEN_VALUES = [
     ([8, 18, 28, 16], 927550815, 1595.908),
     ([12969, 2310, 13491, 2307], 2607483835, None),
     ([12969, 2310, 13491, 2307], 852719803, 170.063),
+    ([12969, 2310, 13491, 2307], 2607483835, 171.002),
     ([12969, 2310, 13491, 2307], 1631274929, None),
     ([12969, 2310, 13491, 2307], 3333407371, 2575.466),
+    ([12969, 2310, 13491, 2307], 1631274929, 2616.048),
 ]
 
 
@@ -368,6 +370,7 @@ def golden_cases():
         fields = {"n_hashes": n_hashes, "n_columns": 2**40, "n_bits": None}
         for kernel in ("resemblance", "core2"):
             yield replace(base, kernel=kernel, **fields, version=7)
+        yield replace(base, kernel="core2", **fields, version=8)
 
 
 def fingerprint(recipe):

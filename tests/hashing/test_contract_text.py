@@ -1,5 +1,7 @@
 """The text of the contract and the code say the same: an implementation of the text alone."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -54,8 +56,7 @@ def test_kernels_and_schemes(kernel, scheme, n_columns):
     check(some_rows(n_columns, rng), kernel=kernel, scheme=scheme, n_hashes=n_hashes, seed=5)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("version", [3, 4])
+@pytest.mark.parametrize(("kernel", "version"), [*itertools.product(KERNELS, (3, 4)), ("core2", 7)])
 def test_older_versions_of_many_columns(kernel, version):
     X = some_rows(10**6, np.random.default_rng(0))
     check(X, kernel=kernel, n_hashes=100, seed=2**64 - 1, version=version)
@@ -70,6 +71,19 @@ def test_several_banks(kernel, n_columns, n_hashes):
     check(X, kernel=kernel, n_hashes=n_hashes, n_bits=None, seed=3)
 
 
+def test_equal_locations_are_told_apart_by_values():
+    """Of 1,500 columns some share the first location of a slot that is left to slices.
+
+    Values of both signs, and many of them equal.
+    """
+    rng = np.random.default_rng(6)
+    columns = np.sort(rng.choice(10**7, (8, 1500), replace=False), axis=1)
+    values = rng.choice([-2.0, -1.0, 1.0, 3.0], columns.size)
+    indptr = np.arange(0, columns.size + 1, 1500)
+    X = compact_rows(values, columns.ravel(), indptr, 10**7)
+    check(X, kernel="core2", n_hashes=1024, n_bits=None)
+
+
 def test_banks_of_directions():
     X = some_rows(20, np.random.default_rng(2))[:6]
     check(X, kernel="core1", n_hashes=70_000, n_bits=4, seed=1)
@@ -81,8 +95,10 @@ def test_rademacher_and_few_bits():
         check(X, kernel="core1", projection="rademacher", scheme=scheme, n_hashes=48, n_bits=1)
 
 
-@pytest.mark.parametrize("version", [4, 7])
-@pytest.mark.parametrize("kernel", ["resemblance", "core2"])
+@pytest.mark.parametrize(
+    ("kernel", "version"),
+    [("resemblance", 4), ("resemblance", 7), ("core2", 4), ("core2", 7), ("core2", 8)],
+)
 @pytest.mark.parametrize("n_hashes", [70, 600])
 def test_long_rows_of_many_columns(kernel, version, n_hashes):
     """Ranks decide all slots, or leave a few groups of slots, or a few slots of each, to slices."""

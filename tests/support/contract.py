@@ -95,14 +95,16 @@ def circulant_wide_3(recipe, columns):
     return locations, behind
 
 
-def circulant_wide(recipe, columns):
-    """Versions 4 and 7, which differ in where ranks count, and in what half of the slots hold.
+def circulant_wide(recipe, columns, bits):
+    """Versions 4, 7 and 8, which differ in where ranks count, and in what half of the slots hold.
 
-    Equal ranks, of which one in millions of pairs is, are not looked at.
+    `bits` are those of the columns' weights, for core2. Equal ranks, of which one in millions of
+    pairs is, are not looked at.
     """
-    seed, k, M, newest = recipe["seed"], recipe["n_hashes"], 1 << 14, recipe["version"] >= 7
+    seed, k, M, version = recipe["seed"], recipe["n_hashes"], 1 << 14, recipe["version"]
+    has_values = recipe["kernel"] == "core2"
     width = bank_width(k, 512)
-    half = width // 2 if newest and recipe["kernel"] != "core2" else width
+    half = width // 2 if version >= (8 if has_values else 7) else width
     kappa = inverse(permutation(seed, LOCATION, 0, M))
     pi = 4 * kappa + (stream(seed, LOCATION, 1, M) >> np.uint64(62)).astype(np.int64)
     locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -113,9 +115,14 @@ def circulant_wide(recipe, columns):
         rank = (z & np.uint64(2**32 - 1)).astype(np.int64)
         j = np.arange(n)
         values = (pi[(16 * s[:, None] + j % half) % M] + 4 * o[:, None]) % 2**16
-        values = np.where(j < half, values, 2**16 - 1 - values)
-        has_rank = (rank * width >> 32)[:, None] == j if newest else values < 4
-        found, last = lowest(values)
+        has_rank = (rank * width >> 32)[:, None] == j if version >= 7 else values < 4
+        if version == 8:  # equal locations are told apart by the bits of the weights
+            words = values * 2**16 + bits[:, None]
+            last = np.where(j < half, words.argmin(axis=0), words.argmax(axis=0))
+            found = np.take_along_axis(values, last[None], axis=0)[0]
+            found = np.where(j < half, found, 2**16 - 1 - found)
+        else:
+            found, last = lowest(np.where(j < half, values, 2**16 - 1 - values))
         for j in np.flatnonzero(has_rank.any(axis=0)):
             ranked = np.flatnonzero(has_rank[:, j])
             last[j] = ranked[np.argmin(rank[ranked])]
@@ -164,7 +171,7 @@ def copied_bin(seed, j, k, bins):
     return min(bins, key=lambda c: int(step(z, 32 + c)))
 
 
-def find_locations(recipe, columns):
+def find_locations(recipe, columns, bits):
     scheme, wide = recipe["scheme"], recipe["n_columns"] > NARROW
     if scheme == "independent":
         return independent(recipe, columns)
@@ -172,7 +179,9 @@ def find_locations(recipe, columns):
         return one_permutation(recipe, columns)
     if not wide:
         return circulant_narrow(recipe, columns)
-    return (circulant_wide_3 if recipe["version"] == 3 else circulant_wide)(recipe, columns)
+    if recipe["version"] == 3:
+        return circulant_wide_3(recipe, columns)
+    return circulant_wide(recipe, columns, bits)
 
 
 def numbers(projection):
@@ -260,10 +269,11 @@ def hash_row(recipe, columns, values):
     k = recipe["n_hashes"]
     if len(columns) == 0:
         return np.zeros(k, np.int64), np.zeros(k)
-    locations, behind = find_locations(recipe, columns)
-    codes = locations if recipe["n_bits"] is None else locations % 2 ** recipe["n_bits"]
     values = np.asarray(values, np.float64)
     unit = (values / np.sqrt(np.sum(values**2))).astype(np.float32)
+    halves = value_weights(unit)
+    locations, behind = find_locations(recipe, columns, halves.view(np.uint16).astype(np.int64))
+    codes = locations if recipe["n_bits"] is None else locations % 2 ** recipe["n_bits"]
     if recipe["kernel"] == "resemblance":
         return codes, np.ones(k)
     if recipe["kernel"] == "core1":
@@ -271,7 +281,11 @@ def hash_row(recipe, columns, values):
     if recipe["kernel"] == "core_rbf":
         projections = unit.astype(np.float64) @ directions(recipe, columns)
         return codes, cosines(projections, recipe)
-    scaled = unit * np.sqrt(np.float32(len(columns)))  # single precision
+    return codes, halves[behind]
+
+
+def value_weights(unit):
+    """Weights of core2 for each column of a unit row."""
+    scaled = unit * np.sqrt(np.float32(len(unit)))  # single precision
     halves = scaled.astype(np.float16)
-    least = np.copysign(np.float16(2**-24), scaled)
-    return codes, np.where(halves == 0, least, halves)[behind]
+    return np.where(halves == 0, np.copysign(np.float16(2**-24), halves), halves)

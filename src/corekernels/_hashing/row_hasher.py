@@ -20,7 +20,7 @@ from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
 from .._loops.simd.slots import write_levels
 from ..kernel_table import SlotWeight
-from ..recipe import Recipe
+from ..recipe import OFFSET_LOCATIONS, Recipe
 from .directions import random_numbers
 from .streams import Key, mix_key, mixed, with_random_signs
 from .tables import HashTables
@@ -83,8 +83,8 @@ class RowHasher:
         with_values = self._weight is SlotWeight.VALUE
         k, codes = self.recipe.n_hashes, _codes(out).reshape(-1)
         scratch = minima_scratch(largest.row, codes.dtype)
-        location_type = banks.tables.dtype
-        mask = location_type.type(self.recipe.code_mask & np.iinfo(location_type).max)
+        most = OFFSET_LOCATIONS - 1 if self.recipe.has_offsets else np.iinfo(banks.tables.dtype).max
+        mask = banks.tables.dtype.type(self.recipe.code_mask & most)
         way = self._way(banks, largest.row)
         if not with_values:
             return lambda n_blocks: blocks.hash_supports(
@@ -101,13 +101,12 @@ class RowHasher:
 
     def _way(self, banks: Banks, longest: int) -> Way:
         """How minima are found, with working memory for one thread."""
-        with_values = self._weight is SlotWeight.VALUE
         if not self.recipe.has_offsets:
-            return Way(sieve=sieve_scratch(banks, with_values))
-        offsets = new_offsets(longest, banks.width)
+            return Way(sieve=sieve_scratch(banks, self._weight is SlotWeight.VALUE))
+        offsets = new_offsets(longest, banks)
         if self.tables.strata is not None:
             return Way(strata=Strata(offsets, self.tables.strata))
-        return Way(offsets=offsets) if with_values else Way(ends=offsets)
+        return Way(ends=offsets) if self.recipe.is_two_ended else Way(offsets=offsets)
 
     def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
         tables, values = self.tables, np.empty(largest.block, np.float32)

@@ -107,11 +107,14 @@ def _offset_circulant(recipe: Recipe) -> Banks:
     n_banks, width = share_slots(recipe.n_hashes, OFFSET_WIDTH)
     within = stream(recipe.seed, Purpose.LOCATION, 1, POSITIONS) >> np.uint64(62)
     locations = np.argsort(_strata(recipe)) * STRATUM + within.astype(np.int64)
+    table = locations.astype(np.uint16)
+    if recipe.is_two_ended and recipe.entry.slot_weight is SlotWeight.VALUE:
+        table = locations.astype(np.uint32) << np.uint32(16)  # values travel in the lower halves
     return make_banks(
         n_banks,
         width,
         POSITIONS,
-        wrapped(locations.astype(np.uint16)[None], POSITIONS + round_up(width, GROUP)),
+        wrapped(table[None], POSITIONS + round_up(width, GROUP)),
         mix_keys=[mix_key(recipe.seed, Key.POSITION, bank) for bank in range(n_banks)],
     )
 

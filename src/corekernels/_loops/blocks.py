@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from .compilation import loop
 from .simd.integers import fetch_add
 
 
@@ -20,7 +21,7 @@ class Blocks(NamedTuple):
     size: int
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def next_block(blocks):
     """First row of the next block and the row after its last; no rows if there are no more."""
     start = min(fetch_add(blocks.counter, 0, 1) * blocks.size, blocks.n_rows)

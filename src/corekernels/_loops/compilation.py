@@ -9,15 +9,20 @@ import atexit
 import shutil
 import tempfile
 import warnings
+from functools import partial
 
 from numba import config, njit
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.dispatcher import Dispatcher
 
-# As `njit(nogil=True, cache=True)`, without the entry for callers in C, whom no loop has; and, for
-# loops that only other loops call, without the one for Python. Compiling them takes a tenth less.
-loop = njit(nogil=True, cache=True, no_cfunc_wrapper=True)
-inner_loop = njit(nogil=True, cache=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+# Decorators for loops, with or without options of `njit`. They leave out what no loop needs: the
+# entry for callers in C, which takes time to compile; and the counting of references to arrays,
+# which is done for every view of a row, and for a short row takes longer than the row itself.
+# The caller, in Python, holds all arrays until a loop returns, and a loop makes none of its own.
+loop = partial(njit, nogil=True, cache=True, no_cfunc_wrapper=True, _nrt=False)
+inner_loop = partial(loop, no_cpython_wrapper=True)  # that only other loops call
+# A loop with small arrays of its own, or that copies one array to another: these are counted.
+allocating_loop = partial(loop, _nrt=True)
 
 
 def ensure_cache() -> None:

@@ -11,7 +11,8 @@ bounds K. `corekernels.kernel_table` says which number is which kernel.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from .compilation import loop
 
 CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF, CONTAINMENT = range(6)
 
@@ -23,25 +24,25 @@ class LoopKernel(NamedTuple):
     gamma: float  # of kernels that have one; the others have no use for it
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def uses_values(kernel):
     """Whether the kernel depends on more than the supports."""
     return (kernel.number != RESEMBLANCE) & (kernel.number != CONTAINMENT)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def is_exponential(kernel):
     """Whether the shape is an exponential of the cosine rather than the cosine itself."""
     return kernel.number == CORE_RBF
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def shape(kernel, rho):
     """The cosine's part of a kernel value."""
     return np.exp(-kernel.gamma * (1.0 - rho)) if is_exponential(kernel) else rho
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def support_weight(kernel, f1, f2, a):
     """The supports' part of a kernel value, times the size of their union.
 
@@ -57,7 +58,7 @@ def support_weight(kernel, f1, f2, a):
     return a
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@loop(error_model="numpy")
 def support_bound(kernel, f1, f2, a):
     """What no kernel value of rows with such supports exceeds."""
     if a == 0:
@@ -66,13 +67,13 @@ def support_bound(kernel, f1, f2, a):
     return support_weight(kernel, f1, f2, a) / (f1 + f2 - a)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def length_bound(kernel, f1, f2):
     """What no kernel value of rows of these lengths exceeds."""
     return support_bound(kernel, f1, f2, min(f1, f2))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@loop(error_model="numpy")
 def kernel_value(kernel, dot, squares, f1, f2, a):
     """The kernel of two rows; `squares` is the product of their sums of squares."""
     bound = support_bound(kernel, f1, f2, a)

@@ -1,7 +1,6 @@
 """Loops over raw CSR rows: inspection, conversion and normalisation."""
 
 import numpy as np
-from numba import njit
 
 from .compilation import loop
 
@@ -42,7 +41,7 @@ def inspect_rows(indptr, indices, data, n_columns):
     )
 
 
-@njit(nogil=True, cache=True)
+@loop
 def first_not_finite(indptr, data):
     """The first row that holds a NaN or an infinity, or -1."""
     for row in range(indptr.shape[0] - 1):
@@ -52,7 +51,7 @@ def first_not_finite(indptr, data):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@loop
 def count_nonzeros(block, out):
     """Number of nonzeros of each dense row (a NaN counts: it is found later)."""
     for row in range(block.shape[0]):
@@ -62,7 +61,7 @@ def count_nonzeros(block, out):
         out[row] = count
 
 
-@njit(nogil=True, cache=True)
+@loop
 def gather_nonzeros(block, position, out_indices, out_data):
     """Columns and values of the nonzeros of a dense block, row after row, from `position` on."""
     for row in range(block.shape[0]):
@@ -74,7 +73,7 @@ def gather_nonzeros(block, position, out_indices, out_data):
                 position += 1
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@loop(fastmath={"reassoc", "contract"})
 def _sum_of_squares(data, scale):
     total = 0.0
     for p in range(data.shape[0]):  # in any order, so that it vectorises
@@ -83,7 +82,7 @@ def _sum_of_squares(data, scale):
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@loop(error_model="numpy")
 def unit_values(indptr, data, out):
     """Values of the rows scaled to length one, `out[0]` being the first value of the first row.
 
@@ -106,7 +105,7 @@ def unit_values(indptr, data, out):
             units[p] = np.float64(values[p]) * scale * factor
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@loop(fastmath={"reassoc"})
 def sum_and_scale(indptr, values, sums):
     """Sums of each row's values, which then are multiplied by the root of their number."""
     for row in range(indptr.shape[0] - 1):

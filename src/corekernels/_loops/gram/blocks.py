@@ -11,8 +11,8 @@ Columns come in two kinds, told apart by `slot[column]`:
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import allocating_loop, loop
 from ..kernels import is_exponential, shape, support_weight, uses_values
 from ..rows import unit_values
 from ..simd.integers import popcount
@@ -39,7 +39,7 @@ class PanelRows(NamedTuple):
     lengths: np.ndarray  # number of nonzeros of each row
 
 
-@njit(nogil=True, cache=True)
+@loop
 def spread_rows(indptr, indices, data, slot, out_values, out_dense, out_bits):
     """Values of the unit rows, and their dense columns as a matrix and as bit sets."""
     offset = indptr[0]
@@ -54,7 +54,7 @@ def spread_rows(indptr, indices, data, slot, out_values, out_dense, out_bits):
                 out_bits[row, s >> 5] |= np.uint32(1) << np.uint32(s & 31)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def invert_listed(indptr, indices, values, slot, out_heads, out_rows, out_values):
     """Inverted index over the listed columns; list t is out_heads[t]:out_heads[t + 1]."""
     offset = indptr[0]
@@ -79,7 +79,7 @@ def invert_listed(indptr, indices, values, slot, out_heads, out_rows, out_values
     out_heads[-1] = total
 
 
-@njit(nogil=True, cache=True)
+@loop
 def count_shared(bits, bits_of_y, out):
     """Number of dense columns that one row shares with each row of Y (bits_of_y: word by row)."""
     out[:] = 0
@@ -89,7 +89,7 @@ def count_shared(bits, bits_of_y, out):
             out[j] += popcount(word & bits_of_y[w, j])
 
 
-@njit(nogil=True, cache=True)
+@loop
 def add_listed(indices, values, slot, panel, dots, counts):
     """Add one row's listed columns to its inner products and shared supports."""
     heads, rows, values_of_y = panel.heads, panel.rows, panel.values
@@ -103,7 +103,7 @@ def add_listed(indices, values, slot, panel, dots, counts):
                 counts[j] += 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@loop(error_model="numpy")
 def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
     """Kernel values from inner products (in `out`) and shared supports, in place.
 
@@ -133,7 +133,7 @@ def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
                 out[j] = np.exp(-exponent * (one - out[j]))
 
 
-@njit(nogil=True, cache=True)
+@loop
 def finish_block(kernel, exponent, block, panel, slot, counts, out, out_mirrored):
     """Turn the dense columns' inner products in `out` into kernel values.
 
@@ -150,7 +150,7 @@ def finish_block(kernel, exponent, block, panel, slot, counts, out, out_mirrored
         mirror(out, out_mirrored)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mirror(block, out):
     """Write the transpose of `block` into `out`, in tiles that stay in the L1 cache."""
     tile = 32
@@ -161,7 +161,7 @@ def mirror(block, out):
                     out[j, i] = block[i, j]
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mirror_within(square):
     """Copy the upper triangle of a square block onto its lower one."""
     for i in range(square.shape[0]):
@@ -169,7 +169,7 @@ def mirror_within(square):
             square[i, j] = square[j, i]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@allocating_loop(error_model="numpy")
 def vector_pair(kernel, exponent, x, y, out):
     """Kernel value of two dense vectors, into out[0]; False if a value is not finite."""
     largest_x, largest_y = 0.0, 0.0

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from .mixing import mix
 
 GROUP = 128  # slots of a table that are read together, at most
@@ -24,7 +24,7 @@ class Banks(NamedTuple):
     sieve_length: int  # nonzeros from which a row goes through the sieve
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def find_starts(columns, banks, bank, out):
     """Where the slices of a row's columns start in the table of a bank."""
     if banks.start_of_column.shape[1] > 0:

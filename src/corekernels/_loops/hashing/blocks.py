@@ -2,7 +2,7 @@
 
 Several threads call these loops with the same counter. Each call does a few blocks and tells
 whether there may be more; a block with a flaw (see `inspect_rows`) is left alone and noted.
-`sieve`, `offsets`, `ends` and `strata` are a `minwise.Way`. Projections are a second pass over all
+`sieve`, `ends`, `offsets` and `strata` are a `minwise.Way`. Projections are a second pass over all
 blocks, so that the loops of the first are compiled once for all kernels without values. Codes hold
 the k slots of one row after those of another.
 """
@@ -10,7 +10,6 @@ the k slots of one row after those of another.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..compilation import loop
 from ..rows import inspect_rows, sum_and_scale, unit_values
@@ -43,7 +42,7 @@ class BlockScratch(NamedTuple):
     halves: np.ndarray
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _next_block(task):
     """Number of the next block without a flaw, or -1 if there is none."""
     while True:
@@ -56,7 +55,7 @@ def _next_block(task):
             return block
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _next_inspected_block(task):
     """The same, of blocks that an earlier pass has inspected."""
     while True:
@@ -67,7 +66,7 @@ def _next_inspected_block(task):
             return block
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _write_lengths(indptr, out):
     for row in range(out.shape[0]):
         out[row] = indptr[row + 1] - indptr[row]
@@ -75,7 +74,7 @@ def _write_lengths(indptr, out):
 
 @loop
 def hash_supports(
-    task, n_blocks, sieve, offsets, ends, strata, banks, mask, scratch, k, codes, lengths
+    task, n_blocks, sieve, ends, offsets, strata, banks, mask, scratch, k, codes, lengths
 ):
     """Codes of up to `n_blocks` blocks; False if there is no more."""
     for _ in range(n_blocks):
@@ -87,7 +86,7 @@ def hash_supports(
         columns = task.indices[indptr[0] : indptr[-1]]
         _write_lengths(indptr, lengths[start:stop])
         table_minima(
-            indptr, columns, None, sieve, offsets, ends, strata, banks, mask, scratch, k,
+            indptr, columns, None, sieve, ends, offsets, strata, banks, mask, scratch, k,
             codes[start * k :], None,
         )  # fmt: skip
     return True
@@ -95,7 +94,7 @@ def hash_supports(
 
 @loop
 def hash_values(
-    task, n_blocks, sieve, offsets, ends, strata, banks, mask, scratch, block_scratch, k, codes,
+    task, n_blocks, sieve, ends, offsets, strata, banks, mask, scratch, block_scratch, k, codes,
     weights, lengths, sums,
 ):  # fmt: skip
     """Codes and values of up to `n_blocks` blocks; False if there is no more."""
@@ -113,7 +112,7 @@ def hash_values(
         sum_and_scale(indptr, values, sums[start:stop])
         write_nonzero_halves(values, halves)
         table_minima(
-            indptr, columns, halves, sieve, offsets, ends, strata, banks, mask, scratch, k,
+            indptr, columns, halves, sieve, ends, offsets, strata, banks, mask, scratch, k,
             codes[start * k :], weights[start * k :],
         )  # fmt: skip
     return True
@@ -164,7 +163,7 @@ def hash_rotations(task, n_blocks, rotations, waves, rounding, all_values, scrat
     return True
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def write_nonzero_halves(values, out):
     """Values rounded to halves; the least half, whose bits are 1, where that would be 0."""
     write_halves(values, out)

@@ -1,15 +1,15 @@
 """Sums over the slots of pairs of signatures, for the estimators."""
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.slots import code_of, read_weights
 
 # Sums over slots may be taken in any order: without leave to reorder, LLVM adds one by one.
 _ANY_ORDER = {"reassoc", "nsz", "contract"}
 
 
-@njit(nogil=True, cache=True)
+@loop
 def count_matches(codes, others, out):
     """Number of equal codes of each row of `codes` with each row of `others`."""
     for i in range(codes.shape[0]):
@@ -22,7 +22,7 @@ def count_matches(codes, others, out):
             out[i, j] = count
 
 
-@njit(nogil=True, cache=True, fastmath=_ANY_ORDER)
+@loop(fastmath=_ANY_ORDER)
 def sum_matches(codes, weights, others, other_weights, numbers, out):
     """Over equal codes: the sums of both weights' product, of the first, of the second; and
     over all slots the sum of the product.

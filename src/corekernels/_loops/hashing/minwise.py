@@ -8,7 +8,6 @@ one per nonzero, and `out_values` gets the one behind each minimum.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS
@@ -50,13 +49,13 @@ class Way(NamedTuple):
     """How minima are found: working memory of one of these, None for the others.
 
     The loops are compiled for the way that is not None. Without offsets, rows of few nonzeros look
-    at slices and others go through the sieve. `offsets`, `ends` and `strata` are for many columns:
-    `ends` if values do not travel beside minima, `strata` in versions 4 to 6 of the contract.
+    at slices and others go through the sieve. The others are for many columns: `ends`, and for
+    older versions of the contract `strata` (4 to 6) and `offsets` (7, with values).
     """
 
     sieve: SieveScratch | None = None
-    offsets: Offsets | None = None
     ends: Offsets | None = None
+    offsets: Offsets | None = None
     strata: Strata | None = None
 
 
@@ -69,9 +68,9 @@ class BinScratch(NamedTuple):
     filled: np.ndarray  # numbers of the bins that are not empty
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def table_minima(
-    indptr, indices, values, sieve, offsets, ends, strata, banks, mask, scratch, n_hashes, out,
+    indptr, indices, values, sieve, ends, offsets, strata, banks, mask, scratch, n_hashes, out,
     out_values,
 ):  # fmt: skip
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
@@ -96,19 +95,21 @@ def table_minima(
                 bank_minima(
                     columns, mine, sieve, banks, bank, n, mask, scratch, at, out, out_values
                 )
+            if ends is not None:
+                ends_with_offsets(
+                    columns, mine, ends, banks, bank, n, mask, scratch, at, out, out_values
+                )
             if offsets is not None:
                 minima_with_offsets(
                     columns, mine, offsets, banks, bank, n, mask, scratch, at, out, out_values
                 )
-            if ends is not None:
-                ends_with_offsets(columns, ends, banks, bank, n, mask, scratch, at, out)
             if strata is not None:
                 minima_with_strata(
                     columns, mine, strata, banks, bank, n, mask, scratch, at, out, out_values
                 )
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at, out, out_values):
     """Codes of the slots of a bank for one row, from `at` on, and the value behind each.
 

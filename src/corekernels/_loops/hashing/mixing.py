@@ -4,14 +4,15 @@ With `NUMBA_DISABLE_JIT=1` the products overflow on NumPy scalars, which is thei
 """
 
 import numpy as np
-from numba import njit
+
+from ..compilation import loop
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def mix(z):
     """A 64-bit integer whose bits all depend on all bits of the 64-bit integer z."""
     z = (z ^ (z >> np.uint64(30))) * _FIRST
@@ -19,20 +20,20 @@ def mix(z):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def step(z, j):
     """Element j of the SplitMix64 stream that starts from state z."""
     return mix(z + np.uint64(j + 1) * _GOLDEN)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mix_columns(indices, key, out):
     """For each column number its mix under the key."""
     for p in range(indices.shape[0]):
         out[p] = mix(np.uint64(indices[p]) ^ key)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def give_signs(indices, values, key, out):
     """Each value with the sign that its column's mix begins with."""
     for p in range(indices.shape[0]):

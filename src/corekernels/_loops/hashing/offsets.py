@@ -7,22 +7,23 @@ Before any slice is looked at, each column falls into one slot of a bank, as in 
 hashing, and the first by rank of a row's columns that fall into a slot decides it. Different
 columns decide different slots, which makes estimates more accurate than those of independent
 slots; and where a row is so long that no slot of a group is left, its slices are skipped. The
-slots that are left have the minima of slices. Unless values travel beside the minima, one position
-serves two slots: in one the column of least value is first, in the other that of greatest value.
+slots that are left have the minima of slices. One position serves two slots: in one the column of
+least location is first, in the other that of greatest location.
 
-In versions 4 to 6 of the hash contract columns did not fall; instead, columns with values in the
-lowest stratum, which long rows reach in every slot, were told apart by rank.
+In version 7 of the hash contract positions served one slot each where values travel along. In
+versions 4 to 6 columns did not fall; instead, columns with locations in the lowest stratum, which
+long rows reach in every slot, were told apart by rank.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from ..compilation import inner_loop
+from ..compilation import inner_loop, loop
+from ..simd.llvm import LINE
 from .banks import GROUP
 from .mixing import mix
-from .slices import half_group_ends, slice_ends, slice_minima
+from .slices import slice_ends, slice_minima, two_line_ends
 
 # parts of the hash contract
 POSITIONS = 1 << 14  # in the table, before it wraps around
@@ -43,7 +44,7 @@ _SHORT = 4  # slots per nonzero, from which nonzeros fall one by one once all sl
 class Offsets(NamedTuple):
     """Working memory for one row, beside `MinimaScratch.starts`."""
 
-    offsets: np.ndarray  # one per nonzero
+    offsets: np.ndarray  # one per nonzero; of 32 bits, if its value is to travel below it
     ranks: np.ndarray  # one per nonzero
     firsts: np.ndarray  # per slot: rank, then value, of its first nonzero; all ones between rows
 
@@ -55,18 +56,33 @@ class Strata(NamedTuple):
     positions: np.ndarray  # of each stratum of values in the table
 
 
-def new_offsets(longest, width):
-    """Working memory for rows of up to `longest` nonzeros and banks of `width` slots."""
-    return Offsets(
-        np.empty(longest, np.uint16), np.empty(longest, np.uint32), np.full(width, _NONE)
+def new_offsets(longest, banks):
+    """Working memory for rows of up to `longest` nonzeros."""
+    offsets = np.empty(longest, banks.tables.dtype)
+    return Offsets(offsets, np.empty(longest, np.uint32), np.full(banks.width, _NONE))
+
+
+@inner_loop
+def ends_with_offsets(
+    columns, values, offsets, banks, bank, n_slots, mask, scratch, at, out, out_values
+):
+    """Codes of the slots of a bank for one row, from `at` on, and the value behind each."""
+    starts = scratch.starts[: columns.shape[0]]
+    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
+    decided = _fall_first(offsets, values, columns.shape[0])
+    if values is not None:
+        _put_below(values, offsets.offsets)
+    _ends_of_slices(
+        starts, offsets.offsets, banks, decided, n_slots, mask, scratch, at, out, out_values
     )
+    _set_fallen(offsets, values, columns.shape[0], n_slots, mask, at, out, out_values)
 
 
 @inner_loop
 def minima_with_offsets(
     columns, values, offsets, banks, bank, n_slots, mask, scratch, at, out, out_values
 ):
-    """Codes of the slots of a bank for one row, from `at` on, and the value behind each."""
+    """The same in version 7 of the contract, for values."""
     starts, table = scratch.starts[: columns.shape[0]], banks.tables[0]
     find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
     decided = _fall_first(offsets, values, columns.shape[0])
@@ -74,18 +90,6 @@ def minima_with_offsets(
         starts, offsets.offsets, values, table, decided, n_slots, mask, scratch, at, out, out_values
     )
     _set_fallen(offsets, values, columns.shape[0], n_slots, mask, at, out, out_values)
-
-
-@inner_loop
-def ends_with_offsets(columns, offsets, banks, bank, n_slots, mask, scratch, at, out):
-    """The same without values; half of the slots count from the top."""
-    starts, table, n_low = scratch.starts[: columns.shape[0]], banks.tables[0], banks.width // 2
-    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
-    decided = _fall_first(offsets, None, columns.shape[0])
-    _ends_of_slices(
-        starts, offsets.offsets, table, decided, n_low, n_slots, mask, scratch.codes, at, out
-    )
-    _set_fallen(offsets, None, columns.shape[0], n_slots, mask, at, out, None)
 
 
 @inner_loop
@@ -100,6 +104,52 @@ def minima_with_strata(
         out_values,
     )  # fmt: skip
     _set_ranked(starts, strata, values, n_slots, mask, at, out, out_values)
+
+
+@inner_loop
+def _put_below(values, offsets):
+    """Make each offset the upper half of a word whose lower half is the value."""
+    for p in range(values.shape[0]):
+        offsets[p] = offsets[p] << np.uint32(16) | np.uint32(values[p])
+
+
+@inner_loop
+def _ends_of_slices(starts, offsets, banks, decided, n_slots, mask, scratch, at, out, out_values):
+    """Codes, and values, of what slices say of the slots; some that are decided are left.
+
+    Slots from the half of a bank on count locations from the top.
+    """
+    zero, table, n_low = np.int64(0), banks.tables[0], banks.width // 2
+    two = 2 * LINE // table.itemsize
+    four = 2 * two
+    spare = out_values
+    if out_values is not None:
+        spare = scratch.values
+    n_whole = max(min(n_low, n_slots - n_low), 0) // four * four
+    step = four if decided.shape[0] else max(n_whole, four)
+    for slot in range(zero, n_whole, step):
+        top = n_low + slot
+        if not (_are_decided(decided, slot, four) and _are_decided(decided, top, four)):
+            slice_ends(
+                starts, offsets, table, slot, min(step, n_whole), mask, at + slot, at + top, out,
+                out_values,
+            )  # fmt: skip
+    for first in range(n_whole, min(n_low, n_slots), two):
+        n_places = min(two, n_low - first)
+        top = n_low + first
+        if _are_decided(decided, first, n_places) and _are_decided(decided, top, n_places):
+            continue
+        if n_places == two and top + two <= n_slots:
+            two_line_ends(
+                starts, offsets, table, first, mask, at + first, at + top, out, out_values
+            )
+            continue
+        two_line_ends(starts, offsets, table, first, mask, zero, zero + two, scratch.codes, spare)
+        for slot, found in ((first, zero), (top, zero + two)):
+            for place in range(min(n_places, n_slots - slot)):
+                out[at + slot + place] = scratch.codes[found + place]
+                if out_values is not None:
+                    out_values[at + slot + place] = scratch.values[found + place]
 
 
 @inner_loop
@@ -131,31 +181,6 @@ def _minima_of_slices(
 
 
 @inner_loop
-def _ends_of_slices(starts, offsets, table, decided, n_low, n_slots, mask, codes, at, out):
-    """The same, without values, of slots of which those from `n_low` on count from the top."""
-    zero, half = np.int64(0), GROUP // 2
-    n_whole = max(min(n_low, n_slots - n_low), 0) // GROUP * GROUP
-    step = GROUP if decided.shape[0] else max(n_whole, GROUP)
-    for slot in range(zero, n_whole, step):
-        top = n_low + slot
-        if not (_are_decided(decided, slot, GROUP) and _are_decided(decided, top, GROUP)):
-            n_groups = min(step, n_whole) // GROUP
-            slice_ends(starts, offsets, table, slot, n_groups, mask, at + slot, at + top, out)
-    for first in range(n_whole, min(n_low, n_slots), half):
-        n_places = min(half, n_low - first)
-        top = n_low + first
-        if _are_decided(decided, first, n_places) and _are_decided(decided, top, n_places):
-            continue
-        if n_places == half and top + half <= n_slots:
-            half_group_ends(starts, offsets, table, first, mask, at + first, at + top, out)
-            continue
-        half_group_ends(starts, offsets, table, first, mask, zero, zero + half, codes)
-        for slot, found in ((first, zero), (top, zero + half)):
-            for place in range(min(n_places, n_slots - slot)):
-                out[at + slot + place] = codes[found + place]
-
-
-@inner_loop
 def _are_decided(firsts, start, count):
     """Whether a nonzero has fallen into each of these slots; False if there are none."""
     some, is_open = firsts[start : start + count], firsts.shape[0] == 0
@@ -175,13 +200,13 @@ def find_starts_and_offsets(columns, key, starts, offsets):
         offsets.ranks[p] = mixed & _RANK
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _slot_of(rank, firsts):
     """The slot of a bank that a nonzero of this rank falls into."""
     return (np.uint64(rank) * np.uint64(firsts.shape[0])) >> _HALF
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _fall_first(offsets, values, length):
     """Unless the row is short, find the first nonzero, by rank, that falls into each slot.
 

@@ -6,7 +6,6 @@ two multiply-adds, which the vector units are fast enough for.
 """
 
 import numpy as np
-from numba import njit
 
 from ..compilation import inner_loop, loop
 from ..simd.vectors import (
@@ -28,7 +27,7 @@ SUMS = 2 * TILE  # the same where there are 32 registers
 _AHEAD = 4  # slices between the one that is read and the one that is prefetched
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def table_projections(indptr, indices, values, banks, waves, rounding, all_starts, tiles, out):
     """All slots of each row: the sum of its values times their slices, as `write_weights` makes it.
 
@@ -71,14 +70,14 @@ def _sum_tiles(starts, values, table, both, out):
         _store_sums(second, TILE, out)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _no_sums():
     """Sums of a tile before the first slice."""
     none = splat_line(np.float32(0))
     return none, none, none, none, none, none, none, none
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _add_slice(value, table, start, soon, sums):
     """Sums of a tile with its weighted slice, 64 words or 128 slots; a later one is called for."""
     for word in range(soon, soon + TILE // 2, 16):
@@ -99,7 +98,7 @@ def _add_slice(value, table, start, soon, sums):
     return a, b, c, d, e, f, g, h
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _store_sums(sums, at, out):
     """Write the sums of a tile."""
     a, b, c, d, e, f, g, h = sums

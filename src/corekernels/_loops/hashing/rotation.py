@@ -18,7 +18,6 @@ of slot j at place j XOR h. Short rows are sums of a few such slices.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..compilation import loop
 from ..simd.vectors import (
@@ -59,7 +58,7 @@ class RotationScratch(NamedTuple):
     drawn: np.ndarray  # bucket and sign of each nonzero of a short row, FEW of them
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def rotated_projections(indptr, indices, values, rotations, waves, rounding, scratch, out):
     """All slots of each row, as `write_weights` makes them."""
     for row in range(indptr.shape[0] - 1):
@@ -103,7 +102,7 @@ def add_slices(columns, values, rotations, bank, n_lines, scratch):
         store(d, (first + 3) * PLACES, out)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _draw(column, key):
     """Line, place in the line, sign vector and sign of a column: 5, 4, 2 bits and 1."""
     return np.intp(mix(np.uint64(column) ^ key) >> _DRAWN_BITS)
@@ -142,13 +141,13 @@ def rotate(signs, out):
     _transform_distant_lines(out)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _transform_with_signs(line, signs):
     """The transform within a line, after its numbers were multiplied by the signs."""
     return transform_line(multiply_add(line, signs, splat_line(np.float32(0))))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _transform_four(a, b, c, d):
     """The transform across four lines."""
     a, c = add(a, c), subtract(a, c)
@@ -156,7 +155,7 @@ def _transform_four(a, b, c, d):
     return add(a, b), subtract(a, b), add(c, d), subtract(c, d)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _transform_distant_lines(out):
     """The transform across eight lines, for each line of a group of four; groups are together."""
     for first in range(0, 4 * PLACES, PLACES):

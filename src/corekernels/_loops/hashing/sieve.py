@@ -9,7 +9,6 @@ nonzeros that share stands for.
 """
 
 import numpy as np
-from numba import njit
 
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_word
@@ -21,7 +20,7 @@ _WORDS = SLOTS // WORD
 _LOW_PLANES = 3  # bits that number the locations of one step
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def mark_starts(columns, start_of_column, n_positions, values, marks, bitmap):
     """The starts of a row as bits, the last position first, repeated to the bitmap's end.
 
@@ -137,7 +136,7 @@ def values_behind(words, places, shift, marks, out):
         out[j] = marks[_mark(places, words[j // 4], j % 4, shift + j // 4 * 4)]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _mark(places, word, lane, slot):
     """Where the mark behind one of four locations lies; `slot` is that of the first of them."""
     location = (word >> np.uint64(16 * lane)) & _LOCATION

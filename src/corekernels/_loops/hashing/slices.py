@@ -1,7 +1,6 @@
 """Running minima and maxima of slices of a table, in registers."""
 
 import numpy as np
-from numba import njit
 
 from ..compilation import loop
 from ..simd.llvm import LINE
@@ -12,12 +11,9 @@ from ..simd.vectors import (
     lower,
     splat_line,
     store,
-    subtract,
+    upper_halves,
     where_not_above,
 )
-from .banks import GROUP
-
-_TOP = np.uint16(0xFFFF)  # the greatest value of a slice with offsets
 
 
 @loop
@@ -67,15 +63,16 @@ def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, 
 
 
 @loop
-def slice_ends(starts, offsets, table, first, n_groups, mask, at, at_top, out):
-    """Codes of groups of positions from `first` on: of minima and, counted from the top, maxima.
+def slice_ends(starts, offsets, table, first, n_positions, mask, at, at_top, out, out_values):
+    """Codes of positions from `first` on: of minima and, counted from the top, of maxima.
 
-    Minima are written from `at` on, maxima from `at_top` on.
+    Minima are written from `at` on, maxima from `at_top` on, four lines of each at a time. Unless
+    `out_values` is None, locations are the upper halves of what the slices hold, and the value of
+    a nonzero, the lower half of its offset, travels below them.
     """
     line = LINE // table.itemsize
-    cut, top = splat_line(mask), splat_line(_TOP)
-    for group in range(n_groups):
-        slot, place = first + group * GROUP, group * GROUP
+    for place in range(0, n_positions, 4 * line):
+        slot = first + place
         a, b = _two_lines(starts, offsets, table, 0, slot, line)
         c, d = _two_lines(starts, offsets, table, 0, slot + 2 * line, line)
         e, f, g, h = a, b, c, d
@@ -84,35 +81,41 @@ def slice_ends(starts, offsets, table, first, n_groups, mask, at, at_top, out):
             y, z = _two_lines(starts, offsets, table, p, slot + 2 * line, line)
             a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
             e, f, g, h = higher(e, w), higher(f, x), higher(g, y), higher(h, z)
-        e, f, g, h = subtract(top, e), subtract(top, f), subtract(top, g), subtract(top, h)
-        _store_two(a & cut, b & cut, at + place, line, out)
-        _store_two(c & cut, d & cut, at + place + 2 * line, line, out)
-        _store_two(e & cut, f & cut, at_top + place, line, out)
-        _store_two(g & cut, h & cut, at_top + place + 2 * line, line, out)
+        _store_two(a, b, a, b, at + place, line, mask, out, out_values)
+        _store_two(c, d, c, d, at + place + 2 * line, line, mask, out, out_values)
+        _store_two(~e, ~f, e, f, at_top + place, line, mask, out, out_values)
+        _store_two(~g, ~h, g, h, at_top + place + 2 * line, line, mask, out, out_values)
 
 
 @loop
-def half_group_ends(starts, offsets, table, first, mask, at, at_top, out):
-    """The same of half a group of positions."""
+def two_line_ends(starts, offsets, table, first, mask, at, at_top, out, out_values):
+    """The same of two lines of positions."""
     line = LINE // table.itemsize
-    cut, top = splat_line(mask), splat_line(_TOP)
     a, b = _two_lines(starts, offsets, table, 0, first, line)
     e, f = a, b
     for p in range(1, starts.shape[0]):
         w, x = _two_lines(starts, offsets, table, p, first, line)
         a, b, e, f = lower(a, w), lower(b, x), higher(e, w), higher(f, x)
-    _store_two(a & cut, b & cut, at, line, out)
-    _store_two(subtract(top, e) & cut, subtract(top, f) & cut, at_top, line, out)
+    _store_two(a, b, a, b, at, line, mask, out, out_values)
+    _store_two(~e, ~f, e, f, at_top, line, mask, out, out_values)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _two_lines(starts, offsets, table, p, first, line):
-    """Values of nonzero p at two lines of positions."""
+    """What the slice of nonzero p holds at two lines of positions."""
     start, more = np.intp(starts[p]) + first, splat_line(offsets[p])
     return add(load_line(table, start), more), add(load_line(table, start + line), more)
 
 
-@njit(nogil=True, cache=True, inline="always")
-def _store_two(a, b, at, line, out):
-    store(a, at, out)
-    store(b, at + line, out)
+@loop(inline="always")
+def _store_two(counted_a, counted_b, a, b, at, line, mask, out, out_values):
+    """Write the codes of two lines of counted locations, and the values below `a` and `b`."""
+    cut = splat_line(mask)
+    if out_values is None:
+        store(counted_a & cut, at, out)
+        store(counted_b & cut, at + line, out)
+    else:
+        store(upper_halves(counted_a) & cut, at, out)
+        store(upper_halves(counted_b) & cut, at + line, out)
+        store(a, at, out_values)
+        store(b, at + line, out_values)

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.halves import write_halves
 from ..simd.slots import write_levels
 from .cosines import write_cosines
@@ -17,7 +17,7 @@ class Rounding(NamedTuple):
     halves: np.ndarray  # room for the weights of as many slots as are written together
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def write_weights(projections, waves, rounding, first_slot, out):
     """Projections as halves.
 
@@ -32,7 +32,7 @@ def write_weights(projections, waves, rounding, first_slot, out):
         write_levels(halves, rounding.per_unit, out)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def write_projections(projections, waves, first_slot, out):
     """Projections, or the cosines of them, as halves."""
     if waves is None:

@@ -7,8 +7,8 @@ the order in which rows are visited, so that a row's codes are read once for all
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import allocating_loop
 from ..simd.vectors import LANES
 from .losses import (
     HINGE,
@@ -64,7 +64,7 @@ class Sums(NamedTuple):
     gaps: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def sweep(rows, order, problem, active, solution, out_limits, out_sums):
     """Visit the rows in `order` once; False if no plane has changed.
 

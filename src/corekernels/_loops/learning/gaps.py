@@ -9,8 +9,8 @@ gaps; that is then the duality gap of the planes as they are, whatever has been 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import allocating_loop, loop
 from ..simd.llvm import LINE
 from ..simd.slots import code_of, read_weights
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat_double, store, widen
@@ -35,7 +35,7 @@ class SlotScratch(NamedTuple):
     weights: np.ndarray  # (slots,): of a row, in single precision
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def sum_rows(codes, weights, scales, rows, problem, duals, first, last, scratch, planes, out):
     """Set slots first to last of the planes to the sum of the rows times their dual variables.
 
@@ -65,7 +65,7 @@ def sum_rows(codes, weights, scales, rows, problem, duals, first, last, scratch,
     _replace(sums, first, planes, out)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _add_row(codes, weights, numbers, row, first, n_slots, parts, sums):
     """Add some slots of a row, times each lane's part, to the sums."""
     for slot in range(n_slots):
@@ -80,7 +80,7 @@ def _add_row(codes, weights, numbers, row, first, n_slots, parts, sums):
             store(more, p, sums)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _replace(sums, first, planes, out):
     """Replace slots of the planes, from `first` on, by the sums."""
     wide = planes.reshape(planes.shape[0], planes.shape[1], -1)
@@ -97,7 +97,7 @@ def _replace(sums, first, planes, out):
                     out[1, lane] += (after - exact) * (after - exact)
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def row_gaps(codes, weights, scales, buffer, rows, problem, duals, planes, biases, out):
     """Each lane's losses and gaps, summed over some rows.
 
@@ -121,7 +121,7 @@ def row_gaps(codes, weights, scales, buffer, rows, problem, duals, planes, biase
             gaps[lane] += row_gap(loss, m, cost, duals[i, lane], value)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _score_row(codes, weights, row, buffer, planes, out):
     """Inner products of one row, not scaled, with each lane's plane."""
     codes_of = codes[row]

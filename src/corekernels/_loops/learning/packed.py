@@ -10,8 +10,8 @@ arguments only, not for the fields of a tuple, so that functions with such a bra
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import allocating_loop, loop
 from ..simd.llvm import LINE
 from ..simd.slots import read_weights
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat, store
@@ -32,7 +32,7 @@ class PackedRows(NamedTuple):
     buffer: np.ndarray | None  # room for one row's weights in single precision
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def row_scales(weights, lengths, n_hashes, out):
     """The factor that makes each row's weights unit length; 0 for an empty row."""
     numbers = np.empty(_RUN, np.float32)
@@ -61,7 +61,7 @@ def row_scales(weights, lengths, n_hashes, out):
             out[i] = 1 / np.sqrt(squares) if lengths[i] > 0 and squares > 0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@loop
 def row_digests(codes, weights, lengths, out):
     """A hash of each row's contents: equal rows have equal ones."""
     for i in range(out.shape[0]):
@@ -75,18 +75,20 @@ def row_digests(codes, weights, lengths, out):
         out[i] = digest if lengths[i] > 0 else ~digest
 
 
-@njit(nogil=True, cache=True)
+@loop
 def equal_rows(codes, weights, lengths, rows, others, out):
     """Whether each of some rows has the same contents as another one."""
     for p in range(out.shape[0]):
         i, j = rows[p], others[p]
-        same = (lengths[i] > 0) == (lengths[j] > 0) and (codes[i] == codes[j]).all()
-        if weights is not None:
-            same = same and (weights[i] == weights[j]).all()
+        same = (lengths[i] > 0) == (lengths[j] > 0)
+        for slot in range(codes.shape[1]):
+            same &= codes[i, slot] == codes[j, slot]
+            if weights is not None:
+                same &= weights[i, slot] == weights[j, slot]
         out[p] = same
 
 
-@njit(nogil=True, cache=True)
+@loop
 def prefetch_slots(codes, weights, row, first):
     """Prefetch `PREFETCH_SLOTS` slots of a row, from `first` on.
 

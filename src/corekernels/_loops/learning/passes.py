@@ -10,9 +10,9 @@ for each of them, and a column per lane.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..blocks import next_block
+from ..compilation import allocating_loop, loop
 from ..simd.slots import code_of, read_weights
 from ..simd.vectors import LANES, load, multiply_add, splat, store
 from .losses import SQUARED, loss_curvature, loss_slope, loss_value, margin
@@ -29,7 +29,7 @@ class PartSums(NamedTuple):
     numbers: np.ndarray  # (n_parts, 2, lanes): of the constant column, and of the losses
 
 
-@njit(nogil=True, cache=True)
+@loop
 def score_blocks(blocks, n_blocks, rows, chosen, planes, intercepts, out):
     """Scores of rows."""
     codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
@@ -45,13 +45,13 @@ def score_blocks(blocks, n_blocks, rows, chosen, planes, intercepts, out):
     return True
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _part_of(n_rows, part, n_parts):
     """The first row of a part and the row after its last."""
     return n_rows * part // n_parts, n_rows * (part + 1) // n_parts
 
 
-@njit(nogil=True, cache=True)
+@loop
 def gradient_parts(blocks, n_blocks, rows, chosen, problem, scores, tile, curvatures, sums):
     """Gradients of the losses of each part at the scores, and the curvatures of all rows.
 
@@ -85,7 +85,7 @@ def gradient_parts(blocks, n_blocks, rows, chosen, problem, scores, tile, curvat
     return True
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def product_parts(
     blocks, n_blocks, rows, chosen, places, planes, biases, intercept, curvatures, tile, sums
 ):  # fmt: skip
@@ -120,7 +120,7 @@ def product_parts(
     return True
 
 
-@njit(nogil=True, cache=True)
+@loop
 def line_blocks(blocks, n_blocks, chosen, problem, scores, moves, steps, sums):
     """Losses at scores + step * moves, for each of some steps; `sums[block]`, (steps, lanes)."""
     loss, targets = problem.loss, problem.targets
@@ -143,7 +143,7 @@ def line_blocks(blocks, n_blocks, chosen, problem, scores, moves, steps, sums):
     return True
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def _add_rows(codes, weights, buffer, chosen, factors, planes):
     """Add rows, times their factors, to planes."""
     n_hashes, n_lanes = codes.shape[1], factors.shape[1]
@@ -172,7 +172,7 @@ def _add_rows(codes, weights, buffer, chosen, factors, planes):
                 planes[code_of(codes_of[u]), u] += step if weights is None else step * buffer[u]
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def add_parts(blocks, n_blocks, parts, out):
     """Add the sums of all parts, in double precision, to `out`; both flat."""
     for _ in range(n_blocks):

@@ -5,15 +5,15 @@ was never touched takes no room.
 """
 
 import numpy as np
-from numba import njit
 
 from ..blocks import next_block
+from ..compilation import allocating_loop, loop
 from ..simd.vectors import LANES, load, multiply_add, splat, store
 
 _RUN = 64  # slots summed in single precision, over which rounding errors do not build up
 
 
-@njit(nogil=True, cache=True)
+@loop
 def move_towards(goal, share, out):
     """Move planes a share of the way to others."""
     for code in range(goal.shape[0]):
@@ -26,7 +26,7 @@ def move_towards(goal, share, out):
                 here[p] += share * (there[p] - here[p])
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def plane_products(planes, others, out):
     """Inner products of two blocks of planes, lane by lane: <p, p>, <p, o> and <o, o>."""
     n_codes, n_hashes = planes.shape[:2]
@@ -55,7 +55,7 @@ def plane_products(planes, others, out):
                 out[2, 0] += v * v
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mix_planes(factors, planes, others):
     """Write planes to `others`, and factors[0] planes + factors[1] others to `planes`.
 
@@ -78,7 +78,7 @@ def mix_planes(factors, planes, others):
                 others[code, slot] = u
 
 
-@njit(nogil=True, cache=True)
+@loop
 def pair_planes(planes, others, out):
     """Copy two blocks into one, the lanes of a slot side by side."""
     for code in range(planes.shape[0]):
@@ -89,7 +89,7 @@ def pair_planes(planes, others, out):
                     out[code, slot, LANES + lane] = others[code, slot, lane]
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def copy_planes(planes, out):
     """Copy planes."""
     for code in range(planes.shape[0]):
@@ -97,7 +97,7 @@ def copy_planes(planes, out):
             out[code] = planes[code]
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def combine_blocks(blocks, n_blocks, x, factors, y, others, z, products):
     """z = x + factors * y, and the inner products of z with itself and with `others`.
 

@@ -6,9 +6,9 @@ Rows of different keys may share a bucket: what counts are collisions in several
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..blocks import taken
+from ..compilation import allocating_loop, loop
 from ..hashing.mixing import mix, step
 from ..simd.halves import from_half
 
@@ -25,7 +25,7 @@ class Tables(NamedTuple):
     rows: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_keys(blocks, n_blocks, codes, weights, m, shift, out):
     """For each row and table the key of slots t m to (t + 1) m, without its lowest bits.
 
@@ -56,7 +56,7 @@ class NumberScratch(NamedTuple):
         return cls(np.empty(size, np.uint64), np.empty(size, np.int32))
 
 
-@njit(nogil=True, cache=True)
+@loop
 def number_keys(blocks, n_blocks, keys, scratch, out):
     """For each row and table the number of its key: those of a table are numbered as they come.
 
@@ -78,7 +78,7 @@ def number_keys(blocks, n_blocks, keys, scratch, out):
                 out[row, t] = scratch.numbers[place]
 
 
-@njit(nogil=True, cache=True)
+@loop
 def fill_tables(blocks, n_blocks, numbers, out):
     """Sort the rows of each table into their buckets; heads are zero on entry."""
     n_rows = numbers.shape[0]
@@ -98,7 +98,7 @@ def fill_tables(blocks, n_blocks, numbers, out):
             heads[-1] = n_rows
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def most_collisions(blocks, n_blocks, numbers, lengths, tables, counts, touched, out):
     """For each query the rows that share most buckets with it, then -1.
 
@@ -114,7 +114,7 @@ def most_collisions(blocks, n_blocks, numbers, lengths, tables, counts, touched,
             _keep_most(touched[:n], counts, histogram, out[q])
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _count_collisions(numbers, tables, counts, touched):
     """Count the buckets that a query shares with each row; gives the number of rows touched."""
     heads, rows = tables
@@ -130,7 +130,7 @@ def _count_collisions(numbers, tables, counts, touched):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _keep_most(touched, counts, histogram, out):
     """The rows touched that have the highest counts, then -1; counts become 0 again."""
     histogram[:] = 0
@@ -152,7 +152,7 @@ def _keep_most(touched, counts, histogram, out):
     out[size:] = -1
 
 
-@njit(nogil=True, cache=True)
+@loop
 def count_pairs(keys, rows, first, last, out):
     """Add to out[row - first] the number of later rows of the same key, for rows first to last.
 
@@ -170,7 +170,7 @@ def count_pairs(keys, rows, first, last, out):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_pairs(keys, rows, first, last, n_rows, out):
     """The pairs that `count_pairs` counts, as (later row) n_rows + (earlier row)."""
     n = 0
@@ -183,7 +183,7 @@ def write_pairs(keys, rows, first, last, n_rows, out):
                 n += 1
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mark_keys(keys, wanted, shift, once, twice):
     """Set a bit for each wanted key in `once` or, where that is set, in `twice`.
 
@@ -197,7 +197,7 @@ def mark_keys(keys, wanted, shift, once, twice):
             once[word] |= bit
 
 
-@njit(nogil=True, cache=True)
+@loop
 def take_marked(keys, wanted, first_row, low, high, shift, twice, out_keys, out_rows):
     """Write wanted keys from `low` to `high` whose bit is set, and their rows; how many."""
     n = np.uint64(0)
@@ -210,7 +210,7 @@ def take_marked(keys, wanted, first_row, low, high, shift, twice, out_keys, out_
     return np.int64(n)
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def ascend_within_keys(keys, rows):
     """Sort the rows of each key, where equal keys stand together."""
     start = 0
@@ -224,7 +224,7 @@ def ascend_within_keys(keys, rows):
             start = i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def row_digests(indptr, indices, values, out):
     """128 bits of each row, equal for equal rows; `values` are the bits of the values.
 

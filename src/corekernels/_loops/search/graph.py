@@ -10,9 +10,9 @@ the lowest bit whether the row's links were followed. Row i has `degrees[i]` lin
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..blocks import taken
+from ..compilation import allocating_loop, loop
 from ..simd.halves import from_half
 from ..simd.integers import popcount
 from ..simd.vectors import prefetch
@@ -59,7 +59,7 @@ class BatchLinks(NamedTuple):
         )  # fmt: skip
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def distance(x, y):
     """Number of bits that differ, eight words at a time."""
     count = np.uint64(0)
@@ -68,7 +68,7 @@ def distance(x, y):
     return np.int64(count)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def pack_bits(blocks, n_blocks, codes, first, out):
     """Lowest bits of rows' codes as 64-bit words, from bit `first` on."""
     for start, stop in taken(blocks, n_blocks):
@@ -78,7 +78,7 @@ def pack_bits(blocks, n_blocks, codes, first, out):
                 out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def pack_signs(blocks, n_blocks, weights, first, out):
     """The same of the signs of rows' projections, which are halves."""
     for start, stop in taken(blocks, n_blocks):
@@ -88,7 +88,7 @@ def pack_signs(blocks, n_blocks, weights, first, out):
                 out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _insert_entry(entry, size, beam):
     """Insert a packed entry into a sorted beam, the last one falling out if it is full."""
     i = size if size < beam.shape[0] else size - 1
@@ -99,7 +99,7 @@ def _insert_entry(entry, size, beam):
     return i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _walk(sketch, order, sketches, links, degrees, visited, fresh, n_followed, beam):
     """Fill a beam with rows near a sketch, among those in `order`; gives how many.
 
@@ -143,7 +143,7 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, n_followed, b
     return size
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _choose_links(entries, most, sketches, out):
     """Of entries sorted by distance, those that no chosen one is much closer to; their number."""
     n = 0
@@ -162,7 +162,7 @@ def _choose_links(entries, most, sketches, out):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def choose_links(blocks, n_blocks, first, order, sketches, width, most, scratch, links, degrees):
     """Choose the links of the rows order[first:], a batch, among all rows before them.
 
@@ -185,7 +185,7 @@ def choose_links(blocks, n_blocks, first, order, sketches, width, most, scratch,
             degrees[row] = n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _scan(sketch, rows, sketches, size, beam):
     """Compare a sketch with each of some rows, the nearest of which come into its beam."""
     for i in range(rows.shape[0]):
@@ -197,7 +197,7 @@ def _scan(sketch, rows, sketches, size, beam):
     return size
 
 
-@njit(nogil=True, cache=True)
+@loop
 def group_links(batch, links, degrees, counts, out):
     """The rows that the rows of a batch link to, and for each of these the rows that link to it.
 
@@ -225,7 +225,7 @@ def group_links(batch, links, degrees, counts, out):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def link_back(blocks, n_blocks, batch_links, sketches, scratch, links, degrees):
     """Link the rows that a batch links to back to its rows, in the order of the batch.
 
@@ -253,7 +253,7 @@ def link_back(blocks, n_blocks, batch_links, sketches, scratch, links, degrees):
                 degrees[target] = m
 
 
-@njit(nogil=True, cache=True)
+@loop
 def walk_all(
     blocks, n_blocks, q_sketches, order, sketches, links, degrees, scratch, n_followed, out
 ):  # fmt: skip
@@ -268,7 +268,7 @@ def walk_all(
             _write_rows(beam[:size], out[q])
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def nearest_sketches(blocks, n_blocks, q_sketches, sketches, out):
     """For each query the rows of the nearest sketches, of equally near ones the first."""
     rows, beam = np.arange(sketches.shape[0]), np.empty(out.shape[1], np.int64)
@@ -278,7 +278,7 @@ def nearest_sketches(blocks, n_blocks, q_sketches, sketches, out):
             _write_rows(beam[:size], out[q])
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _write_rows(entries, out):
     for i in range(entries.shape[0]):
         out[i] = (entries[i] >> 1) & _ROW_BITS

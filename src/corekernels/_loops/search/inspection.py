@@ -1,14 +1,15 @@
 """Looks at every item that the loops of search would use as a position: a file may be damaged."""
 
 import numpy as np
-from numba import njit
+
+from ..compilation import loop
 
 SOUND, BAD_COLUMN, BAD_VALUE, BAD_BITS, BAD_SQUARES = range(5)
 
 _ROUNDING = 1e-6  # far above what another order of additions changes
 
 
-@njit(nogil=True, cache=True)
+@loop
 def inspect_rows(start, stop, width, stored, words):
     """What is wrong with the stored rows start to stop, of which SOUND is nothing.
 
@@ -37,7 +38,7 @@ def inspect_rows(start, stop, width, stored, words):
     return SOUND
 
 
-@njit(nogil=True, cache=True)
+@loop
 def is_permutation(numbers, seen):
     """Whether each of 0 to n - 1 occurs once among n numbers; `seen` is zero on entry."""
     for i in range(numbers.shape[0]):
@@ -48,7 +49,7 @@ def is_permutation(numbers, seen):
     return True
 
 
-@njit(nogil=True, cache=True)
+@loop
 def ascend_in_buckets(heads, rows):
     """Whether the rows of each bucket ascend; heads are known to be sound."""
     for b in range(heads.shape[0] - 1):

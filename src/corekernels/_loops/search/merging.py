@@ -6,8 +6,8 @@ For columns so many that no row could be scattered into an array of them.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..kernels import kernel_value, support_bound, uses_values
 from .pairs import BELOW, SLACK
 
@@ -23,7 +23,7 @@ class SortedRows(NamedTuple):
     squares: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@loop
 def sorted_squares(indptr, values, out):
     """Sum of squares of each row, added up in the order of its columns."""
     for row in range(indptr.shape[0] - 1):
@@ -33,7 +33,7 @@ def sorted_squares(indptr, values, out):
         out[row] = total
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _shared(least, kernel, columns, others):
     """Number of shared columns; -1 where the kernel is sure to be below `least`."""
     n, m = columns.shape[0], others.shape[0]
@@ -49,7 +49,7 @@ def _shared(least, kernel, columns, others):
     return a
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _product(columns, values, others, other_values):
     """Inner product of two rows."""
     n, m = columns.shape[0], others.shape[0]
@@ -63,7 +63,7 @@ def _product(columns, values, others, other_values):
     return total
 
 
-@njit(nogil=True, cache=True)
+@loop
 def merged_pairs(least, kernel, x, y, left, right, out):
     """Kernel values of row left[p] of x and row right[p] of y; BELOW where below `least`."""
     for p in range(left.shape[0]):

@@ -8,9 +8,9 @@ which gives the same values to the last bit.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..blocks import taken
+from ..compilation import loop
 from ..kernels import kernel_value, support_bound, uses_values
 from ..simd.integers import popcount
 from ..simd.llvm import LINE
@@ -51,34 +51,34 @@ class Queries(NamedTuple):
     byte_widths: np.ndarray  # how many: 0 for a query that is not of bytes
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def query_row(queries, q):
     """Columns and values of a query."""
     begin, end = queries.starts[q], queries.ends[q]
     return queries.columns[begin:end], queries.values[begin:end]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def query_bytes(queries, q):
     """All columns of a query of bytes; none if it or the stored rows are of other numbers."""
     return queries.byte_rows[q, : queries.byte_widths[q]]
 
 
-@njit(nogil=True, cache=True)
+@loop
 def scatter(columns, values, dense):
     """Lay a query out densely; `dense` is zero on entry."""
     for p in range(columns.shape[0]):
         dense[columns[p]] = values[p]
 
 
-@njit(nogil=True, cache=True)
+@loop
 def erase(columns, dense):
     """Make `dense` zero again."""
     for p in range(columns.shape[0]):
         dense[columns[p]] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@loop
 def product(columns, values, dense):
     """Inner product of a stored row with a scattered query, in four running sums."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -93,7 +93,7 @@ def product(columns, values, dense):
     return (a + b) + (c + d)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def byte_product(x, y):
     """Inner product of two rows of as many bytes."""
     total = np.int32(0)  # 4096 columns, the most that are kept so, fit
@@ -102,7 +102,7 @@ def byte_product(x, y):
     return np.float64(total)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def shared_product(columns, values, dense):
     """Number of columns a stored row shares with a scattered query, and their `product`."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -122,7 +122,7 @@ def shared_product(columns, values, dense):
     return count, (a + b) + (c + d)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def shared_bits(bits, bits_of_row):
     """Number of ones that two bit sets share."""
     count = np.uint64(0)
@@ -131,7 +131,7 @@ def shared_bits(bits, bits_of_row):
     return np.int64(count)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def set_bits(columns, out):
     """The support of a row as a bit set, zero on entry."""
     for p in range(columns.shape[0]):
@@ -139,7 +139,7 @@ def set_bits(columns, out):
         out[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def sum_of_squares(values):
     """Sum of squares, added up as `product` does: the cosine of a row with itself is 1."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -156,7 +156,7 @@ def sum_of_squares(values):
     return (a + b) + (c + d)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stored):
     """The kernel of a scattered query and a stored row; BELOW where it is sure to be < least."""
     start, stop = stored.indptr[row], stored.indptr[row + 1]
@@ -177,14 +177,14 @@ def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stor
     return kernel_value(kernel, dot, both, f1, f2, a)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def prefetch_bytes(row, byte_rows):
     """Ask for all cache lines of a row of bytes."""
     for p in range(row * byte_rows.shape[1], (row + 1) * byte_rows.shape[1], LINE):
         prefetch(byte_rows, p)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def prefetch_row(row, indptr, columns, values):
     """Ask for all cache lines of a row's columns and values."""
     start, stop = indptr[row], indptr[row + 1]
@@ -194,7 +194,7 @@ def prefetch_row(row, indptr, columns, values):
         prefetch(values, p)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def rerank(
     blocks, n_blocks, kernel, queries, stored, alive, first_row, candidates, dense, heaps
 ):  # fmt: skip
@@ -237,7 +237,7 @@ def rerank(
                 erase(mine, dense)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def pairs_at_least(
     blocks, n_blocks, least, kernel, queries, stored, ends, candidates, dense, out
 ):  # fmt: skip

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..blocks import taken
+from ..compilation import allocating_loop, loop
 from ..kernels import kernel_value, shape, support_weight, uses_values
 from .heaps import push, worse
 from .pairs import erase, product, query_row, scatter
@@ -34,7 +34,7 @@ class Sums(NamedTuple):
         return cls(np.zeros(n_rows), np.zeros(n_rows, np.int32), np.empty(n_rows + 1, np.int32))
 
 
-@njit(nogil=True, cache=True)
+@loop
 def count_columns(blocks, n_blocks, columns, bounds, heads):
     """How often each column occurs, at heads[column + 1], which are 0 on entry.
 
@@ -49,7 +49,7 @@ def count_columns(blocks, n_blocks, columns, bounds, heads):
                     heads[column + 1] += 1
 
 
-@njit(nogil=True, cache=True)
+@loop
 def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
     """Fill the lists of CSR rows; heads[c + 1] is the end of list c on entry, its start after.
 
@@ -67,7 +67,7 @@ def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
                         listed[heads[column + 1]] = values[p]
 
 
-@njit(nogil=True, cache=True)
+@loop
 def accumulate(columns, values, lists, sums):
     """Add a query's columns to dots and counts; gives the number of rows touched."""
     dots, counts, touched = sums
@@ -85,7 +85,7 @@ def accumulate(columns, values, lists, sums):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def push_all(
     blocks, n_blocks, kernel, queries, stored, lists, alive, first_row, dense, sums, heaps
 ):  # fmt: skip
@@ -95,7 +95,7 @@ def push_all(
             _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps):
     """The same for one query.
 
@@ -130,7 +130,7 @@ def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, 
     erase(mine, dense)
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def _most_selective(columns, weights, heads, budget):
     """Places of a query's columns, by weight squared per length of list, within a budget."""
     worth = np.empty(columns.shape[0])
@@ -163,7 +163,7 @@ class Ranking(NamedTuple):
         )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@loop
 def best_by_lists(
     blocks, n_blocks, kernel, budget, queries, lengths, lists, ranking, out
 ):  # fmt: skip
@@ -173,7 +173,7 @@ def best_by_lists(
             _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out[q])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@loop(error_model="numpy")
 def _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out):
     """The same for one query.
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import allocating_loop, loop
 from ..hashing.mixing import mix
 
 NO_COLUMN = -1
@@ -24,7 +24,7 @@ class SampledRows(NamedTuple):
     needed: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def sample_columns(indptr, columns, key, out):
     """Of each row the columns of the smallest mixes, NO_COLUMN where it has too few."""
     size = out.shape[1]
@@ -44,7 +44,7 @@ def sample_columns(indptr, columns, key, out):
             n = min(n + 1, size)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def containing_rows(indptr, places, first_row, postings, sampled, counts, touched, out):
     """Write pairs of a row and one that may be contained in it; number of pairs.
 

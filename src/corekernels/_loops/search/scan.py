@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..blocks import taken
+from ..compilation import allocating_loop, loop
 from ..kernels import kernel_value, length_bound, shape, support_bound, uses_values
 from .heaps import push
 from .pairs import (
@@ -36,7 +36,7 @@ class ByLength(NamedTuple):
     bits: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@allocating_loop
 def largest_shapes(kernel, values, squares, out):
     """out[a]: what the cosine's part of a kernel value is at most, with a shared columns.
 
@@ -71,7 +71,7 @@ class ScanScratch(NamedTuple):
         )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@loop
 def scan(
     blocks, n_blocks, kernel, queries, stored, by_length, alive, first_row, scratch, heaps
 ):  # fmt: skip
@@ -81,7 +81,7 @@ def scan(
             _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, heaps)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, heaps):
     """Push every row that its support does not already rule out.
 
@@ -142,7 +142,7 @@ def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, 
     erase(mine, dense)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@loop(error_model="numpy")
 def _bound_rows(kernel, f1, bits, largest, by_length, start, stop, out):
     """For rows start to stop of the order, what their kernel values cannot exceed."""
     lengths, bits_of = by_length.lengths[start:stop], by_length.bits[start:stop]
@@ -151,7 +151,7 @@ def _bound_rows(kernel, f1, bits, largest, by_length, start, stop, out):
         out[i] = support_bound(kernel, f1, lengths[i], a) * largest[a]
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _push_rows(
     kernel, dense, queries, q, stored, by_length, alive, first_row, places, bounds,
     size, keys, rows,

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..blocks import next_block
+from ..compilation import loop
 from .pairs import erase, kernel_at_least, query_bytes, query_row, scatter
 
 
@@ -59,7 +59,7 @@ class PairScratch(NamedTuple):
         return cls(np.empty(n_rows + 1, np.int32), np.zeros(n_rows, np.uint8), np.zeros(n_columns))
 
 
-@njit(nogil=True, cache=True)
+@loop
 def similar_pairs(
     blocks, n_blocks, threshold, kernel, queries, stored, numbers, tables, scratch, found
 ):  # fmt: skip
@@ -93,7 +93,7 @@ def similar_pairs(
         state[0] += 1
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _later_collisions(row, numbers, tables, seen, out):
     """The later rows that share a bucket with a row, each once; gives how many."""
     heads, rows = tables
@@ -113,7 +113,7 @@ def _later_collisions(row, numbers, tables, seen, out):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _push_similar(threshold, kernel, queries, row, stored, others, dense, left, right, values):
     """Write the pairs of a row and some others that reach the threshold; gives how many."""
     mine, weights = query_row(queries, row)

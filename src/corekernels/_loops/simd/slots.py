@@ -8,8 +8,9 @@ Loops take such an array in the place of both.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 
+from ..compilation import loop
 from .halves import describe_from_half, from_half
 from .llvm import compiled
 
@@ -31,7 +32,7 @@ def weight_of(slot):
     return np.float32(2 * (int(slot) >> 4 * slot.itemsize) + 1)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def read_weights(weights, row, first, last, out):
     """Weights first to last of a row as numbers of single precision."""
     i, origin = np.uint64(row), np.uint64(first)
@@ -39,7 +40,7 @@ def read_weights(weights, row, first, last, out):
         out[np.uint64(p)] = weight_of(weights[i, origin + np.uint64(p)])
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_levels(halves, per_unit, out):
     """Put the levels of weights into slots that have only codes yet; `per_unit` intervals each."""
     n_bits = 4 * out.itemsize

@@ -121,6 +121,11 @@ def high_halves(words):
     return (words & np.uint32(0xFFFF0000)).view(np.float32)
 
 
+def upper_halves(words):
+    """The upper halves of 32-bit words, as words."""
+    return words >> np.uint32(16)
+
+
 def many_registers():
     """Whether there are 32 registers as wide as a line, rather than 16 of half that width."""
     return True
@@ -299,6 +304,14 @@ def _low_halves(words):
 @compiled(high_halves)
 def _high_halves(words):
     return VectorType(types.float32, words.count), _emit_halves("and_", 0xFFFF0000)
+
+
+@compiled(upper_halves)
+def _upper_halves(words):
+    def emit(context, builder, signature, args):
+        return builder.lshr(args[0], ir.Constant(args[0].type, [16] * words.count))
+
+    return words, emit
 
 
 @compiled(many_registers)

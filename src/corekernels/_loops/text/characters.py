@@ -1,15 +1,15 @@
 """Character n-grams of a normalised document; white space is one character, however long."""
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from .gram_hash import absorb_bytes, column_of, mix_all
 from .normalisation import SPACE_MARK
 
 _SPACE = np.uint8(ord(" "))
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _is_space(byte, mark):
     """Whether a byte is, or belongs to, a \\s character."""
     is_control = (byte >= np.uint8(9)) & (byte <= np.uint8(13))
@@ -17,7 +17,7 @@ def _is_space(byte, mark):
     return (byte == _SPACE) | is_control | is_separator | (mark == SPACE_MARK)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _character_end(text, i, n_bytes):
     i += 1
     while i < n_bytes and text[i] & np.uint8(0xC0) == np.uint8(0x80):
@@ -25,7 +25,7 @@ def _character_end(text, i, n_bytes):
     return i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def find_characters(text, marks, n_bytes, out):
     """Write where characters begin, and the end of the last one; number of characters.
 
@@ -51,7 +51,7 @@ def find_characters(text, marks, n_bytes, out):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def character_grams(text, places, n_characters, least, most, out):
     """Write the columns of all runs of `least` to `most` characters; number of them."""
     n = 0

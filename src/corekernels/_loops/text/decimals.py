@@ -7,8 +7,8 @@ more digits than that is left to `float`.
 """
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.integers import float_from_bits, high_product, leading_zeros, load_word, trailing_zeros
 
 NUMBER, NO_NUMBER, TOO_LONG = range(3)  # what `read_decimal` found
@@ -44,7 +44,7 @@ def _powers_of_five():
 _FIVES_HIGH, _FIVES_LOW = _powers_of_five()
 
 
-@njit(nogil=True, cache=True)
+@loop
 def nearest_double(digits, power):
     """The double nearest to digits * 10^power, ties to even; infinity where it is too large."""
     if digits == 0 or power < _LEAST_POWER:
@@ -82,7 +82,7 @@ def nearest_double(digits, power):
     return float_from_bits(bits)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def count_digits(word):
     """How many of eight bytes, from the lowest on, are digits before one that is not."""
     above = word + np.uint64(0x4646464646464646)
@@ -90,7 +90,7 @@ def count_digits(word):
     return trailing_zeros((above | below) & np.uint64(0x8080808080808080)) >> np.uint64(3)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def number_of(word, n_digits):
     """The number that the first digits of eight bytes make; there must be at least one."""
     word = (word - np.uint64(0x3030303030303030)) << (np.uint64(64) - (n_digits << np.uint64(3)))
@@ -100,7 +100,7 @@ def number_of(word, n_digits):
     return (upper + word * np.uint64(0x0000271000000001)) >> np.uint64(32)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def read_decimal(text, start):
     """What stands at a place of text: status, value, and where it ends.
 
@@ -140,7 +140,7 @@ def read_decimal(text, start):
     return _with_exponent(text, i, text[start] == _MINUS, digits, -np.int64(n_after))
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _read_slowly(text, start):
     """The same, digit by digit."""
     i = start
@@ -170,7 +170,7 @@ def _read_slowly(text, start):
     return TOO_LONG if inexact and status == NUMBER else status, value, i
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _with_exponent(text, i, negative, digits, power):
     """The number digits * 10^power, after what may follow it as an exponent."""
     if text[i] == _LOWER_E or text[i] == _UPPER_E:

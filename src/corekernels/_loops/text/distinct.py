@@ -1,8 +1,8 @@
 """The distinct columns of a document in ascending order, and how often each occurs."""
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.bit_sets import WORD, pack_marks
 from ..simd.integers import trailing_zeros
 
@@ -11,7 +11,7 @@ FREE = np.uint64(0xFFFFFFFFFFFFFFFF)  # a place of the table that holds no colum
 _ONE = np.uint64(1)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _table_bits(n):
     """Bits of the number of places that n columns are spread over: half of them stay free."""
     bits = 1
@@ -20,13 +20,13 @@ def _table_bits(n):
     return bits
 
 
-@njit(nogil=True, cache=True)
+@loop
 def table_size(n):
     """Places that a table for n columns must have; columns at its end may need some more."""
     return (1 << _table_bits(n)) + n + WORD
 
 
-@njit(nogil=True, cache=True)
+@loop
 def sort_distinct(columns, n, n_bits, keys, counts, start, out, out_counts):
     """Write each of n columns once, in ascending order, with its count; how many they are.
 
@@ -61,7 +61,7 @@ def sort_distinct(columns, n, n_bits, keys, counts, start, out, out_counts):
     return np.int64(n_found)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _insert(column, place, keys, counts):
     """Count a column whose own place is taken by another."""
     while keys[place] < column:

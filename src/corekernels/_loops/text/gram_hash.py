@@ -4,8 +4,8 @@ With `NUMBA_DISABLE_JIT=1` the products overflow on NumPy scalars, which is thei
 """
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..hashing.mixing import mix
 from ..simd.integers import load_word
 
@@ -17,7 +17,7 @@ _EIGHT, _WORD_BITS = np.uint64(8), np.uint64(64)
 _DROPPED_BITS = np.uint64(64 - COLUMN_BITS)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def absorb_bytes(text, start, stop):
     """What `mix` turns into the hash of bytes start to stop; they are some, and 8 more are there.
 
@@ -34,20 +34,20 @@ def absorb_bytes(text, start, stop):
     return h ^ (load_word(text, start) & rest)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def mix_all(n, numbers):
     """Replace the first n numbers by their mixes."""
     for i in range(n):
         numbers[i] = mix(numbers[i])
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def extend_gram(h, word):
     """The hash of a sequence of words followed by another one."""
     return mix(h * _GOLDEN ^ word)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def column_of(h):
     """The column of an n-gram: the upper 62 bits of its hash."""
     return h >> _DROPPED_BITS

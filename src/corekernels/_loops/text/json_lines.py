@@ -7,8 +7,8 @@ out of the ordinary is left to a reader that is slower and explains what it find
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.bit_sets import bytes_between, equal_bytes
 from ..simd.integers import trailing_zeros
 from ..simd.vectors import load_line, store
@@ -41,7 +41,7 @@ class Keys(NamedTuple):
     ends: np.ndarray
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _skip_blanks(text, i):
     """The place of the next byte that is no white space; a newline ends the line."""
     while text[i] == 32 or text[i] == 9 or text[i] == 13:
@@ -49,7 +49,7 @@ def _skip_blanks(text, i):
     return i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _hex_number(text, i):
     """The number of four hexadecimal digits; negative if they are none."""
     number = np.int64(0)
@@ -61,7 +61,7 @@ def _hex_number(text, i):
     return number
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _write_character(code, n, out):
     """Write a character in UTF-8; where the next one goes."""
     if code < 0x80:
@@ -79,7 +79,7 @@ def _write_character(code, n, out):
     return n + 4
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _decode_escape(text, i, n, out):
     """Decode what begins with a backslash at i; where that ends, and where the next goes."""
     letter = text[i + 1]
@@ -99,7 +99,7 @@ def _decode_escape(text, i, n, out):
     return i, _write_character(code, n, out)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def decode_string(text, i, n, out):
     """Decode the string that begins behind a quote, at i; where it ends, and its last byte is.
 
@@ -123,7 +123,7 @@ def decode_string(text, i, n, out):
             return i, n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _skip_digits(text, i):
     """The place behind one digit or more; _FAILED if there is none."""
     start = i
@@ -132,7 +132,7 @@ def _skip_digits(text, i):
     return i if i > start else _FAILED
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _skip_number(text, i):
     """The place behind a number; _FAILED if it is none."""
     if text[i] == _MINUS:
@@ -146,7 +146,7 @@ def _skip_number(text, i):
     return i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _skip_word(text, i):
     """The place behind true, false or null; _FAILED if it is none of them."""
     if text[i] == 116 and text[i + 1] == 114 and text[i + 2] == 117 and text[i + 3] == 101:
@@ -158,7 +158,7 @@ def _skip_word(text, i):
     return _FAILED
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _skip_scalar(text, i, n, out):
     """The place behind a string, a number or a word; `out` from n on is written over."""
     if text[i] == _QUOTE:
@@ -168,7 +168,7 @@ def _skip_scalar(text, i, n, out):
     return _skip_word(text, i)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _skip_key(text, i, n, out):
     """The place of the value behind a key and its colon; _FAILED if there is none."""
     if text[i] != _QUOTE:
@@ -180,7 +180,7 @@ def _skip_key(text, i, n, out):
     return _skip_blanks(text, i + 1) if text[i] == _COLON else _FAILED
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _skip_value(text, i, n, out):
     """The place behind any value; _FAILED if it is none. `out` from n on is written over."""
     depth, objects = 0, np.uint64(0)  # bit d tells whether level d is an object or an array
@@ -222,7 +222,7 @@ def _skip_value(text, i, n, out):
             return i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _which_key(keys, out, start, stop):
     """The number of the key that these bytes are; -1 if it is not wanted."""
     for k in range(keys.ends.shape[0] - 1):
@@ -236,7 +236,7 @@ def _which_key(keys, out, start, stop):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _read_object(text, i, keys, row, filled, offsets, out):
     """Read an object of which each wanted key has a string; where it ends, or _FAILED.
 
@@ -276,7 +276,7 @@ def _read_object(text, i, keys, row, filled, offsets, out):
         i = _skip_blanks(text, i + 1)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def read_objects(text, starts, ends, keys, filled, offsets, out):
     """Write the strings under the keys of all lines; the first line that is out of the ordinary.
 

@@ -1,11 +1,11 @@
 """Numbers looked up in a sorted list, with a directory by their upper bits."""
 
-from numba import njit
+from ..compilation import loop
 
 NOT_THERE = -1
 
 
-@njit(nogil=True, cache=True)
+@loop
 def fill_directory(numbers, shift, out):
     """Write where the numbers with each value of their upper bits begin; the last is the end."""
     place = 0
@@ -16,7 +16,7 @@ def fill_directory(numbers, shift, out):
     out[out.shape[0] - 1] = place
 
 
-@njit(nogil=True, cache=True)
+@loop
 def look_up(wanted, numbers, shift, directory, out):
     """Write the place of each wanted number among the others, or NOT_THERE."""
     for i in range(wanted.shape[0]):

@@ -8,8 +8,8 @@ needed: a loop that comes upon a page that is not there stops and names it.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.bit_sets import bytes_between
 from ..simd.integers import load_word, store_word, trailing_zeros
 from ..simd.llvm import LINE
@@ -56,7 +56,7 @@ class Characters(NamedTuple):
     replacements: np.ndarray  # entries of characters that several stand for, one after the other
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def decode(word):
     """The character, outside ASCII, that eight bytes begin with, and its size; 0 if it is none."""
     first = np.int64(word & np.uint64(0xFF))
@@ -75,14 +75,14 @@ def decode(word):
     return code, 4 * (is_whole and 0x10000 <= code < 0x110000)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _lower_word(word):
     """Eight ASCII bytes in lower case; after a byte above 127 the result is of no use."""
     capital = (word + _NOT_BELOW_A) & ~(word + _ABOVE_Z) & _HIGH_BITS
     return word | capital >> _TO_LOWER
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _next_bytes(text, i, stop):
     """Up to eight bytes from i on, those from `stop` on as 0."""
     if i + 8 <= stop:
@@ -95,7 +95,7 @@ def _next_bytes(text, i, stop):
     return word
 
 
-@njit(nogil=True, cache=True)
+@loop
 def normalise(text, start, stop, characters, out, marks, missing):
     """Write the document, its bytes start to stop, into `out`; number of bytes written.
 
@@ -154,20 +154,20 @@ def normalise(text, start, stop, characters, out, marks, missing):
     return n - (i - stop), is_ascii
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _stopped(status, marks, n_bytes):
     clear_marks(marks, n_bytes)
     return np.int64(status), False
 
 
-@njit(nogil=True, cache=True)
+@loop
 def clear_marks(marks, n_bytes):
     """Make the marks of that many bytes 0 again, and a few more."""
     for place in range(0, n_bytes, 8):
         store_word(np.uint64(0), place, marks)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _write(entry, n, out, marks):
     """Write one character; number of bytes written so far."""
     size = entry >> np.uint64(SIZE_SHIFT) & _SIZE_MASK
@@ -181,7 +181,7 @@ def _write(entry, n, out, marks):
     return n + np.int64(size)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _write_several(entry, replacements, n, out, marks):
     """Write the characters that one becomes; number of bytes written so far."""
     first = np.int64(entry & _LOW_HALF)
@@ -191,7 +191,7 @@ def _write_several(entry, replacements, n, out, marks):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _is_final_sigma(text, start, stop, i, size, characters):
     """Whether the sigma at i ends a word, and a page that is missing to tell, or NO_PAGE.
 
@@ -222,7 +222,7 @@ def _is_final_sigma(text, start, stop, i, size, characters):
     return True, NO_PAGE
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _flags(text, i, stop, characters):
     """The entry of the character at i, its number of bytes, and its page if that is missing."""
     code, size = np.int64(text[i]), 1

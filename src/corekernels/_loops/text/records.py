@@ -4,8 +4,8 @@ Text is an array of bytes in which 64 more can be read behind the end.
 """
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.bit_sets import WORD, equal_bytes
 from ..simd.integers import popcount, trailing_zeros
 
@@ -13,7 +13,7 @@ _NEWLINE, _RETURN, _QUOTE, _SPACE = (np.uint8(ord(c)) for c in '\n\r" ')
 _ONE = np.uint64(1)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def count_newlines(text, stop):
     """Number of newlines before `stop`."""
     n = np.uint64(0)
@@ -25,7 +25,7 @@ def count_newlines(text, stop):
     return np.int64(n)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _is_blank(text, start, stop):
     for i in range(start, stop):  # noqa: SIM110
         if text[i] > _SPACE:
@@ -33,7 +33,7 @@ def _is_blank(text, start, stop):
     return True
 
 
-@njit(nogil=True, cache=True)
+@loop
 def find_lines(text, stop, skip_blank, starts, ends):
     """Write where each line begins, and ends before its newline; number of lines.
 
@@ -54,7 +54,7 @@ def find_lines(text, stop, skip_blank, starts, ends):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def find_records(text, stop, delimiter, starts, ends):
     """Write where each record begins, and ends before its newline; number of records.
 
@@ -81,7 +81,7 @@ def find_records(text, stop, delimiter, starts, ends):
     return n, start
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _quote_end(text, i, stop):
     """Where the quote stands that closes one; `stop` if none does."""
     while i < stop:
@@ -93,7 +93,7 @@ def _quote_end(text, i, stop):
     return stop
 
 
-@njit(nogil=True, cache=True)
+@loop
 def gather_records(text, starts, ends, chosen, out):
     """Write the chosen records, each with its newline, one after the other; number of bytes."""
     n = 0
@@ -107,7 +107,7 @@ def gather_records(text, starts, ends, chosen, out):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def gather_lines(text, starts, ends, out, offsets):
     """Write lines without their ends one after the other, and where each begins."""
     n = 0

@@ -10,8 +10,8 @@ sees to that and calls again.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.bit_sets import WORD
 from ..simd.integers import fetch_add, store_word
 from .characters import character_grams, find_characters
@@ -74,7 +74,7 @@ class Part(NamedTuple):
     runs: np.ndarray  # first document, the one after the last, where its columns begin
 
 
-@njit(nogil=True, cache=True)
+@loop
 def shingle(documents, grams, characters, scratch, part, state):
     """Go on with the rows of a thread until they are finished or something is missing."""
     while state[N_RUNS] < part.runs.shape[0]:
@@ -94,7 +94,7 @@ def shingle(documents, grams, characters, scratch, part, state):
     return NEEDS_PART
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _shingle_run(documents, grams, characters, scratch, part, state):
     """Write the rows of documents NEXT to STOP, as far as they go.
 
@@ -145,7 +145,7 @@ def _shingle_run(documents, grams, characters, scratch, part, state):
     return FINISHED
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _why_not(status, missing, text, state):
     """Why a document was not normalised, as the status of a call."""
     if status == INVALID:
@@ -157,7 +157,7 @@ def _why_not(status, missing, text, state):
     return NEEDS_PAGE
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_weights(counts, n, weights, start, out):
     """Write what n-grams that occur so often weigh, from `start` on."""
     last = _LOGARITHMS.shape[0] - 1

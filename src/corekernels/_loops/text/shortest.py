@@ -5,8 +5,8 @@ The digits are found by Schubfach (Giulietti, "The Schubfach way to render doubl
 """
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.integers import bits_from_float, high_product
 
 MOST_BYTES = 25  # that one number takes
@@ -37,7 +37,7 @@ def _powers_of_ten():
 _TENS_HIGH, _TENS_LOW = _powers_of_ten()
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _scaled(place, number):
     """The number times a power of ten over 2^127, with the last bit set unless it is exact."""
     high, low = _TENS_HIGH[place], _TENS_LOW[place]
@@ -48,7 +48,7 @@ def _scaled(place, number):
     return above | np.uint64(carried > np.uint64(1))
 
 
-@njit(nogil=True, cache=True)
+@loop
 def shortest_digits(bits):
     """Digits and power of ten of a positive finite double, given by its bits."""
     fraction = bits & np.uint64((1 << 52) - 1)
@@ -83,7 +83,7 @@ def shortest_digits(bits):
     return s + np.uint64(round_up), k
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def count_digits(number):
     """Number of digits of an unsigned integer below 10^19."""
     n = 1
@@ -92,7 +92,7 @@ def count_digits(number):
     return n
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_integer(number, out, i):
     """Write an unsigned integer from place i on; gives where it ends."""
     end = i + count_digits(number)
@@ -111,7 +111,7 @@ def write_integer(number, out, i):
     return end
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_number(value, out, i):
     """Write a finite number as Python's repr does, but 3 for 3.0; gives where it ends."""
     bits = bits_from_float(value)

@@ -8,8 +8,8 @@ read is for others to say: the loops only tell where it begins.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.bit_sets import WORD, equal_bytes
 from ..simd.integers import load_word, popcount
 from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
@@ -44,17 +44,17 @@ class ParsedRows(NamedTuple):
     long_starts: np.ndarray  # and where they stand in the text
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _is_blank(c):
     return c == _SPACE or (c <= _RETURN and c >= _TAB and c != _NEWLINE)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _ends_token(c):
     return (c == _HASH) | (c == _SPACE) | ((c <= _RETURN) & (c >= _TAB))
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _token_end(text, i):
     """First position from i on that does not belong to a token: white space, newline or #."""
     while not _ends_token(text[i]):
@@ -62,7 +62,7 @@ def _token_end(text, i):
     return i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _next_line(text, i):
     """Where the line after the one at i begins."""
     while text[i] != _NEWLINE:
@@ -70,7 +70,7 @@ def _next_line(text, i):
     return i + _ONE
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _is_whole(text, start, end):
     """Whether a token is an integer: digits, after a sign or none."""
     i = start
@@ -85,7 +85,7 @@ def _is_whole(text, start, end):
     return True
 
 
-@njit(nogil=True, cache=True)
+@loop
 def count_marks(text, start, stop):
     """Number of newlines and of colons: at least as many as there are rows and values.
 
@@ -105,7 +105,7 @@ def count_marks(text, start, stop):
     return np.int64(lines), np.int64(colons), bits < 128
 
 
-@njit(nogil=True, cache=True)
+@loop
 def scan_lines(text, start, stop, out):
     """Facts about the whole lines from start to stop.
 
@@ -129,7 +129,7 @@ def scan_lines(text, start, stop, out):
         i = _next_line(text, i)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _scan_columns(text, i, out):
     """Note the columns of a line from i on; gives where its tokens end."""
     first = True
@@ -163,7 +163,7 @@ def _scan_columns(text, i, out):
         i = _token_end(text, i)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value, results):
     """Read the whole lines from start to stop into `rows`, from a row and a value on.
 
@@ -245,7 +245,7 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
     results[N_LONG] = n_long
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _read_column(text, i, base):
     """The column at a place of text, counted from 0, and where it ends; -1 if there is none."""
     start, column = i, np.uint64(0)
@@ -259,7 +259,7 @@ def _read_column(text, i, base):
     return np.int64(column) - base, i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _query_end(text, i):
     """Where the query id at i ends, which must be qid:something; 0 if it is none."""
     end = _token_end(text, i)
@@ -274,7 +274,7 @@ def _query_end(text, i):
     return np.uint64(0)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def gather_labels(text, starts, ends, out):
     """The labels of rows, one per row of `out`, which is zero on entry and wide enough."""
     for row in range(starts.shape[0]):

@@ -1,8 +1,8 @@
 """Rows as svmlight text."""
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from .shortest import MOST_BYTES, write_integer, write_number
 
 BYTES_PER_VALUE = 2 + 19 + MOST_BYTES  # a space, a column, a colon and a value, at most
@@ -10,7 +10,7 @@ BYTES_PER_VALUE = 2 + 19 + MOST_BYTES  # a space, a column, a colon and a value,
 _SPACE, _NEWLINE, _COLON = (np.uint8(ord(c)) for c in " \n:")
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_rows(indptr, columns, values, labels, label_ends, out):
     """Lines of rows, columns counted from 1; gives the number of bytes.
 
@@ -31,7 +31,7 @@ def write_rows(indptr, columns, values, labels, label_ends, out):
     return i
 
 
-@njit(nogil=True, cache=True)
+@loop
 def write_numbers(numbers, out, out_ends):
     """Integers one after the other; number i is out[out_ends[i]:out_ends[i + 1]]."""
     i = 0

@@ -1,8 +1,8 @@
 """Words of a normalised document, and their n-grams: longest runs of \\w characters."""
 
 import numpy as np
-from numba import njit
 
+from ..compilation import loop
 from ..simd.bit_sets import WORD, bytes_between, equal_bytes
 from ..simd.integers import popcount, trailing_zeros
 from .gram_hash import absorb_bytes, column_of, extend_gram, mix_all
@@ -15,7 +15,7 @@ _TOGETHER = 8  # places written without a branch between
 SPARE_PLACES = 2 * _TOGETHER
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _word_bits(text, marks, i, is_lower, is_ascii):
     """Which of the 64 bytes from i on belong to words."""
     bits = bytes_between(text, i, _A, _Z) | bytes_between(text, i, _ZERO, _NINE)
@@ -27,7 +27,7 @@ def _word_bits(text, marks, i, is_lower, is_ascii):
     return bits
 
 
-@njit(nogil=True, cache=True)
+@loop
 def find_words(text, marks, n_bytes, is_lower, is_ascii, out):
     """Write where words begin and end, in turns; number of places written.
 
@@ -48,7 +48,7 @@ def find_words(text, marks, n_bytes, is_lower, is_ascii, out):
     return np.int64(n)
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def _is_shorter(text, start, stop, n_characters):
     """Whether a word has fewer characters than that."""
     if np.int64(stop - start) >= n_characters * _MOST_BYTES:
@@ -58,7 +58,7 @@ def _is_shorter(text, start, stop, n_characters):
     return n_characters > 0
 
 
-@njit(nogil=True, cache=True)
+@loop
 def hash_words(text, places, n_places, least_length, is_ascii, out):
     """Write the hashes of the words of at least that many characters; number of them."""
     n = np.uint64(0)
@@ -73,28 +73,34 @@ def hash_words(text, places, n_places, least_length, is_ascii, out):
     return np.int64(n)
 
 
-@njit(nogil=True, cache=True)
+@loop
 def _extend_all(n, words, grams):
     """Let each of n runs of words be followed by another word: replaces their hashes."""
     for i in range(n):
         grams[i] = extend_gram(grams[i], words[i])
 
 
-@njit(nogil=True, cache=True)
+@loop
+def _copy(n, hashes, out):
+    for i in range(n):
+        out[i] = hashes[i]
+
+
+@loop
 def word_grams(words, n_words, least, most, out):
     """Write the columns of all runs of `least` to `most` words; number of them.
 
     Runs of one size are made of those of the size before, all at once: such loops vectorise.
     """
     n = max(0, n_words - least + 1)
-    out[:n] = words[:n]
+    _copy(n, words, out)
     for size in range(2, least + 1):
         _extend_all(n, words[size - 1 :], out)
     before = 0  # where the runs of the size before begin
     for size in range(least + 1, most + 1):
         n_longer = max(0, n_words - size + 1)
         longer = out[n : n + n_longer]
-        longer[:] = out[before : before + n_longer]
+        _copy(n_longer, out[before:], longer)
         _extend_all(n_longer, words[size - 1 :], longer)
         before = n
         n += n_longer
@@ -103,7 +109,7 @@ def word_grams(words, n_words, least, most, out):
     return n
 
 
-@njit(nogil=True, cache=True, inline="always")
+@loop(inline="always")
 def count_grams(n_items, least, most):
     """How many runs of `least` to `most` consecutive items there are among n."""
     n = 0

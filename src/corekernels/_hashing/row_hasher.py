@@ -13,7 +13,8 @@ from .._loops.hashing import blocks, minwise, projection, rotation
 from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.blocks import BlockScratch, Task
 from .._loops.hashing.minwise import BinScratch, MinimaScratch, SieveScratch, Way
-from .._loops.hashing.offsets import Strata, new_offsets
+from .._loops.hashing.offsets import new_offsets
+from .._loops.hashing.older_offsets import Strata
 from .._loops.hashing.rotation import RotationScratch
 from .._loops.hashing.weights import Rounding
 from .._loops.rows import sum_and_scale, unit_values

@@ -13,13 +13,8 @@ from ..compilation import inner_loop, loop
 from ..simd.bit_sets import SLOTS
 from .banks import GROUP, find_starts
 from .mixing import mix_columns, step
-from .offsets import (
-    Offsets,
-    Strata,
-    ends_with_offsets,
-    minima_with_offsets,
-    minima_with_strata,
-)
+from .offsets import Offsets, ends_with_offsets
+from .older_offsets import Strata, minima_with_offsets, minima_with_strata
 from .sieve import mark_starts, sieve_minima, values_behind
 from .slices import slice_minima
 

@@ -10,9 +10,7 @@ slots; and where a row is so long that no slot of a group is left, its slices ar
 slots that are left have the minima of slices. One position serves two slots: in one the column of
 least location is first, in the other that of greatest location.
 
-In version 7 of the hash contract positions served one slot each where values travel along. In
-versions 4 to 6 columns did not fall; instead, columns with locations in the lowest stratum, which
-long rows reach in every slot, were told apart by rank.
+How older versions of the hash contract did it is in `older_offsets`.
 """
 
 from typing import NamedTuple
@@ -21,22 +19,21 @@ import numpy as np
 
 from ..compilation import inner_loop, loop
 from ..simd.llvm import LINE
-from .banks import GROUP
 from .mixing import mix
-from .slices import slice_ends, slice_minima, two_line_ends
+from .slices import slice_ends, two_line_ends
 
 # parts of the hash contract
 POSITIONS = 1 << 14  # in the table, before it wraps around
 STRATUM = 4  # values per stratum; each stratum has one position
 START_STEP = 16  # slices start at multiples of it, and so in few cache lines
 
-_NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
+NONE = np.uint64(0xFFFFFFFFFFFFFFFF)  # in a slot that no nonzero has fallen into
+WRAP = POSITIONS - 1
 _HALF = np.uint64(32)
 _RANK = np.uint64(0xFFFFFFFF)
 _VALUE = np.uint64(0xFFFF)
-_WRAP = POSITIONS - 1
 _START_BITS = (POSITIONS // START_STEP - 1).bit_length()
-_OFFSET_BITS = _WRAP.bit_length()
+_OFFSET_BITS = WRAP.bit_length()
 _LONG = 4  # nonzeros per slot, from which it is worth asking whether groups are decided
 _SHORT = 4  # slots per nonzero, from which nonzeros fall one by one once all slots are written
 
@@ -49,17 +46,10 @@ class Offsets(NamedTuple):
     firsts: np.ndarray  # per slot: rank, then value, of its first nonzero; all ones between rows
 
 
-class Strata(NamedTuple):
-    """The same in versions 4 to 6 of the contract."""
-
-    offsets: Offsets
-    positions: np.ndarray  # of each stratum of values in the table
-
-
 def new_offsets(longest, banks):
     """Working memory for rows of up to `longest` nonzeros."""
     offsets = np.empty(longest, banks.tables.dtype)
-    return Offsets(offsets, np.empty(longest, np.uint32), np.full(banks.width, _NONE))
+    return Offsets(offsets, np.empty(longest, np.uint32), np.full(banks.width, NONE))
 
 
 @inner_loop
@@ -69,41 +59,13 @@ def ends_with_offsets(
     """Codes of the slots of a bank for one row, from `at` on, and the value behind each."""
     starts = scratch.starts[: columns.shape[0]]
     find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
-    decided = _fall_first(offsets, values, columns.shape[0])
+    decided = fall_first(offsets, values, columns.shape[0])
     if values is not None:
         _put_below(values, offsets.offsets)
     _ends_of_slices(
         starts, offsets.offsets, banks, decided, n_slots, mask, scratch, at, out, out_values
     )
-    _set_fallen(offsets, values, columns.shape[0], n_slots, mask, at, out, out_values)
-
-
-@inner_loop
-def minima_with_offsets(
-    columns, values, offsets, banks, bank, n_slots, mask, scratch, at, out, out_values
-):
-    """The same in version 7 of the contract, for values."""
-    starts, table = scratch.starts[: columns.shape[0]], banks.tables[0]
-    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
-    decided = _fall_first(offsets, values, columns.shape[0])
-    _minima_of_slices(
-        starts, offsets.offsets, values, table, decided, n_slots, mask, scratch, at, out, out_values
-    )
-    _set_fallen(offsets, values, columns.shape[0], n_slots, mask, at, out, out_values)
-
-
-@inner_loop
-def minima_with_strata(
-    columns, values, strata, banks, bank, n_slots, mask, scratch, at, out, out_values
-):
-    """The same in versions 4 to 6 of the contract."""
-    starts, table, offsets = scratch.starts[: columns.shape[0]], banks.tables[0], strata.offsets
-    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
-    _minima_of_slices(
-        starts, offsets.offsets, values, table, offsets.firsts[:0], n_slots, mask, scratch, at, out,
-        out_values,
-    )  # fmt: skip
-    _set_ranked(starts, strata, values, n_slots, mask, at, out, out_values)
+    set_fallen(offsets, values, columns.shape[0], n_slots, mask, at, out, out_values)
 
 
 @inner_loop
@@ -129,7 +91,7 @@ def _ends_of_slices(starts, offsets, banks, decided, n_slots, mask, scratch, at,
     step = four if decided.shape[0] else max(n_whole, four)
     for slot in range(zero, n_whole, step):
         top = n_low + slot
-        if not (_are_decided(decided, slot, four) and _are_decided(decided, top, four)):
+        if not (are_decided(decided, slot, four) and are_decided(decided, top, four)):
             slice_ends(
                 starts, offsets, table, slot, min(step, n_whole), mask, at + slot, at + top, out,
                 out_values,
@@ -137,7 +99,7 @@ def _ends_of_slices(starts, offsets, banks, decided, n_slots, mask, scratch, at,
     for first in range(n_whole, min(n_low, n_slots), two):
         n_places = min(two, n_low - first)
         top = n_low + first
-        if _are_decided(decided, first, n_places) and _are_decided(decided, top, n_places):
+        if are_decided(decided, first, n_places) and are_decided(decided, top, n_places):
             continue
         if n_places == two and top + two <= n_slots:
             two_line_ends(
@@ -153,39 +115,11 @@ def _ends_of_slices(starts, offsets, banks, decided, n_slots, mask, scratch, at,
 
 
 @inner_loop
-def _minima_of_slices(
-    starts, offsets, values, table, decided, n_slots, mask, scratch, at, out, out_values
-):
-    """Codes, and values, of the minima of slices; those of groups that are decided are left."""
-    zero = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
-    n_whole = n_slots // GROUP * GROUP
-    step = GROUP if decided.shape[0] else max(n_whole, GROUP)
-    for slot in range(zero, n_whole, step):
-        if not _are_decided(decided, slot, GROUP):
-            slice_minima(
-                starts, offsets, values, table, slot, min(step, n_whole), mask, at + slot, out,
-                out_values,
-            )  # fmt: skip
-    if n_whole == n_slots or _are_decided(decided, n_whole, n_slots - n_whole):
-        return
-    spare = out_values
-    if values is not None:
-        spare = scratch.values
-    slice_minima(
-        starts, offsets, values, table, n_whole, n_slots - n_whole, mask, zero, scratch.codes, spare
-    )
-    for slot in range(n_whole, n_slots):
-        out[at + slot] = scratch.codes[slot - n_whole]
-        if values is not None:
-            out_values[at + slot] = scratch.values[slot - n_whole]
-
-
-@inner_loop
-def _are_decided(firsts, start, count):
+def are_decided(firsts, start, count):
     """Whether a nonzero has fallen into each of these slots; False if there are none."""
     some, is_open = firsts[start : start + count], firsts.shape[0] == 0
     for slot in range(some.shape[0]):
-        is_open |= some[slot] == _NONE
+        is_open |= some[slot] == NONE
     return not is_open
 
 
@@ -194,7 +128,7 @@ def find_starts_and_offsets(columns, key, starts, offsets):
     """Split the mix of each column: 10 bits of start, 14 of offset; the last 32 are its rank."""
     for p in range(columns.shape[0]):
         mixed = mix(np.uint64(columns[p]) ^ key)
-        offset = (mixed >> np.uint64(64 - _START_BITS - _OFFSET_BITS)) & np.uint64(_WRAP)
+        offset = (mixed >> np.uint64(64 - _START_BITS - _OFFSET_BITS)) & np.uint64(WRAP)
         starts[p] = (mixed >> np.uint64(64 - _START_BITS)) * np.uint64(START_STEP)
         offsets.offsets[p] = offset * np.uint64(STRATUM)
         offsets.ranks[p] = mixed & _RANK
@@ -207,7 +141,7 @@ def _slot_of(rank, firsts):
 
 
 @loop(inline="always")
-def _fall_first(offsets, values, length):
+def fall_first(offsets, values, length):
     """Unless the row is short, find the first nonzero, by rank, that falls into each slot.
 
     Gives what tells which slots are decided by that, where it is worth asking; else nothing.
@@ -230,7 +164,7 @@ def _fall(ranks, values, firsts):
 
 
 @inner_loop
-def _set_fallen(offsets, values, length, n_slots, mask, at, out, out_values):
+def set_fallen(offsets, values, length, n_slots, mask, at, out, out_values):
     """Give slots into which nonzeros fall the code, and the value, of the first of them."""
     ranks, firsts = offsets.ranks[:length], offsets.firsts
     codes, cut = out[at : at + n_slots], np.uint64(mask)
@@ -246,35 +180,14 @@ def _set_fallen(offsets, values, length, n_slots, mask, at, out, out_values):
                 if values is not None:
                     out_values[begin + slot] = values[p]
         for p in range(length):
-            firsts[_slot_of(ranks[p], firsts)] = _NONE
+            firsts[_slot_of(ranks[p], firsts)] = NONE
         return
     for slot in range(n_slots):  # without branches, so that it vectorises
         first, found = firsts[slot], np.uint64(codes[slot])
-        codes[slot] = found if first == _NONE else (first >> _HALF) & cut
+        codes[slot] = found if first == NONE else (first >> _HALF) & cut
     if values is not None:
         held = out_values[at : at + n_slots]
         for slot in range(n_slots):
             first, found = firsts[slot], np.uint64(held[slot])
-            held[slot] = found if first == _NONE else first & _VALUE
-    firsts[:] = _NONE
-
-
-@inner_loop
-def _set_ranked(starts, strata, values, n_slots, mask, at, out, out_values):
-    """Give slots with a value in the lowest stratum the code, and the value, of their first column.
-
-    The first of its columns is that of lowest rank. The stratum has one position in the table,
-    so that of each column it is quickly seen whether it lies in its slice, and where.
-    """
-    offsets, firsts = strata.offsets, strata.offsets.firsts
-    for p in range(starts.shape[0]):
-        stratum = (POSITIONS - np.intp(offsets.offsets[p]) // STRATUM) & _WRAP
-        slot = (np.intp(strata.positions[stratum]) - np.intp(starts[p])) & _WRAP
-        rank = np.uint64(offsets.ranks[p])
-        if slot >= n_slots or rank >= firsts[slot]:
-            continue
-        firsts[slot] = rank
-        out[at + slot] = rank & np.uint64(mask)
-        if values is not None:
-            out_values[at + slot] = values[p]
-    firsts[:] = _NONE
+            held[slot] = found if first == NONE else first & _VALUE
+    firsts[:] = NONE

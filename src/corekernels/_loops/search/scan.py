@@ -157,7 +157,6 @@ def _push_rows(
     size, keys, rows,
 ):  # fmt: skip
     """Push the rows at some places of the order by their exact kernel values."""
-    # arrays are taken out of their tuples once: in the loop, each time would count references
     indptr, columns, values = stored.indptr, stored.columns, stored.values
     order, bits_of, squares_of = by_length.order, by_length.bits, stored.squares
     bits, f1, squares = queries.bits[q], queries.lengths[q], queries.squares[q]

@@ -96,10 +96,7 @@ def shingle(documents, grams, characters, scratch, part, state):
 
 @loop
 def _shingle_run(documents, grams, characters, scratch, part, state):
-    """Write the rows of documents NEXT to STOP, as far as they go.
-
-    Arrays are taken out of their tuples once: Numba counts references each time that is done.
-    """
+    """Write the rows of documents NEXT to STOP, as far as they go."""
     offsets, lengths, missing = documents.offsets, documents.lengths, scratch.missing
     text, marks, places, words = scratch.text, scratch.marks, scratch.places, scratch.words
     columns, counts = scratch.columns, scratch.counts

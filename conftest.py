@@ -1,8 +1,14 @@
-"""Examples of docstrings run in an empty folder; the tracer of coverage pauses in the compiler."""
+"""For all tests and examples of docstrings.
 
+Examples run in an empty folder, the tracer of coverage pauses in the compiler, and no loop may
+leave an array behind.
+"""
+
+import gc
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +19,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from numba.core import event
+from numba.core.runtime import _nrt_python, rtsys
 
 
 class UntracedCompiling(event.Listener):
@@ -42,6 +49,16 @@ def _is_a_loop(event: Any) -> bool:
 
 
 event.register("numba:compile", UntracedCompiling())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def arrays_of_loops() -> Iterator[None]:
+    """What loops made, they have freed: most do not count references, so a mistake would leak."""
+    _nrt_python.memsys_enable_stats()
+    yield
+    gc.collect()
+    counted = rtsys.get_allocation_stats()
+    assert counted.mi_alloc == counted.mi_free
 
 
 @pytest.fixture(autouse=True)

@@ -25,8 +25,11 @@ def X():
     return sparse.csr_array((rng.random(600), columns.ravel(), indptr), shape=(30, N_COLUMNS))
 
 
-def old_recipe(**changes):
-    return ck.Recipe(n_hashes=16, n_columns=N_COLUMNS, version=3, **changes)
+OLD = [("core1", 3), ("core1", 4), ("core2", 7)]
+
+
+def old_recipe(kernel, version):
+    return ck.Recipe(kernel, n_hashes=16, n_columns=N_COLUMNS, version=version)
 
 
 def test_versions_differ_where_the_hash_changed(X):
@@ -71,24 +74,26 @@ def test_estimates_of_older_versions(fields):
 
 
 @pytest.mark.parametrize("shard_rows", [None, 7])
-def test_files_are_extended_in_their_version(X, tmp_path, shard_rows):
-    rows, target = tmp_path / "rows.npz", tmp_path / "rows.sig"
+@pytest.mark.parametrize(("kernel", "version"), OLD)
+def test_files_are_extended_in_their_version(X, tmp_path, kernel, version, shard_rows):
+    rows, target, old = tmp_path / "rows.npz", tmp_path / "rows.sig", old_recipe(kernel, version)
     sparse.save_npz(rows, X)
     reader = ck.files.open_reader(rows)
     options = {"shard_rows": shard_rows, "progress": False}
-    ck.files.hash_to_file(reader, target, old_recipe(), **options)
-    new = ck.files.recipe_for(reader, n_hashes=16)
-    assert new.version == 7
+    ck.files.hash_to_file(reader, target, old, **options)
+    new = ck.files.recipe_for(reader, kernel=kernel, n_hashes=16)
+    assert new.version > version
     ck.files.hash_to_file(reader, target, new, append=True, **options)
     S, _ = ck.files.load_signatures(target)
-    assert S.recipe == old_recipe()
+    assert S.recipe == old
     np.testing.assert_array_equal(S.codes, np.vstack([sketch(X, S.recipe, 1).codes] * 2))
 
 
-def test_models_learn_from_old_signatures(X):
-    S, y = sketch(X, old_recipe(), 1), np.arange(30) % 2
-    model = ck.CoREClassifier(n_hashes=16, random_state=0).fit_signatures(S, y)
-    assert model.recipe_.version == 3
+@pytest.mark.parametrize(("kernel", "version"), OLD)
+def test_models_learn_from_old_signatures(X, kernel, version):
+    S, y = sketch(X, old_recipe(kernel, version), 1), np.arange(30) % 2
+    model = ck.CoREClassifier(kernel, n_hashes=16, random_state=0).fit_signatures(S, y)
+    assert model.recipe_.version == version
     np.testing.assert_array_equal(model.predict(X), model.linear_.predict(S))
 
 

@@ -56,7 +56,7 @@ def test_lists_and_candidates(X):
         units = (X / np.maximum(np.linalg.norm(X, axis=1), 1)[:, None]).astype(np.float32)
         lists = inverted_lists(store, units[X != 0], Team(1))
         out = np.empty((3, 5), np.int32)
-        lengths, ranking = read_only(store.lengths, np.int32), postings.Ranking.new(30, 5)
+        lengths, ranking = read_only(store.lengths, np.int32), postings.Ranking.new(30, 5, 50)
         arguments = entry.for_loops, 10**6, queries, lengths, lists, ranking, out
         team = Team(1)
         team.run(postings.best_by_lists, arguments, 3, 2)

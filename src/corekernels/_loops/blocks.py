@@ -28,7 +28,8 @@ def next_block(blocks):
     return start, min(start + blocks.size, blocks.n_rows)
 
 
-@njit(nogil=True)  # Numba cannot compile a loop with a generator that came from its cache
+# As `loop`, but not kept: Numba cannot compile a loop with a generator that came from its cache.
+@njit(nogil=True, _nrt=False)
 def taken(blocks, n_blocks):
     """The next blocks, up to `n_blocks` of them: first row, and row after the last, of each."""
     for _ in range(n_blocks):

@@ -19,6 +19,8 @@ from numba.core.dispatcher import Dispatcher
 # entry for callers in C, which takes time to compile; and the counting of references to arrays,
 # which is done for every view of a row, and for a short row takes longer than the row itself.
 # The caller, in Python, holds all arrays until a loop returns, and a loop makes none of its own.
+# A loop gives no array back, unless it is inlined: what is not counted on one side of a call would
+# be lost, or freed too early, on the other.
 loop = partial(njit, nogil=True, cache=True, no_cfunc_wrapper=True, _nrt=False)
 inner_loop = partial(loop, no_cpython_wrapper=True)  # that only other loops call
 # A loop with small arrays of its own, or that copies one array to another: these are counted.

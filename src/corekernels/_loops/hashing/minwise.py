@@ -43,9 +43,9 @@ class SieveScratch(NamedTuple):
 class Way(NamedTuple):
     """How minima are found: working memory of one of these, None for the others.
 
-    The loops are compiled for the way that is not None. Without offsets, rows of few nonzeros look
-    at slices and others go through the sieve. The others are for many columns: `ends`, and for
-    older versions of the contract `strata` (4 to 6) and `offsets` (7, with values).
+    The loops are compiled for the way that is not None. With `sieve`, long rows go through the
+    sieve and short ones look at slices. The other ways are for many columns: `ends` and, in older
+    versions of the contract, `strata` (4 to 6) and `offsets` (7, with values).
     """
 
     sieve: SieveScratch | None = None

@@ -131,8 +131,8 @@ def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, 
 
 
 @allocating_loop
-def _most_selective(columns, weights, heads, budget):
-    """Places of a query's columns, by weight squared per length of list, within a budget."""
+def _most_selective(columns, weights, heads, budget, out):
+    """Places of a query's columns, by weight squared per length of list; how many are in budget."""
     worth = np.empty(columns.shape[0])
     for p in range(columns.shape[0]):
         c = np.int64(columns[p])
@@ -140,10 +140,11 @@ def _most_selective(columns, weights, heads, budget):
     best = np.argsort(worth, kind="mergesort")
     steps, n = 0, 0
     while n < best.shape[0] and steps < budget:
+        out[n] = best[n]
         c = np.int64(columns[best[n]])
         steps += heads[c + 1] - heads[c]
         n += 1
-    return best[:n]
+    return n
 
 
 class Ranking(NamedTuple):
@@ -153,13 +154,14 @@ class Ranking(NamedTuple):
     touched: np.ndarray  # one entry per stored row and one more: those whose counts are not 0
     keys: np.ndarray  # one entry per row to keep
     kept: np.ndarray
+    chosen: np.ndarray  # one entry per column of a query
 
     @classmethod
-    def new(cls, n_rows: int, n_kept: int) -> "Ranking":
-        """For so many stored rows, of which some are kept."""
+    def new(cls, n_rows: int, n_kept: int, longest: int) -> "Ranking":
+        """For so many stored rows, of which some are kept, and queries of at most `longest`."""
         return cls(
             np.zeros((n_rows, 2), np.float32), np.empty(n_rows + 1, np.int32),
-            np.empty(n_kept), np.empty(n_kept, np.int64),
+            np.empty(n_kept), np.empty(n_kept, np.int64), np.empty(longest, np.int64),
         )  # fmt: skip
 
 
@@ -180,13 +182,13 @@ def _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out):
     Columns are taken until `budget` steps along lists are spent; rows are ranked by what the
     kernel would be if no other column counted. Values in the lists are those of unit rows.
     """
-    sums, touched, keys, kept = ranking
+    sums, touched, keys, kept, chosen = ranking
     n_kept = out.shape[0]
     mine, weights = query_row(queries, q)
     f1, scale = np.float64(queries.lengths[q]), 1.0 / np.sqrt(queries.squares[q])
-    chosen = _most_selective(mine, weights, lists.heads, budget)
+    n_chosen = _most_selective(mine, weights, lists.heads, budget, chosen)
     n = 0
-    for p in range(chosen.shape[0]):
+    for p in range(n_chosen):
         c = np.int64(mine[chosen[p]])
         weight = np.float32(weights[chosen[p]] * scale)
         start, stop = lists.heads[c], lists.heads[c + 1]

@@ -82,6 +82,7 @@ def _extend_all(n, words, grams):
 
 @loop
 def _copy(n, hashes, out):
+    """Copy n hashes."""
     for i in range(n):
         out[i] = hashes[i]
 

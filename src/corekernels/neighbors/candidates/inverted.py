@@ -67,8 +67,9 @@ class Inverted(CandidateMethod):
         out = self.room(rows, self.n_kept, factor)
         budget = int(self.share * factor * n)
         listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists(team)
+        longest = int((queries.ends - queries.starts).max(initial=0))
         team.run(
-            best_by_lists, lambda: (*listed, Ranking.new(n, out.shape[1]), out),
+            best_by_lists, lambda: (*listed, Ranking.new(n, out.shape[1], longest), out),
             len(rows), BLOCK_QUERIES,
         )  # fmt: skip
         return out

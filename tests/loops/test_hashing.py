@@ -72,11 +72,11 @@ def test_slices_give_what_the_transforms_give(length, n_slots):
     values = rng.normal(size=length).astype(np.float32)
     rotations = hash_tables(ck.Recipe("core1", 600, n_columns=2**40, seed=3)).rotations
     n_lines = -(-n_slots // rotation.PLACES)
-    scratch = rotation.RotationScratch(aligned_zeros((512,), np.float32), np.empty(200, np.intp))
+    scratch = rotation.RotationScratch(aligned_zeros((512,), np.float32), np.empty(256, np.uint16))
     with np.errstate(over="ignore"):
         rotation.add_slices(columns, values, rotations, 1, n_lines, scratch)
         slices = scratch.sums[:n_slots].copy()
-        rotation.fill_buckets(columns, values, rotations, 1, scratch.sums)
+        rotation.fill_buckets(columns, values, rotations, 1, scratch.drawn, scratch.sums)
         rotation.rotate(rotations.signs[1], scratch.sums)
     expected = values @ rotated(3, columns, 1024)[:, 512 : 512 + n_slots]
     # sums of some 30 roundings of numbers below 5

@@ -204,7 +204,7 @@ class Largest(NamedTuple):
 
 def _rotation_scratch() -> RotationScratch:
     sums = aligned_zeros((rotation.BUCKETS,), np.float32)
-    return RotationScratch(sums, np.empty(rotation.FEW, np.intp))
+    return RotationScratch(sums, np.empty(rotation.DRAWN, np.uint16))
 
 
 def _codes(out: Arrays) -> Array:

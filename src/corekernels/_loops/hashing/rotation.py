@@ -38,6 +38,7 @@ PLACES = 16  # in a line
 # Patterns of different vectors have products of +-4, a quarter of equal ones' (a Kerdock code).
 SIGN_VECTORS = (0, 0x6AC0, 0xAC60, 0x36A0)
 FEW = 200  # nonzeros times lines, up to which slices are added
+DRAWN = 256  # nonzeros whose columns are mixed together, which vectorises
 _DRAWN_BITS = np.uint64(52)  # leaves 12 bits of a mix: line, place in it, sign vector, sign
 _PATTERNS = PLACES * len(SIGN_VECTORS) * 2
 
@@ -55,7 +56,7 @@ class RotationScratch(NamedTuple):
     """Working memory for one row and bank."""
 
     sums: np.ndarray  # BUCKETS numbers
-    drawn: np.ndarray  # bucket and sign of each nonzero of a short row, FEW of them
+    drawn: np.ndarray  # bucket, sign vector and sign of up to DRAWN nonzeros
 
 
 @loop(inline="always")
@@ -74,7 +75,7 @@ def rotated_projections(indptr, indices, values, rotations, waves, rounding, scr
             if columns.shape[0] * n_lines <= FEW:
                 add_slices(columns, mine, rotations, bank, n_lines, scratch)
             else:
-                fill_buckets(columns, mine, rotations, bank, scratch.sums)
+                fill_buckets(columns, mine, rotations, bank, scratch.drawn, scratch.sums)
                 rotate(rotations.signs[bank], scratch.sums)
             write_weights(scratch.sums[: weights.shape[0]], waves, rounding, first, weights)
 
@@ -83,13 +84,12 @@ def rotated_projections(indptr, indices, values, rotations, waves, rounding, scr
 def add_slices(columns, values, rotations, bank, n_lines, scratch):
     """The first lines of a rotated row: the sum of its columns' slices, each times its value."""
     drawn, slices, out = scratch.drawn, rotations.slices[bank], scratch.sums
-    for p in range(columns.shape[0]):
-        drawn[p] = _draw(columns[p], rotations.keys[bank])
+    _draw(columns, rotations.keys[bank], drawn)
     for first in range(0, n_lines, 4):
         none = splat_line(np.float32(0))
         a, b, c, d = none, none, none, none
         for p in range(columns.shape[0]):
-            line, pattern = drawn[p] // _PATTERNS, drawn[p] % _PATTERNS
+            line, pattern = np.intp(drawn[p]) // _PATTERNS, np.intp(drawn[p]) % _PATTERNS
             value = splat_line(-values[p] if pattern % 2 else values[p])
             start = pattern // 2 * BUCKETS
             a = multiply_add(value, load_line(slices, start + (first ^ line) * PLACES), a)
@@ -102,22 +102,28 @@ def add_slices(columns, values, rotations, bank, n_lines, scratch):
         store(d, (first + 3) * PLACES, out)
 
 
-@loop(inline="always")
-def _draw(column, key):
-    """Line, place in the line, sign vector and sign of a column: 5, 4, 2 bits and 1."""
-    return np.intp(mix(np.uint64(column) ^ key) >> _DRAWN_BITS)
+@loop
+def _draw(columns, key, out):
+    """Line, place in the line, sign vector and sign of each column: 5, 4, 2 bits and 1."""
+    for p in range(columns.shape[0]):
+        out[p] = mix(np.uint64(columns[p]) ^ key) >> _DRAWN_BITS
 
 
 @loop
-def fill_buckets(columns, values, rotations, bank, out):
+def fill_buckets(columns, values, rotations, bank, drawn, out):
     """Add up the values, with their columns' signs, in the columns' buckets; see the module."""
-    key, patterns = rotations.keys[bank], rotations.patterns
+    patterns = rotations.patterns
     out[:] = 0
-    for p in range(columns.shape[0]):
-        drawn = _draw(columns[p], key)
-        line, pattern = drawn // _PATTERNS * PLACES, drawn % _PATTERNS * PLACES
-        value = splat_line(values[p])
-        store(multiply_add(value, load_line(patterns, pattern), load_line(out, line)), line, out)
+    for first in range(0, columns.shape[0], DRAWN):
+        some, mine = columns[first : first + DRAWN], values[first : first + DRAWN]
+        _draw(some, rotations.keys[bank], drawn)
+        for p in range(some.shape[0]):
+            number = np.intp(drawn[p])
+            line, pattern = number // _PATTERNS * PLACES, number % _PATTERNS * PLACES
+            more = multiply_add(
+                splat_line(mine[p]), load_line(patterns, pattern), load_line(out, line)
+            )
+            store(more, line, out)
 
 
 @loop

@@ -22,7 +22,10 @@ from numba.core.dispatcher import Dispatcher
 # A loop gives no array back, unless it is inlined: what is not counted on one side of a call would
 # be lost, or freed too early, on the other.
 loop = partial(njit, nogil=True, cache=True, no_cfunc_wrapper=True, _nrt=False)
-inner_loop = partial(loop, no_cpython_wrapper=True)  # that only other loops call
+# A loop that others call for each row, or more often, is put into its callers, by LLVM: an array is
+# seven numbers to a call, and a hundred that are passed for a short row take longer than the row.
+inlined_loop = partial(loop, forceinline=True)
+inner_loop = partial(inlined_loop, no_cpython_wrapper=True)  # that only other loops call
 # A loop with small arrays of its own, or that copies one array to another: these are counted.
 allocating_loop = partial(loop, _nrt=True)
 

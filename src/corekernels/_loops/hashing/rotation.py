@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inlined_loop, loop
 from ..simd.vectors import (
     add,
     load_line,
@@ -80,7 +80,7 @@ def rotated_projections(indptr, indices, values, rotations, waves, rounding, scr
             write_weights(scratch.sums[: weights.shape[0]], waves, rounding, first, weights)
 
 
-@loop
+@inlined_loop
 def add_slices(columns, values, rotations, bank, n_lines, scratch):
     """The first lines of a rotated row: the sum of its columns' slices, each times its value."""
     drawn, slices, out = scratch.drawn, rotations.slices[bank], scratch.sums
@@ -102,14 +102,14 @@ def add_slices(columns, values, rotations, bank, n_lines, scratch):
         store(d, (first + 3) * PLACES, out)
 
 
-@loop
+@inlined_loop
 def _draw(columns, key, out):
     """Line, place in the line, sign vector and sign of each column: 5, 4, 2 bits and 1."""
     for p in range(columns.shape[0]):
         out[p] = mix(np.uint64(columns[p]) ^ key) >> _DRAWN_BITS
 
 
-@loop
+@inlined_loop
 def fill_buckets(columns, values, rotations, bank, drawn, out):
     """Add up the values, with their columns' signs, in the columns' buckets; see the module."""
     patterns = rotations.patterns
@@ -126,7 +126,7 @@ def fill_buckets(columns, values, rotations, bank, drawn, out):
             store(more, line, out)
 
 
-@loop
+@inlined_loop
 def rotate(signs, out):
     """The transform across lines, the signs, and the whole transform."""
     _transform_distant_lines(out)

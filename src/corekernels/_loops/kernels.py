@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compilation import loop
+from .compilation import inner_loop, loop
 
 CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF, CONTAINMENT = range(6)
 
@@ -58,7 +58,7 @@ def support_weight(kernel, f1, f2, a):
     return a
 
 
-@loop(error_model="numpy")
+@inner_loop(error_model="numpy")
 def support_bound(kernel, f1, f2, a):
     """What no kernel value of rows with such supports exceeds."""
     if a == 0:
@@ -67,13 +67,13 @@ def support_bound(kernel, f1, f2, a):
     return support_weight(kernel, f1, f2, a) / (f1 + f2 - a)
 
 
-@loop
+@inner_loop
 def length_bound(kernel, f1, f2):
     """What no kernel value of rows of these lengths exceeds."""
     return support_bound(kernel, f1, f2, min(f1, f2))
 
 
-@loop(error_model="numpy")
+@inner_loop(error_model="numpy")
 def kernel_value(kernel, dot, squares, f1, f2, a):
     """The kernel of two rows; `squares` is the product of their sums of squares."""
     bound = support_bound(kernel, f1, f2, a)

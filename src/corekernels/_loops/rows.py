@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .compilation import loop
+from .compilation import inner_loop, loop
 
 NOT_FINITE = 1
 ZERO = 2
@@ -73,7 +73,7 @@ def gather_nonzeros(block, position, out_indices, out_data):
                 position += 1
 
 
-@loop(fastmath={"reassoc", "contract"})
+@inner_loop(fastmath={"reassoc", "contract"})
 def _sum_of_squares(data, scale):
     total = 0.0
     for p in range(data.shape[0]):  # in any order, so that it vectorises

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inlined_loop, inner_loop, loop
 from ..kernels import is_exponential, shape, support_weight, uses_values
 from ..rows import unit_values
 from ..simd.integers import popcount
@@ -79,7 +79,7 @@ def invert_listed(indptr, indices, values, slot, out_heads, out_rows, out_values
     out_heads[-1] = total
 
 
-@loop
+@inlined_loop
 def count_shared(bits, bits_of_y, out):
     """Number of dense columns that one row shares with each row of Y (bits_of_y: word by row)."""
     out[:] = 0
@@ -89,7 +89,7 @@ def count_shared(bits, bits_of_y, out):
             out[j] += popcount(word & bits_of_y[w, j])
 
 
-@loop
+@inlined_loop
 def add_listed(indices, values, slot, panel, dots, counts):
     """Add one row's listed columns to its inner products and shared supports."""
     heads, rows, values_of_y = panel.heads, panel.rows, panel.values
@@ -103,7 +103,7 @@ def add_listed(indices, values, slot, panel, dots, counts):
                 counts[j] += 1
 
 
-@loop(error_model="numpy")
+@inner_loop(error_model="numpy")
 def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
     """Kernel values from inner products (in `out`) and shared supports, in place.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop
 from ..simd.halves import to_half
 
 # q times the polynomial in q^2 is sqrt(2) sin(2 pi q) to within 2e-7, for q from -1/4 to 1/4
@@ -27,7 +27,7 @@ class Waves(NamedTuple):
     phases: np.ndarray  # one per slot, from 0 to 1
 
 
-@loop(error_model="numpy")
+@inner_loop(error_model="numpy")
 def write_cosines(projections, waves, first_slot, out):
     """sqrt(2) times the cosines of the angles, rounded to halves."""
     phases = waves.phases[first_slot : first_slot + projections.shape[0]]

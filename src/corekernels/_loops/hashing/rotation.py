@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import inlined_loop, loop
+from ..compilation import inlined_loop, inner_loop, loop
 from ..simd.vectors import (
     add,
     load_line,
@@ -102,7 +102,7 @@ def add_slices(columns, values, rotations, bank, n_lines, scratch):
         store(d, (first + 3) * PLACES, out)
 
 
-@inlined_loop
+@inner_loop
 def _draw(columns, key, out):
     """Line, place in the line, sign vector and sign of each column: 5, 4, 2 bits and 1."""
     for p in range(columns.shape[0]):

@@ -10,7 +10,7 @@ nonzeros that share stands for.
 
 import numpy as np
 
-from ..compilation import inner_loop, loop
+from ..compilation import inlined_loop, inner_loop, loop
 from ..simd.bit_sets import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_word
 from ..simd.vectors import load_line, pick, splat_line, store
 
@@ -39,7 +39,7 @@ def mark_starts(columns, start_of_column, n_positions, values, marks, bitmap):
         bitmap[word] = pack_marks(marks, word * WORD)
 
 
-@loop
+@inlined_loop
 def sieve_minima(bitmap, places, shift, planes, out):
     """Locations of the 512 slots from `shift` on, of the row in the bitmap.
 
@@ -113,7 +113,7 @@ def _join(planes, n_planes, kind, out):
     store(h, 7 * WORD, out)
 
 
-@loop
+@inlined_loop
 def values_behind(words, places, shift, marks, out):
     """The values behind the locations of slots from `shift` on: the marks where their bits were.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compilation import inlined_loop, loop
+from ..compilation import inlined_loop, inner_loop, loop
 from ..simd.llvm import LINE
 from ..simd.vectors import (
     add,
@@ -62,7 +62,7 @@ def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, 
             store(of_d, place + 3 * line, out_values)
 
 
-@inlined_loop
+@inner_loop
 def slice_ends(starts, offsets, table, first, n_positions, mask, at, at_top, out, out_values):
     """Codes of positions from `first` on: of minima and, counted from the top, of maxima.
 
@@ -87,7 +87,7 @@ def slice_ends(starts, offsets, table, first, n_positions, mask, at, at_top, out
         _store_two(~g, ~h, g, h, at_top + place + 2 * line, line, mask, out, out_values)
 
 
-@inlined_loop
+@inner_loop
 def two_line_ends(starts, offsets, table, first, mask, at, at_top, out, out_values):
     """The same of two lines of positions."""
     line = LINE // table.itemsize

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inner_loop, loop
 from ..simd.llvm import LINE
 from ..simd.slots import code_of, read_weights
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat_double, store, widen
@@ -65,7 +65,7 @@ def sum_rows(codes, weights, scales, rows, problem, duals, first, last, scratch,
     _replace(sums, first, planes, out)
 
 
-@loop
+@inner_loop
 def _add_row(codes, weights, numbers, row, first, n_slots, parts, sums):
     """Add some slots of a row, times each lane's part, to the sums."""
     for slot in range(n_slots):
@@ -121,7 +121,7 @@ def row_gaps(codes, weights, scales, buffer, rows, problem, duals, planes, biase
             gaps[lane] += row_gap(loss, m, cost, duals[i, lane], value)
 
 
-@loop
+@inner_loop
 def _score_row(codes, weights, row, buffer, planes, out):
     """Inner products of one row, not scaled, with each lane's plane."""
     codes_of = codes[row]

@@ -15,7 +15,7 @@ duality gap of (w, a).
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inlined_loop, inner_loop
 
 SQUARED_HINGE = 0
 HINGE = 1
@@ -25,7 +25,7 @@ SQUARED = 3
 _NEWTON_STEPS = 50
 
 
-@loop
+@inlined_loop
 def loss_value(loss, m, c):
     """Loss of a row with margin m."""
     if loss == LOG:
@@ -36,13 +36,13 @@ def loss_value(loss, m, c):
     return c * short if loss == HINGE else c * short * short
 
 
-@loop
+@inner_loop
 def margin(loss, target, score):
     """The number the losses are functions of."""
     return 1.0 + score - target if loss == SQUARED else target * score
 
 
-@loop
+@inlined_loop
 def loss_slope(loss, m, c):
     """Derivative of the loss in m; not for the hinge."""
     if loss == LOG:
@@ -51,7 +51,7 @@ def loss_slope(loss, m, c):
     return -2.0 * c * (short if loss == SQUARED else max(0.0, short))
 
 
-@loop
+@inlined_loop
 def loss_curvature(loss, m, c):
     """Second derivative of the loss in m; not for the hinge."""
     if loss == LOG:
@@ -60,7 +60,7 @@ def loss_curvature(loss, m, c):
     return 2.0 * c if loss == SQUARED or m < 1.0 else 0.0
 
 
-@loop(error_model="numpy")
+@inlined_loop(error_model="numpy")
 def row_gap(loss, m, c, a, value):
     """What a row adds to the duality gap; the cost c is positive, `value` its loss."""
     if loss == LOG:
@@ -75,13 +75,13 @@ def row_gap(loss, m, c, a, value):
     return max(0.0, gap)
 
 
-@loop(error_model="numpy")
+@inner_loop(error_model="numpy")
 def dual_gradient(loss, m, c, a):
     """Derivative of the dual problem (as a minimum) in a; not for the log loss."""
     return m - 1.0 if loss == HINGE else m - 1.0 + a / (2.0 * c)
 
 
-@loop(error_model="numpy")
+@inlined_loop(error_model="numpy")
 def best_dual(loss, m, c, a, square):
     """The dual variable that is best while all others stay; `square` is the row's |x|^2."""
     if loss == LOG:
@@ -95,7 +95,7 @@ def best_dual(loss, m, c, a, square):
     return best if loss == SQUARED else max(best, 0.0)
 
 
-@loop(error_model="numpy")
+@inner_loop(error_model="numpy")
 def _best_logistic(m, c, a, square):
     """Root of square (b - a) + m + log(b / (c - b)) in b, by Newton steps on t = log(b / (c - b)).
 

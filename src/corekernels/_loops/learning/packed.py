@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inner_loop, loop
 from ..simd.llvm import LINE
 from ..simd.slots import read_weights
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat, store
@@ -88,7 +88,7 @@ def equal_rows(codes, weights, lengths, rows, others, out):
         out[p] = same
 
 
-@loop
+@inner_loop
 def prefetch_slots(codes, weights, row, first):
     """Prefetch `PREFETCH_SLOTS` slots of a row, from `first` on.
 

@@ -20,7 +20,7 @@ before.
 
 import numpy as np
 
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inlined_loop, inner_loop
 from ..simd.slots import code_of, read_weights
 from ..simd.vectors import LANES, add, load, multiply_add, splat, store
 from .packed import PREFETCH_SLOTS, prefetch_slots
@@ -30,13 +30,13 @@ _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)
 _ROWS_TOGETHER = 64  # rows scored together
 
 
-@loop
+@inner_loop
 def place(codes, slot, n_hashes, width):
     """Where the lanes of one slot of a row begin, in planes of `width` lanes."""
     return np.intp((slot + n_hashes * _U(code_of(codes[slot]))) * width)
 
 
-@loop
+@inner_loop
 def score_row(codes, weights, row, buffer, planes, out):
     """Inner products of one row, not scaled, with each lane's plane.
 
@@ -51,7 +51,7 @@ def score_row(codes, weights, row, buffer, planes, out):
         score_one(codes, buffer, row, 0, codes.shape[1], planes, 0, out)
 
 
-@loop
+@inner_loop
 def score_lanes(codes, weights, row, first, last, planes, others, at, out):
     """Add the share of slots first to last of a row in its inner products to `out[at:]`.
 
@@ -101,7 +101,7 @@ def score_lanes(codes, weights, row, first, last, planes, others, at, out):
         store(add(add(e, f), add(g, h)), at + LANES, out)
 
 
-@loop
+@inner_loop
 def score_one(codes, weights, row, first, last, planes, at, out):
     """The same as `score_lanes` for a single plane."""
     codes_of = codes[row]
@@ -128,7 +128,7 @@ def score_one(codes, weights, row, first, last, planes, at, out):
     out[at] += (a + b) + (c + d)
 
 
-@loop
+@inlined_loop
 def add_row(codes, weights, row, buffer, next_row, steps, planes):
     """Add one row, times each lane's step, to each lane's plane; prefetch the next row meanwhile.
 

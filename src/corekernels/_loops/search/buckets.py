@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inner_loop, loop
 from ..hashing.mixing import mix, step
 from ..simd.halves import from_half
 
@@ -114,7 +114,7 @@ def most_collisions(blocks, n_blocks, numbers, lengths, tables, counts, touched,
             _keep_most(touched[:n], counts, histogram, out[q])
 
 
-@loop
+@inner_loop
 def _count_collisions(numbers, tables, counts, touched):
     """Count the buckets that a query shares with each row; gives the number of rows touched."""
     heads, rows = tables
@@ -130,7 +130,7 @@ def _count_collisions(numbers, tables, counts, touched):
     return n
 
 
-@loop
+@inner_loop
 def _keep_most(touched, counts, histogram, out):
     """The rows touched that have the highest counts, then -1; counts become 0 again."""
     histogram[:] = 0

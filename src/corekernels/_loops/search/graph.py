@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inner_loop, loop
 from ..simd.halves import from_half
 from ..simd.integers import popcount
 from ..simd.vectors import prefetch
@@ -88,7 +88,7 @@ def pack_signs(blocks, n_blocks, weights, first, out):
                 out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
 
 
-@loop
+@inner_loop
 def _insert_entry(entry, size, beam):
     """Insert a packed entry into a sorted beam, the last one falling out if it is full."""
     i = size if size < beam.shape[0] else size - 1
@@ -99,7 +99,7 @@ def _insert_entry(entry, size, beam):
     return i
 
 
-@loop
+@inner_loop
 def _walk(sketch, order, sketches, links, degrees, visited, fresh, n_followed, beam):
     """Fill a beam with rows near a sketch, among those in `order`; gives how many.
 
@@ -143,7 +143,7 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, n_followed, b
     return size
 
 
-@loop
+@inner_loop
 def _choose_links(entries, most, sketches, out):
     """Of entries sorted by distance, those that no chosen one is much closer to; their number."""
     n = 0
@@ -185,7 +185,7 @@ def choose_links(blocks, n_blocks, first, order, sketches, width, most, scratch,
             degrees[row] = n
 
 
-@loop
+@inner_loop
 def _scan(sketch, rows, sketches, size, beam):
     """Compare a sketch with each of some rows, the nearest of which come into its beam."""
     for i in range(rows.shape[0]):
@@ -278,7 +278,7 @@ def nearest_sketches(blocks, n_blocks, q_sketches, sketches, out):
             _write_rows(beam[:size], out[q])
 
 
-@loop
+@inner_loop
 def _write_rows(entries, out):
     for i in range(entries.shape[0]):
         out[i] = (entries[i] >> 1) & _ROW_BITS

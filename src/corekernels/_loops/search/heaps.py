@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import loop
+from ..compilation import inlined_loop, inner_loop, loop
 
 NO_KEY = -2.0  # of a place in a heap that is not filled: below every kernel value
 NO_ROW = -1
@@ -32,13 +32,13 @@ class Heaps(NamedTuple):
         return Heaps(self.sizes[start:stop], self.keys[start:stop], self.rows[start:stop])
 
 
-@loop
+@inner_loop
 def worse(key, row, other_key, other_row):
     """Whether (key, row) ranks behind the other."""
     return key < other_key or (key == other_key and row > other_row)
 
 
-@loop
+@inlined_loop
 def push(key, row, size, keys, rows):
     """Put a row into a heap of at most len(keys), the worst on top; gives the new size."""
     if size < keys.shape[0]:
@@ -56,7 +56,7 @@ def push(key, row, size, keys, rows):
     return size
 
 
-@loop
+@inner_loop
 def _replace_top(key, row, size, keys, rows):
     """Replace the worst row of a heap."""
     i = 0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..kernels import kernel_value, support_bound, uses_values
 from .pairs import BELOW, SLACK
 
@@ -33,7 +33,7 @@ def sorted_squares(indptr, values, out):
         out[row] = total
 
 
-@loop
+@inner_loop
 def _shared(least, kernel, columns, others):
     """Number of shared columns; -1 where the kernel is sure to be below `least`."""
     n, m = columns.shape[0], others.shape[0]
@@ -49,7 +49,7 @@ def _shared(least, kernel, columns, others):
     return a
 
 
-@loop
+@inner_loop
 def _product(columns, values, others, other_values):
     """Inner product of two rows."""
     n, m = columns.shape[0], others.shape[0]

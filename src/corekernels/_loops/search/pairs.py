@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import loop
+from ..compilation import inlined_loop, inner_loop, loop
 from ..kernels import kernel_value, support_bound, uses_values
 from ..simd.integers import popcount
 from ..simd.llvm import LINE
@@ -64,21 +64,21 @@ def query_bytes(queries, q):
     return queries.byte_rows[q, : queries.byte_widths[q]]
 
 
-@loop
+@inner_loop
 def scatter(columns, values, dense):
     """Lay a query out densely; `dense` is zero on entry."""
     for p in range(columns.shape[0]):
         dense[columns[p]] = values[p]
 
 
-@loop
+@inner_loop
 def erase(columns, dense):
     """Make `dense` zero again."""
     for p in range(columns.shape[0]):
         dense[columns[p]] = 0.0
 
 
-@loop
+@inlined_loop
 def product(columns, values, dense):
     """Inner product of a stored row with a scattered query, in four running sums."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -93,7 +93,7 @@ def product(columns, values, dense):
     return (a + b) + (c + d)
 
 
-@loop
+@inner_loop
 def byte_product(x, y):
     """Inner product of two rows of as many bytes."""
     total = np.int32(0)  # 4096 columns, the most that are kept so, fit
@@ -102,7 +102,7 @@ def byte_product(x, y):
     return np.float64(total)
 
 
-@loop
+@inner_loop
 def shared_product(columns, values, dense):
     """Number of columns a stored row shares with a scattered query, and their `product`."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -122,7 +122,7 @@ def shared_product(columns, values, dense):
     return count, (a + b) + (c + d)
 
 
-@loop
+@inner_loop
 def shared_bits(bits, bits_of_row):
     """Number of ones that two bit sets share."""
     count = np.uint64(0)
@@ -131,7 +131,7 @@ def shared_bits(bits, bits_of_row):
     return np.int64(count)
 
 
-@loop
+@inner_loop
 def set_bits(columns, out):
     """The support of a row as a bit set, zero on entry."""
     for p in range(columns.shape[0]):
@@ -139,7 +139,7 @@ def set_bits(columns, out):
         out[c >> 6] |= np.uint64(1) << np.uint64(c & 63)
 
 
-@loop
+@inner_loop
 def sum_of_squares(values):
     """Sum of squares, added up as `product` does: the cosine of a row with itself is 1."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -156,7 +156,7 @@ def sum_of_squares(values):
     return (a + b) + (c + d)
 
 
-@loop
+@inner_loop
 def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stored):
     """The kernel of a scattered query and a stored row; BELOW where it is sure to be < least."""
     start, stop = stored.indptr[row], stored.indptr[row + 1]
@@ -177,14 +177,14 @@ def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stor
     return kernel_value(kernel, dot, both, f1, f2, a)
 
 
-@loop
+@inner_loop
 def prefetch_bytes(row, byte_rows):
     """Ask for all cache lines of a row of bytes."""
     for p in range(row * byte_rows.shape[1], (row + 1) * byte_rows.shape[1], LINE):
         prefetch(byte_rows, p)
 
 
-@loop
+@inner_loop
 def prefetch_row(row, indptr, columns, values):
     """Ask for all cache lines of a row's columns and values."""
     start, stop = indptr[row], indptr[row + 1]

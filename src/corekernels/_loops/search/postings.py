@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inner_loop, loop
 from ..kernels import kernel_value, shape, support_weight, uses_values
 from .heaps import push, worse
 from .pairs import erase, product, query_row, scatter
@@ -67,7 +67,7 @@ def fill_lists(blocks, n_blocks, indptr, columns, values, bounds, out):
                         listed[heads[column + 1]] = values[p]
 
 
-@loop
+@inner_loop
 def accumulate(columns, values, lists, sums):
     """Add a query's columns to dots and counts; gives the number of rows touched."""
     dots, counts, touched = sums
@@ -95,7 +95,7 @@ def push_all(
             _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps)
 
 
-@loop
+@inner_loop
 def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps):
     """The same for one query.
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from .pairs import set_bits, sum_of_squares
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # products of squares of values between them fit a double
@@ -61,14 +61,14 @@ def lay_out_rows(blocks, n_blocks, indptr, columns, values, out):
             _lay_out(columns[begin:end], values[begin:end], out[row])
 
 
-@loop
+@inner_loop
 def _lay_out(columns, values, out):
     """A row with all its columns; `out` is zero on entry."""
     for p in range(columns.shape[0]):
         out[columns[p]] = values[p]
 
 
-@loop
+@inner_loop
 def _are_bytes(values):
     """Whether values are whole numbers from 0 to 255."""
     for p in range(values.shape[0]):
@@ -77,7 +77,7 @@ def _are_bytes(values):
     return True
 
 
-@loop
+@inner_loop
 def _scale(data, out):
     """Values as they are or, where squares would overflow or vanish, times a power of two."""
     largest = 0.0
@@ -90,7 +90,7 @@ def _scale(data, out):
             out[p] = math.ldexp(out[p], -exponent)
 
 
-@loop
+@inner_loop
 def _renumber(indices, vocabulary, columns, values):
     """Numbers of the columns in the vocabulary, those it has first; how many they are.
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import allocating_loop, loop
+from ..compilation import allocating_loop, inner_loop, loop
 from ..kernels import kernel_value, length_bound, shape, support_bound, uses_values
 from .heaps import push
 from .pairs import (
@@ -81,7 +81,7 @@ def scan(
             _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, heaps)
 
 
-@loop
+@inner_loop
 def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, heaps):
     """Push every row that its support does not already rule out.
 
@@ -142,7 +142,7 @@ def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, 
     erase(mine, dense)
 
 
-@loop(error_model="numpy")
+@inner_loop(error_model="numpy")
 def _bound_rows(kernel, f1, bits, largest, by_length, start, stop, out):
     """For rows start to stop of the order, what their kernel values cannot exceed."""
     lengths, bits_of = by_length.lengths[start:stop], by_length.bits[start:stop]
@@ -151,7 +151,7 @@ def _bound_rows(kernel, f1, bits, largest, by_length, start, stop, out):
         out[i] = support_bound(kernel, f1, lengths[i], a) * largest[a]
 
 
-@loop
+@inner_loop
 def _push_rows(
     kernel, dense, queries, q, stored, by_length, alive, first_row, places, bounds,
     size, keys, rows,

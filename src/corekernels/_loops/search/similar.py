@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import next_block
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from .pairs import erase, kernel_at_least, query_bytes, query_row, scatter
 
 
@@ -93,7 +93,7 @@ def similar_pairs(
         state[0] += 1
 
 
-@loop
+@inner_loop
 def _later_collisions(row, numbers, tables, seen, out):
     """The later rows that share a bucket with a row, each once; gives how many."""
     heads, rows = tables
@@ -113,7 +113,7 @@ def _later_collisions(row, numbers, tables, seen, out):
     return n
 
 
-@loop
+@inner_loop
 def _push_similar(threshold, kernel, queries, row, stored, others, dense, left, right, values):
     """Write the pairs of a row and some others that reach the threshold; gives how many."""
     mine, weights = query_row(queries, row)

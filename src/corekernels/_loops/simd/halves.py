@@ -8,7 +8,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from ..compilation import loop
+from ..compilation import inlined_loop
 from .llvm import compiled, has_feature
 
 _WORD, _HALF, _SINGLE = ir.IntType(32), ir.IntType(16), ir.FloatType()
@@ -29,7 +29,7 @@ def from_half(half):
     return np.uint16(half).view(np.float16).astype(np.float32)
 
 
-@loop
+@inlined_loop
 def write_halves(numbers, out):
     """Numbers of single precision, rounded to halves."""
     for p in range(numbers.shape[0]):

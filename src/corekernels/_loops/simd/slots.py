@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from ..compilation import loop
+from ..compilation import inlined_loop
 from .halves import describe_from_half, from_half
 from .llvm import compiled
 
@@ -32,7 +32,7 @@ def weight_of(slot):
     return np.float32(2 * (int(slot) >> 4 * slot.itemsize) + 1)
 
 
-@loop
+@inlined_loop
 def read_weights(weights, row, first, last, out):
     """Weights first to last of a row as numbers of single precision."""
     i, origin = np.uint64(row), np.uint64(first)
@@ -40,7 +40,7 @@ def read_weights(weights, row, first, last, out):
         out[np.uint64(p)] = weight_of(weights[i, origin + np.uint64(p)])
 
 
-@loop
+@inlined_loop
 def write_levels(halves, per_unit, out):
     """Put the levels of weights into slots that have only codes yet; `per_unit` intervals each."""
     n_bits = 4 * out.itemsize

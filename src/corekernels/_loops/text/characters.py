@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from .gram_hash import absorb_bytes, column_of, mix_all
 from .normalisation import SPACE_MARK
 
@@ -25,7 +25,7 @@ def _character_end(text, i, n_bytes):
     return i
 
 
-@loop
+@inner_loop
 def find_characters(text, marks, n_bytes, out):
     """Write where characters begin, and the end of the last one; number of characters.
 
@@ -51,7 +51,7 @@ def find_characters(text, marks, n_bytes, out):
     return n
 
 
-@loop
+@inner_loop
 def character_grams(text, places, n_characters, least, most, out):
     """Write the columns of all runs of `least` to `most` characters; number of them."""
     n = 0

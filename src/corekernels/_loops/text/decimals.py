@@ -8,7 +8,7 @@ more digits than that is left to `float`.
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..simd.integers import float_from_bits, high_product, leading_zeros, load_word, trailing_zeros
 
 NUMBER, NO_NUMBER, TOO_LONG = range(3)  # what `read_decimal` found
@@ -44,7 +44,7 @@ def _powers_of_five():
 _FIVES_HIGH, _FIVES_LOW = _powers_of_five()
 
 
-@loop
+@inner_loop
 def nearest_double(digits, power):
     """The double nearest to digits * 10^power, ties to even; infinity where it is too large."""
     if digits == 0 or power < _LEAST_POWER:
@@ -100,7 +100,7 @@ def number_of(word, n_digits):
     return (upper + word * np.uint64(0x0000271000000001)) >> np.uint64(32)
 
 
-@loop
+@inner_loop
 def read_decimal(text, start):
     """What stands at a place of text: status, value, and where it ends.
 
@@ -140,7 +140,7 @@ def read_decimal(text, start):
     return _with_exponent(text, i, text[start] == _MINUS, digits, -np.int64(n_after))
 
 
-@loop
+@inner_loop
 def _read_slowly(text, start):
     """The same, digit by digit."""
     i = start

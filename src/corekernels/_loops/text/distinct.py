@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inlined_loop, inner_loop, loop
 from ..simd.bit_sets import WORD, pack_marks
 from ..simd.integers import trailing_zeros
 
@@ -20,13 +20,13 @@ def _table_bits(n):
     return bits
 
 
-@loop
+@inlined_loop
 def table_size(n):
     """Places that a table for n columns must have; columns at its end may need some more."""
     return (1 << _table_bits(n)) + n + WORD
 
 
-@loop
+@inlined_loop
 def sort_distinct(columns, n, n_bits, keys, counts, start, out, out_counts):
     """Write each of n columns once, in ascending order, with its count; how many they are.
 
@@ -61,7 +61,7 @@ def sort_distinct(columns, n, n_bits, keys, counts, start, out, out_counts):
     return np.int64(n_found)
 
 
-@loop
+@inner_loop
 def _insert(column, place, keys, counts):
     """Count a column whose own place is taken by another."""
     while keys[place] < column:

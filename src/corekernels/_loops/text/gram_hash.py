@@ -5,7 +5,7 @@ With `NUMBA_DISABLE_JIT=1` the products overflow on NumPy scalars, which is thei
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..hashing.mixing import mix
 from ..simd.integers import load_word
 
@@ -34,7 +34,7 @@ def absorb_bytes(text, start, stop):
     return h ^ (load_word(text, start) & rest)
 
 
-@loop
+@inner_loop
 def mix_all(n, numbers):
     """Replace the first n numbers by their mixes."""
     for i in range(n):

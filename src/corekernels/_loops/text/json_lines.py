@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..simd.bit_sets import bytes_between, equal_bytes
 from ..simd.integers import trailing_zeros
 from ..simd.vectors import load_line, store
@@ -49,7 +49,7 @@ def _skip_blanks(text, i):
     return i
 
 
-@loop
+@inner_loop
 def _hex_number(text, i):
     """The number of four hexadecimal digits; negative if they are none."""
     number = np.int64(0)
@@ -61,7 +61,7 @@ def _hex_number(text, i):
     return number
 
 
-@loop
+@inner_loop
 def _write_character(code, n, out):
     """Write a character in UTF-8; where the next one goes."""
     if code < 0x80:
@@ -79,7 +79,7 @@ def _write_character(code, n, out):
     return n + 4
 
 
-@loop
+@inner_loop
 def _decode_escape(text, i, n, out):
     """Decode what begins with a backslash at i; where that ends, and where the next goes."""
     letter = text[i + 1]
@@ -99,7 +99,7 @@ def _decode_escape(text, i, n, out):
     return i, _write_character(code, n, out)
 
 
-@loop
+@inner_loop
 def decode_string(text, i, n, out):
     """Decode the string that begins behind a quote, at i; where it ends, and its last byte is.
 
@@ -123,7 +123,7 @@ def decode_string(text, i, n, out):
             return i, n
 
 
-@loop
+@inner_loop
 def _skip_digits(text, i):
     """The place behind one digit or more; _FAILED if there is none."""
     start = i
@@ -132,7 +132,7 @@ def _skip_digits(text, i):
     return i if i > start else _FAILED
 
 
-@loop
+@inner_loop
 def _skip_number(text, i):
     """The place behind a number; _FAILED if it is none."""
     if text[i] == _MINUS:
@@ -146,7 +146,7 @@ def _skip_number(text, i):
     return i
 
 
-@loop
+@inner_loop
 def _skip_word(text, i):
     """The place behind true, false or null; _FAILED if it is none of them."""
     if text[i] == 116 and text[i + 1] == 114 and text[i + 2] == 117 and text[i + 3] == 101:
@@ -158,7 +158,7 @@ def _skip_word(text, i):
     return _FAILED
 
 
-@loop
+@inner_loop
 def _skip_scalar(text, i, n, out):
     """The place behind a string, a number or a word; `out` from n on is written over."""
     if text[i] == _QUOTE:
@@ -168,7 +168,7 @@ def _skip_scalar(text, i, n, out):
     return _skip_word(text, i)
 
 
-@loop
+@inner_loop
 def _skip_key(text, i, n, out):
     """The place of the value behind a key and its colon; _FAILED if there is none."""
     if text[i] != _QUOTE:
@@ -180,7 +180,7 @@ def _skip_key(text, i, n, out):
     return _skip_blanks(text, i + 1) if text[i] == _COLON else _FAILED
 
 
-@loop
+@inner_loop
 def _skip_value(text, i, n, out):
     """The place behind any value; _FAILED if it is none. `out` from n on is written over."""
     depth, objects = 0, np.uint64(0)  # bit d tells whether level d is an object or an array
@@ -222,7 +222,7 @@ def _skip_value(text, i, n, out):
             return i
 
 
-@loop
+@inner_loop
 def _which_key(keys, out, start, stop):
     """The number of the key that these bytes are; -1 if it is not wanted."""
     for k in range(keys.ends.shape[0] - 1):
@@ -236,7 +236,7 @@ def _which_key(keys, out, start, stop):
     return -1
 
 
-@loop
+@inner_loop
 def _read_object(text, i, keys, row, filled, offsets, out):
     """Read an object of which each wanted key has a string; where it ends, or _FAILED.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..simd.bit_sets import bytes_between
 from ..simd.integers import load_word, store_word, trailing_zeros
 from ..simd.llvm import LINE
@@ -95,7 +95,7 @@ def _next_bytes(text, i, stop):
     return word
 
 
-@loop
+@inner_loop
 def normalise(text, start, stop, characters, out, marks, missing):
     """Write the document, its bytes start to stop, into `out`; number of bytes written.
 
@@ -154,13 +154,13 @@ def normalise(text, start, stop, characters, out, marks, missing):
     return n - (i - stop), is_ascii
 
 
-@loop
+@inner_loop
 def _stopped(status, marks, n_bytes):
     clear_marks(marks, n_bytes)
     return np.int64(status), False
 
 
-@loop
+@inner_loop
 def clear_marks(marks, n_bytes):
     """Make the marks of that many bytes 0 again, and a few more."""
     for place in range(0, n_bytes, 8):
@@ -181,7 +181,7 @@ def _write(entry, n, out, marks):
     return n + np.int64(size)
 
 
-@loop
+@inner_loop
 def _write_several(entry, replacements, n, out, marks):
     """Write the characters that one becomes; number of bytes written so far."""
     first = np.int64(entry & _LOW_HALF)
@@ -191,7 +191,7 @@ def _write_several(entry, replacements, n, out, marks):
     return n
 
 
-@loop
+@inner_loop
 def _is_final_sigma(text, start, stop, i, size, characters):
     """Whether the sigma at i ends a word, and a page that is missing to tell, or NO_PAGE.
 
@@ -222,7 +222,7 @@ def _is_final_sigma(text, start, stop, i, size, characters):
     return True, NO_PAGE
 
 
-@loop
+@inner_loop
 def _flags(text, i, stop, characters):
     """The entry of the character at i, its number of bytes, and its page if that is missing."""
     code, size = np.int64(text[i]), 1

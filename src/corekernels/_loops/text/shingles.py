@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD
 from ..simd.integers import fetch_add, store_word
 from .characters import character_grams, find_characters
@@ -94,7 +94,7 @@ def shingle(documents, grams, characters, scratch, part, state):
     return NEEDS_PART
 
 
-@loop
+@inner_loop
 def _shingle_run(documents, grams, characters, scratch, part, state):
     """Write the rows of documents NEXT to STOP, as far as they go."""
     offsets, lengths, missing = documents.offsets, documents.lengths, scratch.missing
@@ -142,7 +142,7 @@ def _shingle_run(documents, grams, characters, scratch, part, state):
     return FINISHED
 
 
-@loop
+@inner_loop
 def _why_not(status, missing, text, state):
     """Why a document was not normalised, as the status of a call."""
     if status == INVALID:
@@ -154,7 +154,7 @@ def _why_not(status, missing, text, state):
     return NEEDS_PAGE
 
 
-@loop
+@inner_loop
 def write_weights(counts, n, weights, start, out):
     """Write what n-grams that occur so often weigh, from `start` on."""
     last = _LOGARITHMS.shape[0] - 1

@@ -6,7 +6,7 @@ The digits are found by Schubfach (Giulietti, "The Schubfach way to render doubl
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..simd.integers import bits_from_float, high_product
 
 MOST_BYTES = 25  # that one number takes
@@ -48,7 +48,7 @@ def _scaled(place, number):
     return above | np.uint64(carried > np.uint64(1))
 
 
-@loop
+@inner_loop
 def shortest_digits(bits):
     """Digits and power of ten of a positive finite double, given by its bits."""
     fraction = bits & np.uint64((1 << 52) - 1)
@@ -92,7 +92,7 @@ def count_digits(number):
     return n
 
 
-@loop
+@inner_loop
 def write_integer(number, out, i):
     """Write an unsigned integer from place i on; gives where it ends."""
     end = i + count_digits(number)
@@ -111,7 +111,7 @@ def write_integer(number, out, i):
     return end
 
 
-@loop
+@inner_loop
 def write_number(value, out, i):
     """Write a finite number as Python's repr does, but 3 for 3.0; gives where it ends."""
     bits = bits_from_float(value)

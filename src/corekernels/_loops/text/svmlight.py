@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD, equal_bytes
 from ..simd.integers import load_word, popcount
 from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
@@ -54,7 +54,7 @@ def _ends_token(c):
     return (c == _HASH) | (c == _SPACE) | ((c <= _RETURN) & (c >= _TAB))
 
 
-@loop
+@inner_loop
 def _token_end(text, i):
     """First position from i on that does not belong to a token: white space, newline or #."""
     while not _ends_token(text[i]):
@@ -62,7 +62,7 @@ def _token_end(text, i):
     return i
 
 
-@loop
+@inner_loop
 def _next_line(text, i):
     """Where the line after the one at i begins."""
     while text[i] != _NEWLINE:
@@ -70,7 +70,7 @@ def _next_line(text, i):
     return i + _ONE
 
 
-@loop
+@inner_loop
 def _is_whole(text, start, end):
     """Whether a token is an integer: digits, after a sign or none."""
     i = start
@@ -129,7 +129,7 @@ def scan_lines(text, start, stop, out):
         i = _next_line(text, i)
 
 
-@loop
+@inner_loop
 def _scan_columns(text, i, out):
     """Note the columns of a line from i on; gives where its tokens end."""
     first = True
@@ -245,7 +245,7 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
     results[N_LONG] = n_long
 
 
-@loop
+@inner_loop
 def _read_column(text, i, base):
     """The column at a place of text, counted from 0, and where it ends; -1 if there is none."""
     start, column = i, np.uint64(0)
@@ -259,7 +259,7 @@ def _read_column(text, i, base):
     return np.int64(column) - base, i
 
 
-@loop
+@inner_loop
 def _query_end(text, i):
     """Where the query id at i ends, which must be qid:something; 0 if it is none."""
     end = _token_end(text, i)

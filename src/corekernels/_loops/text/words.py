@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compilation import loop
+from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD, bytes_between, equal_bytes
 from ..simd.integers import popcount, trailing_zeros
 from .gram_hash import absorb_bytes, column_of, extend_gram, mix_all
@@ -27,7 +27,7 @@ def _word_bits(text, marks, i, is_lower, is_ascii):
     return bits
 
 
-@loop
+@inner_loop
 def find_words(text, marks, n_bytes, is_lower, is_ascii, out):
     """Write where words begin and end, in turns; number of places written.
 
@@ -58,7 +58,7 @@ def _is_shorter(text, start, stop, n_characters):
     return n_characters > 0
 
 
-@loop
+@inner_loop
 def hash_words(text, places, n_places, least_length, is_ascii, out):
     """Write the hashes of the words of at least that many characters; number of them."""
     n = np.uint64(0)
@@ -73,21 +73,21 @@ def hash_words(text, places, n_places, least_length, is_ascii, out):
     return np.int64(n)
 
 
-@loop
+@inner_loop
 def _extend_all(n, words, grams):
     """Let each of n runs of words be followed by another word: replaces their hashes."""
     for i in range(n):
         grams[i] = extend_gram(grams[i], words[i])
 
 
-@loop
+@inner_loop
 def _copy(n, hashes, out):
     """Copy n hashes."""
     for i in range(n):
         out[i] = hashes[i]
 
 
-@loop
+@inner_loop
 def word_grams(words, n_words, least, most, out):
     """Write the columns of all runs of `least` to `most` words; number of them.
 

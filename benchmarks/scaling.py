@@ -34,6 +34,11 @@ SEED = 0
 Case = Callable[[int], object]  # what is timed, given the number of threads
 # rows, nonzeros per row, columns
 IMAGES, TEXT, WIDE = (60_000, 150, 784), (60_000, 75, 47_236), (60_000, 100, 1_000_000)
+METHODS = {
+    "images": ("graph", "exact"),
+    "text": ("graph", "lsh", "exact", "inverted"),
+    "wide": ("graph", "inverted"),
+}
 
 
 def random_rows(
@@ -114,6 +119,26 @@ def hashing(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
             yield f"hash {name}, {kernel}", run, {"billion slots": 1024 * X.nnz / 1e9}
 
 
+def signatures(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
+    """Features of hashed rows and kernel estimates of pairs, k = 256."""
+    X = random_rows(int(scale * TEXT[0]), *TEXT[1:])
+    S = ck.CoREHasher("core1", 256, random_state=SEED).fit(X).sketch(X)
+    some, pairs = S[:2000], np.arange(len(S))
+
+    def expand(n_jobs: int) -> object:
+        return S.to_csr(n_jobs=n_jobs)
+
+    def estimate_all(n_jobs: int) -> object:
+        return some.estimate(S, n_jobs=n_jobs)
+
+    def estimate_pairs(n_jobs: int) -> object:
+        return S.estimate_pairs(pairs, pairs[::-1], n_jobs=n_jobs)
+
+    yield "expand to features", expand, {"million slots": S.codes.size / 1e6}
+    yield "estimate all pairs", estimate_all, {"million pairs": len(some) * len(S) / 1e6}
+    yield "estimate pairs, errors", estimate_pairs, {"thousand pairs": len(S) / 1e3}
+
+
 def files(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
     """Reading, hashing (k = 256) and writing of svmlight text."""
     n_rows, length, n_columns = TEXT
@@ -169,10 +194,9 @@ def learning(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
 def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
     """Index, queries and near-duplicates of 50,000 rows."""
     n_rows = int(50_000 * scale)
-    for name, shape in {"images": IMAGES, "text": TEXT}.items():
+    for name, shape in {"images": IMAGES, "text": TEXT, "wide": WIDE}.items():
         X = random_rows(n_rows, *shape[1:], max(1, n_rows // 50), shared=0.9)
-        methods = ("graph", "lsh", "exact", "inverted") if name == "text" else ("graph", "exact")
-        for method in methods:
+        for method in METHODS[name]:
 
             def build(n_jobs: int, method: str = method, X: Any = X) -> Any:
                 options = {"method": method, "random_state": SEED, "n_jobs": n_jobs}
@@ -184,7 +208,7 @@ def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
             def query(n_jobs: int, index: Any = index, queries: Any = queries) -> object:
                 return index.set_params(n_jobs=n_jobs).kneighbors(queries)
 
-            if method in ("graph", "lsh"):
+            if method in ("graph", "lsh") or name == "wide":
                 yield f"build {method}, {name}", build, {"thousand rows": n_rows / 1e3}
             yield f"search {method}, {name}", query, {"thousand rows": queries.shape[0] / 1e3}
 
@@ -194,7 +218,9 @@ def search(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
         yield f"near-duplicates, {name}", duplicates, {"thousand rows": n_rows / 1e3}
 
 
-PARTS = {part.__name__: part for part in (machine, hashing, files, gram, learning, search)}
+PARTS = {
+    part.__name__: part for part in (machine, hashing, signatures, files, gram, learning, search)
+}
 
 
 def best_seconds(case: Case, threads: list[int], budget: float) -> dict[int, float]:

@@ -74,6 +74,31 @@ def test_one_pair():
     assert error[0] > 0
 
 
+@pytest.mark.parametrize(
+    ("kernel", "weight_bits"), [("resemblance", 16), ("core1", 16), ("core1", 4)]
+)
+def test_threads_change_neither_features_nor_estimates(kernel, weight_bits):
+    """Blocks with empty rows, without, and of nothing else."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((3000, 20)) * (rng.random((3000, 20)) < 0.3)
+    rows[rng.random(3000) < 0.01] = 0
+    rows[1000:2000] = 0
+    S = hashed(kernel, rows, n_hashes=256, n_bits=4, weight_bits=weight_bits)
+    one = S.to_csr(n_jobs=1)
+    assert one.indptr.tolist() == [0, *np.cumsum(256 * (S.lengths > 0))]
+    slots = one.indices.reshape(-1, 256)
+    np.testing.assert_array_equal(slots, 16 * np.arange(256) + S.codes[S.lengths > 0])
+    norms = np.sqrt(one.power(2).sum(axis=1))
+    np.testing.assert_allclose(norms, S.lengths > 0, atol=1e-6)  # 256 roundings of 2^-24
+    i, j = np.arange(3000), np.arange(3000)[::-1]
+    estimates = S.estimate_pairs(i, j, n_jobs=1)
+    for n_jobs in (2, 7):
+        other = S.to_csr(n_jobs=n_jobs)
+        for name in ("indptr", "indices", "data"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(one, name))
+        np.testing.assert_array_equal(S.estimate_pairs(i, j, n_jobs=n_jobs), estimates)
+
+
 def test_strangers_are_refused():
     S = hashed(n_hashes=24)
     with pytest.raises(RecipeMismatch, match=r"n_hashes 24 and 16, seed 0 and 1; hash both"):

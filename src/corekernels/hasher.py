@@ -167,7 +167,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Sparse float32 features: n_hashes nonzeros per row, n_hashes 2^n_bits columns."""
-        return self.sketch(X).to_csr(normalize=self.normalize)
+        return self.sketch(X).to_csr(normalize=self.normalize, n_jobs=self.n_jobs)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the expanded columns, `corehasher0` and so on."""

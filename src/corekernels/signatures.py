@@ -12,6 +12,7 @@ from ._core.team import Team
 from ._core.types import Array, PathLike
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
+from ._hashing.expansion import expand
 from ._hashing.narrowing import narrow
 from ._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ._hashing.sketch import empty_arrays, hash_matrix, hash_rows
@@ -158,43 +159,26 @@ class Signatures:
         """
         return Signatures(*narrow(self.recipe, self.stored, n_bits, weight_bits))
 
-    def to_csr(self, *, normalize: bool = True) -> sparse.csr_array:
+    def to_csr(self, *, normalize: bool = True, n_jobs: int | None = None) -> sparse.csr_array:
         """Expanded rows for any linear model: n_hashes nonzeros among `recipe.n_features` columns.
 
         Slot j of a row is one nonzero, at column j 2^b + code. Rows have length one; with
         `normalize=False` they are scaled by 1 / sqrt(k) instead, and the inner product of
-        two rows is the kernel estimate, but for what few bits add by chance.
+        two rows is the kernel estimate, but for what few bits add by chance. `n_jobs` threads; None
+        means all cores.
 
         Returns
         -------
         csr_array, float32; int64 indices where int32 would not do.
         """
-        k, n_features = self.recipe.n_hashes, self.recipe.n_features
+        n_features = self.recipe.n_features
         if n_features >= 2**63:
             raise ParameterError(
                 f"n_bits: {n_features} expanded columns are too many; choose n_bits from 1 to "
                 f"{MAX_BITS}."
             )
         self.require_codes()
-        present = np.flatnonzero(self.lengths)
-        some = self[present]
-        index_type = np.int64 if max(n_features, len(present) * k) >= 2**31 else np.int32
-        width = n_features // k
-        slots = np.arange(0, n_features, width, dtype=index_type)
-        indices: Array = some.codes.astype(index_type)
-        indices += slots
-        if some.weights is None:
-            data: Array = np.full(indices.shape, 1 / np.sqrt(k), np.float32)
-        else:
-            data = some.weights.astype(np.float32)
-            data /= np.float32(np.sqrt(k))
-            if normalize:
-                norms = np.sqrt(np.einsum("ij,ij->i", data, data, dtype=np.float64))
-                data /= np.where(norms > 0, norms, 1).astype(np.float32)[:, None]
-        indptr = np.zeros(len(self) + 1, index_type)
-        np.cumsum(np.where(self.lengths > 0, k, 0), out=indptr[1:])
-        shape = (len(self), n_features)
-        return sparse.csr_array((data.reshape(-1), indices.reshape(-1), indptr), shape=shape)
+        return expand(self.recipe, self.arrays(), normalize, n_jobs)
 
     def estimate(self, T: "Signatures | None" = None, *, n_jobs: int | None = None) -> Array:
         """Unbiased kernel estimates of all pairs of rows, at every number of bits.
@@ -224,8 +208,9 @@ class Signatures:
         return estimate_matrix(self.recipe, self.arrays(), T.arrays(), n_jobs)
 
     def estimate_pairs(
-        self, i: Any, j: Any, T: "Signatures | None" = None, *, return_std: bool = True
-    ) -> Any:
+        self, i: Any, j: Any, T: "Signatures | None" = None, *, return_std: bool = True,
+        n_jobs: int | None = None,
+    ) -> Any:  # fmt: skip
         """Kernel estimates of row i[0] with row j[0] of T, of i[1] with j[1], and so on.
 
         Parameters
@@ -236,6 +221,8 @@ class Signatures:
             Other rows, hashed by the same recipe; the same rows if None.
         return_std : bool
             Whether to give the standard errors as well.
+        n_jobs : int, optional
+            Threads; None means all cores.
 
         Returns
         -------
@@ -252,7 +239,7 @@ class Signatures:
         """
         T = self.require_same_recipe(T)
         i, j = np.atleast_1d(i), np.atleast_1d(j)
-        estimates, errors = estimate_pairs(self.recipe, self.arrays(), T.arrays(), i, j)
+        estimates, errors = estimate_pairs(self.recipe, self.arrays(), T.arrays(), i, j, n_jobs)
         return (estimates, errors) if return_std else estimates
 
     def save(

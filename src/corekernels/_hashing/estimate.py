@@ -21,6 +21,7 @@ Arrays = dict[str, Array]
 
 _BLOCK_PAIRS = 1 << 20
 _BLOCK_SLOTS = 1 << 22
+_PAIR_SLOTS = 1 << 18  # of pairs that are estimated together: few enough for the caches
 
 
 def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
@@ -51,15 +52,19 @@ def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) ->
     return out
 
 
-@np.errstate(invalid="ignore")
-def estimate_pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> tuple[Array, Array]:
+def estimate_pairs(
+    recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array, n_jobs: int | None
+) -> tuple[Array, Array]:
     """Estimates and standard errors of row i[p] of S with row j[p] of T."""
     S, T, rounding = _by_use(S), _by_use(T), recipe.weight_rounding
     i, j = np.broadcast_arrays(i, j)
     estimates, errors = np.empty(len(i)), np.empty(len(i))
-    for start, stop in row_blocks(0, len(i), max(1, _BLOCK_SLOTS // recipe.n_hashes)):
-        mine = {name: array[i[start:stop]] for name, array in S.items()}
-        theirs = {name: array[j[start:stop]] for name, array in T.items()}
+
+    @np.errstate(invalid="ignore")
+    def work(block: tuple[int, int]) -> None:
+        some = slice(*block)
+        mine = {name: array[i[some]] for name, array in S.items()}
+        theirs = {name: array[j[some]] for name, array in T.items()}
         u, v = _row_numbers(mine), _row_numbers(theirs)
         share = (codes_of(mine["codes"]) == codes_of(theirs["codes"])).mean(axis=1)
         chance = recipe.aliasing(u.length, v.length, share)
@@ -67,8 +72,10 @@ def estimate_pairs(recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array) -> 
         slots = _slot_averages(form, mine, theirs, _keeps_values(recipe), rounding)
         variance = _variance(recipe, u, v, chance or NO_ALIASING, slots)
         present = (mine["lengths"] > 0) & (theirs["lengths"] > 0)
-        estimates[start:stop] = np.where(present, slots.mean, 0)
-        errors[start:stop] = np.where(present, np.sqrt(variance), 0)
+        estimates[some] = np.where(present, slots.mean, 0)
+        errors[some] = np.where(present, np.sqrt(variance), 0)
+
+    run_blocks(work, row_blocks(0, len(i), max(1, _PAIR_SLOTS // recipe.n_hashes)), n_jobs)
     _require_finite(estimates)
     return estimates, errors
 

@@ -139,7 +139,7 @@ class Sample:
         """A linear SVM on rows and hashed rows side by side."""
 
         def prepare(settings: Settings) -> Score:
-            expanded = self._sketch(kernel, gamma, n_hashes).to_csr()
+            expanded = self._sketch(kernel, gamma, n_hashes).to_csr(n_jobs=self.n_jobs)
             X = sparse.hstack([self.unit, expanded], format="csr")
             return self._score(lambda: self._linear_svm(settings), X)
 

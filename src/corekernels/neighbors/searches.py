@@ -167,7 +167,7 @@ class Searches(IndexEstimator):
         if X is not None:
             return snapshot, clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs), None
         store, own = snapshot.living()
-        return snapshot, store.rows(), own
+        return snapshot, store.rows(self.n_jobs), own
 
     def _within(self, X: Any, radius: float) -> tuple[Snapshot, list[tuple[Array, Array]]]:
         """Kernel values and positions of all rows within a distance, for each query."""

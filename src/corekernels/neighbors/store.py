@@ -19,6 +19,7 @@ from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
 from .._loops.search.preparation import lay_out_rows, prepare_queries, summarise_rows
 from .._loops.simd.llvm import LINE
 from ..kernel_table import Kernel
+from .vocabulary import number_columns
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
@@ -82,15 +83,29 @@ class Store:
         """What a file has to hold."""
         return {name: getattr(self, name) for name in ARRAYS}
 
-    def rows(self) -> Rows:
+    def rows(self, n_jobs: int | None = 1) -> Rows:
         """The rows as clean CSR; values of float64 rows only up to a power of two per row."""
-        columns = self.columns if self.n_columns <= NARROW else self.vocabulary[self.columns]
         index_type = np.int32 if self.n_columns <= np.iinfo(np.int32).max else np.int64
         value_type = np.float64 if self.values.dtype == np.float64 else np.float32
-        return Rows(
-            self.indptr, read_only(columns, index_type),
-            read_only(self.values, value_type), self.n_columns,
-        )  # fmt: skip
+        columns, values = np.empty(len(self.columns), index_type), self.values
+        words = self.vocabulary.astype(index_type) if self.n_columns > NARROW else None
+        if values.dtype != value_type:
+            values = np.empty(len(values), value_type)
+
+        def work(part: tuple[int, int]) -> None:
+            some = slice(*part)
+            columns[some] = self.columns[some] if words is None else words[self.columns[some]]
+            if values is not self.values:
+                values[some] = self.values[some]
+
+        run_blocks(work, row_blocks(0, len(columns), _PART_VALUES), n_jobs)
+        return Rows(self.indptr, read_only(columns), read_only(values), self.n_columns)
+
+    @cached_property
+    def steps_per_query(self) -> float:
+        """Steps along inverted lists that a query like the rows takes, on average."""
+        frequencies = np.bincount(self.columns, minlength=self.width).astype(float)
+        return float(np.square(frequencies).sum() / max(1, len(self)))
 
     def take(self, rows: Array) -> "Store":
         """Some of the rows, in the order given."""
@@ -126,7 +141,7 @@ def make_store(rows: Rows, kernel: Kernel, n_jobs: int | None = 1) -> Store:
     values = _narrow(rows.indptr, rows.data, n_jobs)
     vocabulary, columns = np.empty(0), rows.indices
     if rows.n_columns > NARROW:
-        vocabulary, columns = np.unique(columns, return_inverse=True)
+        vocabulary, columns = number_columns(columns, n_jobs)
     return _finish(kernel, rows.n_columns, vocabulary, rows.indptr, columns, values, n_jobs)
 
 

@@ -72,7 +72,7 @@ class Exact(SearchMethod):
         n = len(self.store)
         if self.scans:
             return _SCANNED_ROW * n
-        return LIST_STEP * (_steps_per_query(self.store) + n)
+        return LIST_STEP * (self.store.steps_per_query + n)
 
     @property
     def nbytes(self) -> int:
@@ -124,10 +124,4 @@ def inverted_lists(store: Store, values: Array, team: Team) -> Lists:
 def _scans_bits(store: Store) -> bool:
     """Whether bit sets rule rows out faster than lists find them, for queries like the rows."""
     n_words = store.bits.shape[1]
-    return bool(n_words and _steps_per_query(store) * _WORDS_PER_STEP > len(store) * n_words)
-
-
-def _steps_per_query(store: Store) -> float:
-    """Steps along inverted lists that a query like the rows takes, on average."""
-    frequencies = np.bincount(store.columns, minlength=store.width).astype(float)
-    return float(np.square(frequencies).sum() / max(1, len(store)))
+    return bool(n_words and store.steps_per_query * _WORDS_PER_STEP > len(store) * n_words)

@@ -82,7 +82,7 @@ class Graph(CandidateMethod):
     ) -> "Graph":  # fmt: skip
         """A graph of the rows in `order`, which may leave some out for `finished`."""
         team = Team(n_jobs)
-        sketches = read_only(bit_sketches(team, store.rows(), n_signs, seed))
+        sketches = read_only(bit_sketches(team, store.rows(n_jobs), n_signs, seed))
         links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
         start = read_only(order[:0], np.int32)
         settings = WIDTHS[0], WIDTHS[0], n_signs, seed, CONTRACT_VERSION
@@ -142,7 +142,7 @@ class Graph(CandidateMethod):
         n = len(self.store)
         fresh = store.take(np.arange(n, len(store)))
         team = Team(n_jobs)
-        sketches = bit_sketches(team, fresh.rows(), self.n_signs, self.seed, self.version)
+        sketches = bit_sketches(team, fresh.rows(n_jobs), self.n_signs, self.seed, self.version)
         room = np.zeros((len(fresh), _LINKS), np.int32)
         graph = replace(
             self, store=store, exact_search=None,

@@ -62,7 +62,7 @@ class Tables(CandidateMethod):
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
         numbers = np.empty((len(store), n_tables), np.uint32)
         team = Team(n_jobs)
-        write_keys(team, store.rows(), n_slots, signed, seed, 64 - n_bits, numbers, version)
+        write_keys(team, store.rows(n_jobs), n_slots, signed, seed, 64 - n_bits, numbers, version)
         tables = fill_tables(team, numbers, 2**n_bits)
         settings = n_slots, n_tables, signed, n_kept, seed, version
         return cls(store, *settings, *tables, n_wanted=n_wanted)

@@ -41,7 +41,7 @@ def find_duplicates(
 def _by_search(
     snapshot: Snapshot, store: Store, living: Array, threshold: float, n_jobs: int | None
 ) -> tuple[Array, Array, Array]:
-    found = snapshot.within(store.rows(), threshold, n_jobs)
+    found = snapshot.within(store.rows(n_jobs), threshold, n_jobs)
     lengths = [len(keys) for keys, _ in found]
     left = np.repeat(np.arange(len(found)), lengths)
     keys = np.concatenate([keys for keys, _ in found]) if found else np.empty(0)
@@ -54,7 +54,7 @@ def _by_search(
 def _by_tables(
     store: Store, threshold: float, plan: TablePlan, seed: int, n_jobs: int | None
 ) -> tuple[Array, Array, Array]:
-    rows, n_rows = store.rows(), len(store)
+    rows, n_rows = store.rows(n_jobs), len(store)
     found: list[list[Found]] = []  # one for each thread
     team = Team(n_jobs)
     numbers = read_only(key_numbers(team, plan.keys(team, rows, seed)))

@@ -409,10 +409,9 @@ def test_golden_long_row():
 
 @pytest.mark.parametrize("n_rows", [1, 2, 7, 100, 5000])
 @pytest.mark.parametrize("n_hashes", [1, 300, 2**21])
-@pytest.mark.parametrize("n_threads", [1, 2, 100])
 @pytest.mark.parametrize("length", [0, 3, 10_000])
-def test_blocks_cover_each_row_once(n_rows, n_hashes, n_threads, length):
-    cuts = _cuts(np.arange(n_rows + 1) * length, n_hashes, n_threads, 1 << 17)
+def test_blocks_cover_each_row_once(n_rows, n_hashes, length):
+    cuts = _cuts(np.arange(n_rows + 1) * length, n_hashes, 1 << 17)
     assert (cuts[0], cuts[-1]) == (0, n_rows)
     assert (np.diff(cuts) > 0).all()
     assert (np.diff(cuts) * length <= 1 << 17).all()

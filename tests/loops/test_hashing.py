@@ -129,3 +129,22 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
             values = np.empty(n_slots, np.uint16)
             sieve.values_behind(out.view(np.uint64), banks.sieve_places[0], shift, marks, values)
             np.testing.assert_array_equal(values, held[slices.argmin(axis=0)][:n_slots])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "weight_bits"), [("resemblance", 16), ("core1", 16), ("core1", 4)]
+)
+def test_features_hold_codes_and_weights(X, kernel, weight_bits):
+    hasher = ck.CoREHasher(kernel, 30, n_bits=4, weight_bits=weight_bits, random_state=0).fit(X)
+    with np.errstate(over="ignore"):  # the mixes are products modulo 2^64
+        S = hasher.sketch(X)
+    there = S.lengths > 0
+    weights = np.ones(S.shape) if S.weights is None else S.weights.astype(float)
+    expected = np.zeros((7, 30, 16))
+    np.put_along_axis(expected, S.codes[..., None].astype(int), weights[..., None], axis=2)
+    expected = (expected * there[:, None, None]).reshape(7, -1)
+    plain, unit = (S.to_csr(normalize=flag, n_jobs=1).toarray() for flag in (False, True))
+    np.testing.assert_allclose(plain, expected / np.sqrt(30), rtol=2**-22)  # four roundings
+    norms = np.linalg.norm(expected[there], axis=1, keepdims=True)
+    np.testing.assert_allclose(unit[there], expected[there] / norms, rtol=2**-22)
+    assert not unit[~there].any()

@@ -12,6 +12,7 @@ from corekernels._loops.search import graph as beam
 from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
 from corekernels.neighbors.store import make_queries, make_store
+from corekernels.neighbors.vocabulary import number_columns
 from support import oracles
 from support.indexes import exact_index
 
@@ -144,7 +145,7 @@ def test_similar_pairs_of_rows_that_share_a_bucket(X):
     found = similar.Found.new(1)
     team = Team(1)
     queries = make_queries(check_rows(X), store, team)
-    blocks = Blocks(np.zeros(1, np.int64), 30, 7)
+    blocks = Blocks(np.zeros(1, np.int64), 30, 7, 2)
     numbers, scratch = read_only(np.zeros((30, 1), np.uint32)), similar.PairScratch.new(30, 24)
     tables = buckets.Tables(*map(read_only, tables))
     arguments = store.kernel.for_loops, queries, store.stored_rows, numbers, tables, scratch
@@ -207,3 +208,12 @@ def test_pairs(X):
     assert out[0] == out[2] == 1
     assert out[1] == pairs.BELOW
     assert out[3] in (pairs.BELOW, pytest.approx(K[1, 7]))
+
+
+def test_columns_are_numbered():
+    """Enough of them for two ranges."""
+    columns = np.random.default_rng(0).integers(0, 1 << 40, 70_000) >> 20 << 20
+    words, numbers = number_columns(columns, 1)
+    np.testing.assert_array_equal(words[numbers], columns)
+    assert (np.diff(words) > 0).all()
+    assert len(words) == len(np.unique(columns))

@@ -68,8 +68,8 @@ class Team:
         further block is begun.
         """
         self._counter[0] = 0
-        blocks = Blocks(self._counter, n_rows, block_rows)
         n_threads = min(self.n_threads, -(-n_rows // block_rows))
+        blocks = Blocks(self._counter, n_rows, block_rows, n_threads)
         steps = [make_step(blocks) for _ in range(n_threads)]
         if not steps:
             return

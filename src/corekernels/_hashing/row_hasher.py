@@ -52,7 +52,7 @@ class RowHasher:
         if self.has_tables:
             cuts, flaws = np.array([0, len(rows)]), np.zeros(1, np.int64)
             for make_step in self.passes:
-                task = new_task(rows, cuts, np.zeros(1, np.int64), flaws)
+                task = new_task(rows, cuts, np.zeros(1, np.int64), 1, flaws)
                 make_step(task, out, Largest.of(rows, cuts))(1)
             return
         out["lengths"][:] = rows.lengths
@@ -213,12 +213,13 @@ def _codes(out: Arrays) -> Array:
     return out["codes"] if slots is None else slots.view(f"u{slots.itemsize}")
 
 
-def new_task(rows: Rows, cuts: Array, counter: Array, flaws: Array) -> Task:
+def new_task(rows: Rows, cuts: Array, counter: Array, n_stripes: int, flaws: Array) -> Task:
     """The rows as blocks for `RowHasher.passes`."""
     indptr = read_only(rows.indptr)
     return Task(
-        counter, read_only(cuts, np.int64), indptr, rows.indices, rows.data, rows.n_columns, flaws
-    )
+        counter, n_stripes, read_only(cuts, np.int64), indptr, rows.indices, rows.data,
+        rows.n_columns, flaws,
+    )  # fmt: skip
 
 
 def minima_scratch(longest: int, code_type: np.dtype[Any]) -> MinimaScratch:

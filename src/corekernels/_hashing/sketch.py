@@ -6,14 +6,14 @@ cleaned first, block by block.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._core.team import Step, Team
-from .._core.threads import row_blocks, run_blocks, thread_count
+from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import Rows, clean_rows, raw_rows
 from .._loops.blocks import Blocks
@@ -21,8 +21,9 @@ from ..recipe import Recipe
 from .row_hasher import Arrays, Largest, Pass, RowHasher, new_task
 from .tables import HashTables, hash_tables
 
-BLOCK_NONZEROS = 1 << 17
-_BLOCK_SLOTS = 1 << 22
+BLOCK_NONZEROS = 1 << 15  # of a block, at most: small blocks let all threads end together
+_BLOCK_SLOTS = 1 << 18
+_CLEANED_BLOCKS = 8  # cleaned at a time, each time by a call from Python
 _MIXED_ROWS = 1 << 11  # that a thread hashes at a time where there are no tables
 _DENSE_VALUES = 1 << 23  # of a dense matrix that are taken together
 
@@ -43,17 +44,19 @@ def hash_matrix(
     for start, stop in _portions(matrix):
         some = {key: array[start:stop] for key, array in out.items()}
         rows = raw_rows(matrix, name, start, stop, n_jobs)
-        cuts = _cuts(rows.indptr, recipe.n_hashes, team.n_threads, block_nonzeros)
-        flawed: Iterable[int] = range(len(cuts) - 1)
+        cuts = _cuts(rows.indptr, recipe.n_hashes, block_nonzeros)
+        flawed = np.arange(len(cuts) - 1)
         if hasher.has_tables and rows.data.dtype in (np.float32, np.float64):
             flawed = _hash_blocks(team, hasher, rows, cuts, some)
 
-        def work(block: int, start: int = start, cuts: Array = cuts, some: Arrays = some) -> None:
-            first, last = cuts[block : block + 2]
+        def work(
+            blocks: Array, start: int = start, cuts: Array = cuts, some: Arrays = some
+        ) -> None:
+            first, last = cuts[blocks[0]], cuts[blocks[-1] + 1]
             clean = clean_rows(matrix, name, start + first, start + last)
             hasher.hash(clean, {key: array[first:last] for key, array in some.items()})
 
-        run_blocks(work, flawed, n_jobs)
+        run_blocks(work, _neighbours(flawed), n_jobs)
     return out
 
 
@@ -62,7 +65,7 @@ def hash_rows(rows: Rows, recipe: Recipe, team: Team) -> Arrays:
     out = empty_arrays(recipe, len(rows))
     hasher, rows = RowHasher(recipe, hash_tables(recipe)), rows.compact()
     if hasher.has_tables:
-        cuts = _cuts(rows.indptr, recipe.n_hashes, team.n_threads, BLOCK_NONZEROS)
+        cuts = _cuts(rows.indptr, recipe.n_hashes, BLOCK_NONZEROS)
         _hash_blocks(team, hasher, rows, cuts, out)
         return out
 
@@ -85,9 +88,9 @@ def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
     """Raise unless every value of what `as_matrix` gave can be hashed."""
     n_rows, n_columns = matrix.shape
     if sparse.issparse(matrix):
-        cuts = _cuts(matrix.indptr, 1, thread_count(n_jobs), BLOCK_NONZEROS).tolist()
+        cuts = _cuts(matrix.indptr, 1, _CLEANED_BLOCKS * BLOCK_NONZEROS).tolist()
     else:
-        cuts = [*range(0, n_rows, max(1, BLOCK_NONZEROS // n_columns)), n_rows]
+        cuts = [*range(0, n_rows, max(1, _CLEANED_BLOCKS * BLOCK_NONZEROS // n_columns)), n_rows]
     run_blocks(lambda block: clean_rows(matrix, name, *block), itertools.pairwise(cuts), n_jobs)
 
 
@@ -99,19 +102,17 @@ def _portions(matrix: Any) -> Iterator[tuple[int, int]]:
         yield start, min(start + size, n_rows)
 
 
-def _cuts(indptr: Array, n_hashes: int, n_threads: int, block_nonzeros: int) -> Array:
+def _cuts(indptr: Array, n_hashes: int, block_nonzeros: int) -> Array:
     """Where blocks of rows begin and end: few enough nonzeros and few enough slots each.
 
-    Towards the end they get shorter, so that no thread waits long for another's last. Each
-    row is hashed by itself, so the result does not depend on where they are cut.
+    Each row is hashed by itself, so the result does not depend on where they are cut.
     """
     n_rows = len(indptr) - 1
     most = max(1, _BLOCK_SLOTS // n_hashes)
     cuts = [0]
     while cuts[-1] < n_rows:
         start = cuts[-1]
-        share = min(most, (n_rows - start) // (2 * n_threads))
-        stop = min(start + max(share, -(-most // 16)), n_rows)
+        stop = min(start + most, n_rows)
         end = int(indptr[start]) + block_nonzeros
         if indptr[stop] > end:
             fitting = int(np.searchsorted(indptr[start:stop], end, "right")) - 1
@@ -120,13 +121,20 @@ def _cuts(indptr: Array, n_hashes: int, n_threads: int, block_nonzeros: int) -> 
     return np.array(cuts)
 
 
+def _neighbours(blocks: Array) -> Iterator[Array]:
+    """Numbers of blocks, ascending, in runs of neighbours that are cleaned together."""
+    for run in np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1):
+        for first in range(0, len(run), _CLEANED_BLOCKS):
+            yield run[first : first + _CLEANED_BLOCKS]
+
+
 def _hash_blocks(team: Team, hasher: RowHasher, rows: Rows, cuts: Array, out: Arrays) -> Array:
     """Hash all blocks of rows as they are; the numbers of those that have a flaw."""
     flaws, largest = np.zeros(len(cuts) - 1, np.int64), Largest.of(rows, cuts)
     for make in hasher.passes:
 
         def make_step(blocks: Blocks, make: Pass = make) -> Step:
-            return make(new_task(rows, cuts, blocks.counter, flaws), out, largest)
+            return make(new_task(rows, cuts, blocks.counter, blocks.n_stripes, flaws), out, largest)
 
         team.share(make_step, len(flaws), 1)
     return np.flatnonzero(flaws)

@@ -14,17 +14,32 @@ from .simd.integers import fetch_add
 
 
 class Blocks(NamedTuple):
-    """Rows 0 to n_rows in blocks of `size`."""
+    """Rows 0 to n_rows in blocks of `size`, which are taken from several stripes in turn."""
 
-    counter: np.ndarray  # its first element is the number of the next block
+    counter: np.ndarray  # its first element is how many blocks were taken
     n_rows: int
     size: int
+    n_stripes: int
+
+
+@loop(inline="always")
+def block_in_turn(turn, n_blocks, n_stripes):
+    """The block that is taken in this turn: the first of each stripe, then the second, and so on.
+
+    Threads that write side by side to new memory would meet in one page, of 2 MB as a rule, and
+    each of them would clear all of it.
+    """
+    stripe, place = turn % n_stripes, turn // n_stripes
+    return stripe * (n_blocks // n_stripes) + min(stripe, n_blocks % n_stripes) + place
 
 
 @loop(inline="always")
 def next_block(blocks):
     """First row of the next block and the row after its last; no rows if there are no more."""
-    start = min(fetch_add(blocks.counter, 0, 1) * blocks.size, blocks.n_rows)
+    n_blocks, turn = -(-blocks.n_rows // blocks.size), fetch_add(blocks.counter, 0, 1)
+    if turn >= n_blocks:
+        return blocks.n_rows, blocks.n_rows
+    start = block_in_turn(turn, n_blocks, blocks.n_stripes) * blocks.size
     return start, min(start + blocks.size, blocks.n_rows)
 
 

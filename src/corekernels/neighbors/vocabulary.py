@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from .._core.threads import row_blocks, run_blocks, thread_count
+from .._core.team import Team
 from .._core.types import Array
+from .._core.validation import read_only
+from .._loops.search import numbering
+from .._loops.search.numbering import N_BOUNDS
 
-_BLOCK_COLUMNS = 1 << 18  # sorted into ranges at a time
-_RANGE_COLUMNS = 1 << 16  # in a range, roughly
-_MOST_RANGES = 256  # so that the number of a range is a byte
+_BLOCK_COLUMNS = 1 << 16  # sorted into ranges at a time
+_RANGE_COLUMNS = 1 << 15  # in a range, roughly
 _SAMPLED = 32  # columns per range, between which bounds are set
 
 
@@ -15,49 +17,45 @@ def number_columns(columns: Array, n_jobs: int | None) -> tuple[Array, Array]:
     """The different columns, ascending, and for each column its place among them.
 
     As `np.unique` gives them, in threads: columns are sorted into ranges, and each range is
-    numbered by itself.
+    sorted and numbered by itself.
 
     >>> number_columns(np.array([70, 20, 70, 30]), None)
     (array([20, 30, 70]), array([2, 0, 2, 1]))
     """
-    n_ranges = min(_MOST_RANGES, len(columns) // _RANGE_COLUMNS)
-    if n_ranges < 2 or thread_count(n_jobs) == 1:
+    n, n_ranges = len(columns), min(N_BOUNDS + 1, len(columns) // _RANGE_COLUMNS)
+    if n_ranges < 2:
         return np.unique(columns, return_inverse=True)
-    bounds = _bounds(columns, n_ranges)
-    n_ranges = len(bounds) + 1
-
-    def sort_into_ranges(block: tuple[int, int]) -> tuple[Array, Array, Array]:
-        """Columns by range, where they stood, and where each range begins."""
-        some = columns[slice(*block)]
-        ranges = np.searchsorted(bounds, some, "right").astype(np.uint8)
-        order = np.argsort(ranges, kind="stable")
-        heads = np.zeros(n_ranges + 1, np.int64)
-        np.cumsum(np.bincount(ranges, minlength=n_ranges), out=heads[1:])
-        return some[order], order + block[0], heads
-
-    blocks = run_blocks(sort_into_ranges, row_blocks(0, len(columns), _BLOCK_COLUMNS), n_jobs)
-
-    def number(a_range: int) -> tuple[Array, Array]:
-        return np.unique(_joined(blocks, 0, a_range), return_inverse=True)
-
-    parts = run_blocks(number, range(n_ranges), n_jobs)
-    firsts = np.cumsum([0, *(len(words) for words, _ in parts)])
-    numbers = np.empty(len(columns), np.int64)
-
-    def put_back(a_range: int) -> None:
-        numbers[_joined(blocks, 1, a_range)] = parts[a_range][1] + firsts[a_range]
-
-    run_blocks(put_back, range(n_ranges), n_jobs)
-    return np.concatenate([words for words, _ in parts]), numbers
+    team, columns = Team(n_jobs), read_only(columns)
+    ranges, counts = np.empty(n, np.uint8), np.zeros((-(-n // _BLOCK_COLUMNS), n_ranges), np.int64)
+    team.run(
+        numbering.count_ranges, (columns, _bounds(columns, n_ranges), ranges, counts), n,
+        _BLOCK_COLUMNS,
+    )  # fmt: skip
+    ends = np.cumsum(counts.T).reshape(n_ranges, -1)  # a range after the other, and so its blocks
+    places = np.ascontiguousarray(ends.T - counts)
+    heads = np.append(places[0], n)
+    by_range, room = np.empty((2, n), np.int64)
+    origins, room_origins = np.empty((2, n), np.int64)
+    team.run(
+        numbering.sort_into_ranges, (columns, read_only(ranges), places, by_range, origins), n,
+        _BLOCK_COLUMNS,
+    )  # fmt: skip
+    n_different = np.empty(n_ranges, np.int64)
+    sorted_ranges = read_only(heads), by_range, origins
+    team.run(
+        numbering.sort_ranges,
+        lambda: (*sorted_ranges, numbering.new_counts(), room, room_origins, n_different),
+        n_ranges, 1,
+    )  # fmt: skip
+    firsts = np.cumsum(n_different) - n_different
+    words, numbers = np.empty(n_different.sum(), columns.dtype), np.empty(n, np.int64)
+    team.run(numbering.number_ranges, (*sorted_ranges, firsts, words, numbers), n_ranges, 1)
+    return words, numbers
 
 
 def _bounds(columns: Array, n_ranges: int) -> Array:
     """Columns at which ranges begin, so that they have about as many columns each."""
     chosen = np.random.default_rng(0).integers(0, len(columns), _SAMPLED * n_ranges)
-    return np.unique(np.sort(columns[chosen])[_SAMPLED::_SAMPLED])
-
-
-def _joined(blocks: list[tuple[Array, Array, Array]], which: int, a_range: int) -> Array:
-    """One of the arrays of a range, from all blocks."""
-    parts = [(block[which], block[2][a_range : a_range + 2]) for block in blocks]
-    return np.concatenate([array[slice(*ends)] for array, ends in parts])
+    bounds = np.full(N_BOUNDS, np.iinfo(np.int64).max)
+    bounds[: n_ranges - 1] = np.sort(columns[chosen])[_SAMPLED::_SAMPLED]
+    return read_only(bounds)

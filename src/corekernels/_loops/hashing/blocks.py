@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..blocks import block_in_turn
 from ..compilation import loop
 from ..rows import inspect_rows, sum_and_scale, unit_values
 from ..simd.halves import write_halves
@@ -26,7 +27,8 @@ _HALF_SIZE = np.uint16(0x7FFF)  # the bits of a half but for its sign
 class Task(NamedTuple):
     """Rows to hash, in blocks: block b is rows cuts[b] to cuts[b + 1]."""
 
-    counter: np.ndarray  # one number: that of the next block
+    counter: np.ndarray  # one number: how many blocks were taken
+    n_stripes: int  # of blocks, from which they are taken in turn
     cuts: np.ndarray
     indptr: np.ndarray
     indices: np.ndarray
@@ -45,10 +47,12 @@ class BlockScratch(NamedTuple):
 @loop(inline="always")
 def _next_block(task):
     """Number of the next block without a flaw, or -1 if there is none."""
+    n_blocks = task.flaws.shape[0]
     while True:
-        block = fetch_add(task.counter, 0, 1)
-        if block >= task.cuts.shape[0] - 1:
+        turn = fetch_add(task.counter, 0, 1)
+        if turn >= n_blocks:
             return -1
+        block = block_in_turn(turn, n_blocks, task.n_stripes)
         indptr = task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
         task.flaws[block] = inspect_rows(indptr, task.indices, task.data, task.n_columns)
         if task.flaws[block] == 0:
@@ -58,10 +62,12 @@ def _next_block(task):
 @loop(inline="always")
 def _next_inspected_block(task):
     """The same, of blocks that an earlier pass has inspected."""
+    n_blocks = task.flaws.shape[0]
     while True:
-        block = fetch_add(task.counter, 0, 1)
-        if block >= task.flaws.shape[0]:
+        turn = fetch_add(task.counter, 0, 1)
+        if turn >= n_blocks:
             return -1
+        block = block_in_turn(turn, n_blocks, task.n_stripes)
         if task.flaws[block] == 0:
             return block
 

@@ -1,13 +1,15 @@
 """Kernel estimates from the arrays of signatures: the forms of `theory.estimators`, summed up."""
 
+import itertools
 from typing import Any
 
 import numpy as np
 
+from .._core.team import Team
 from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import read_only
-from .._loops.hashing.estimates import count_matches, sum_matches
+from .._loops.hashing.estimates import PairSums, count_matches, sum_matches, sum_pairs
 from ..errors import DataError
 from ..kernel_table import SlotWeight
 from ..recipe import Recipe
@@ -15,13 +17,14 @@ from ..theory.aliasing import NO_ALIASING, Aliasing
 from ..theory.estimators import LinearForm, RowNumbers
 from ..theory.observed import ROUNDING, RowValues, Slots
 from ..theory.rounding import WeightRounding
-from .slots import codes_of, weights_of
+from .slots import loop_slots, weights_of
 
 Arrays = dict[str, Array]
 
-_BLOCK_PAIRS = 1 << 20
+_MATRIX_PAIRS = 1 << 20
+_BLOCK_PAIRS = 1 << 18  # whose sums are held together
 _BLOCK_SLOTS = 1 << 22
-_PAIR_SLOTS = 1 << 18  # of pairs that are estimated together: few enough for the caches
+_PAIR_SLOTS = 1 << 15  # of pairs that a thread sums up at a time
 
 
 def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) -> Array:
@@ -30,7 +33,7 @@ def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) ->
     n, m, k = len(S["codes"]), len(T["codes"]), recipe.n_hashes
     out = np.empty((n, m), np.float32)
     others = {name: read_only(array) for name, array in T.items()}
-    n_together = _BLOCK_PAIRS // max(1, m)
+    n_together = _MATRIX_PAIRS // max(1, m)
     if "weights" in S:  # weights are widened block by block
         n_together = min(n_together, _BLOCK_SLOTS // k)
     rounding = recipe.weight_rounding
@@ -38,7 +41,7 @@ def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) ->
     @np.errstate(invalid="ignore")
     def work(block: tuple[int, int]) -> None:
         mine = {name: read_only(array[slice(*block)]) for name, array in S.items()}
-        u, v = _row_numbers(mine, 1), _row_numbers(others, 0)
+        u, v = _row_numbers(mine, np.s_[:, None]), _row_numbers(others, np.s_[None, :])
         share = _match_counts(mine, others) / k if recipe.has_few_columns else None
         form = _linear_form(recipe, u, v, recipe.aliasing(u.length, v.length, share))
         value = _sum_over_slots(form, mine, others, rounding) / k
@@ -52,32 +55,37 @@ def estimate_matrix(recipe: Recipe, S: Arrays, T: Arrays, n_jobs: int | None) ->
     return out
 
 
+@np.errstate(invalid="ignore")
 def estimate_pairs(
     recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Estimates and standard errors of row i[p] of S with row j[p] of T."""
-    S, T, rounding = _by_use(S), _by_use(T), recipe.weight_rounding
-    i, j = np.broadcast_arrays(i, j)
+    i, j = np.broadcast_arrays(np.arange(len(S["lengths"]))[i], np.arange(len(T["lengths"]))[j])
     estimates, errors = np.empty(len(i)), np.empty(len(i))
-
-    @np.errstate(invalid="ignore")
-    def work(block: tuple[int, int]) -> None:
-        some = slice(*block)
-        mine = {name: array[i[some]] for name, array in S.items()}
-        theirs = {name: array[j[some]] for name, array in T.items()}
-        u, v = _row_numbers(mine), _row_numbers(theirs)
-        share = (codes_of(mine["codes"]) == codes_of(theirs["codes"])).mean(axis=1)
-        chance = recipe.aliasing(u.length, v.length, share)
+    for some in itertools.starmap(slice, row_blocks(0, len(i), _BLOCK_PAIRS)):
+        sums = _pair_sums(S, T, i[some], j[some], n_jobs)
+        u, v = _row_numbers(S, i[some]), _row_numbers(T, j[some])
+        chance = recipe.aliasing(u.length, v.length, sums.e / recipe.n_hashes)
         form = _linear_form(recipe, u, v, chance)
-        slots = _slot_averages(form, mine, theirs, _keeps_values(recipe), rounding)
+        slots = _slot_averages(recipe, form, sums)
         variance = _variance(recipe, u, v, chance or NO_ALIASING, slots)
-        present = (mine["lengths"] > 0) & (theirs["lengths"] > 0)
+        present = (S["lengths"][i[some]] > 0) & (T["lengths"][j[some]] > 0)
         estimates[some] = np.where(present, slots.mean, 0)
         errors[some] = np.where(present, np.sqrt(variance), 0)
-
-    run_blocks(work, row_blocks(0, len(i), max(1, _PAIR_SLOTS // recipe.n_hashes)), n_jobs)
     _require_finite(estimates)
     return estimates, errors
+
+
+def _pair_sums(S: Arrays, T: Arrays, i: Array, j: Array, n_jobs: int | None) -> PairSums:
+    """Sums over the slots of each pair; of weights in units where they are rounded."""
+    both = *loop_slots(S), *loop_slots(T)
+    sums, k = np.zeros((len(i), len(PairSums._fields))), both[0].shape[1]
+    rows = read_only(i, np.int64), read_only(j, np.int64)
+    Team(n_jobs).run(
+        sum_pairs, lambda: (*rows, *both, *np.empty((2, k), np.float32), sums), len(i),
+        max(1, _PAIR_SLOTS // k),
+    )  # fmt: skip
+    return PairSums(*sums.T)
 
 
 def _variance(
@@ -114,14 +122,10 @@ def _require_finite(estimates: Array) -> None:
         raise DataError("signatures: a weight is not finite; the file is damaged, hash it again.")
 
 
-def _row_numbers(arrays: Arrays, new_axis: int | None = None) -> RowNumbers:
-    """Lengths and sums; with a new axis, so that those of two sides broadcast to all pairs."""
-    length, total = np.maximum(arrays["lengths"], 1), arrays.get("sums")
-    if new_axis is None:
-        return RowNumbers(length, total)
-    return RowNumbers(
-        np.expand_dims(length, new_axis), None if total is None else np.expand_dims(total, new_axis)
-    )
+def _row_numbers(arrays: Arrays, index: Any) -> RowNumbers:
+    """Lengths and sums of rows, at an index: some rows, or all with a new axis."""
+    length, total = np.maximum(arrays["lengths"][index], 1), arrays.get("sums")
+    return RowNumbers(length, None if total is None else total[index])
 
 
 def _linear_form(
@@ -165,54 +169,65 @@ def _match_counts(mine: Arrays, others: Arrays) -> Array:
     return matches
 
 
-def _keeps_values(recipe: Recipe) -> bool:
-    return recipe.entry.slot_weight is SlotWeight.VALUE
-
-
-def _slot_averages(
-    form: LinearForm, mine: Arrays, theirs: Arrays, weights_are_values: bool,
-    rounding: WeightRounding | None,
-) -> Slots:  # fmt: skip
+def _slot_averages(recipe: Recipe, form: LinearForm, sums: PairSums) -> Slots:
     """What the slots of each pair show: of Z, of the codes and of the weights."""
-    equal = codes_of(mine["codes"]) == codes_of(theirs["codes"])
-    k, matches = equal.shape[1], equal.sum(axis=1)
-    inside: Any = 0.0 if form.flat is None else _column(form.flat)
-    outside: Any = 0.0 if form.constant is None else _column(form.constant)
-    product: Any = np.zeros((1, 1))
-    if form.both is not None:
-        w1, w2 = (_numbers(one["weights"], np.float64, rounding) for one in (mine, theirs))
-        product = w1 * w2
-        if rounding is not None:
-            product *= rounding.exact_share(product.mean(axis=1))[:, None]
-        inside = inside + _column(form.both) * product
-        if form.first is not None:
-            inside = inside + _column(form.first) * w1 + _column(form.second) * w2
-        if form.every is not None:
-            outside = outside + _column(form.every) * product
-    Z = equal * inside + outside
-    squares = np.square(product)
-    slots = Slots(
-        k,
-        matches,
-        mean=Z.mean(axis=1),
-        square=np.square(Z).mean(axis=1),
-        product=product.mean(axis=1),
-        product_square=squares.mean(axis=1),
-        square_error=squares.std(axis=1) / np.sqrt(k),
+    k = recipe.n_hashes
+    if recipe.weight_rounding is not None:
+        sums = _exact(sums, k, recipe.weight_rounding)
+    both, first, second, flat, every, constant = (
+        0.0 if coefficient is None else coefficient
+        for coefficient in (
+            form.both,
+            form.first,
+            form.second,
+            form.flat,
+            form.every,
+            form.constant,
+        )
     )
-    if weights_are_values:
-        largest = np.where(equal, squares, 0).max(axis=1)
-        u, v = _row_values(w1, equal), _row_values(w2, equal)
-        slots = slots._replace(largest_square=largest, u=u, v=v)
+    # Z = e inside + outside
+    inside = flat * sums.e + both * sums.ep + first * sums.eu + second * sums.ev
+    inside_p = flat * sums.ep + both * sums.ep2 + first * sums.epu + second * sums.epv
+    inside_u = flat * sums.eu + both * sums.epu + first * sums.eu2 + second * sums.ep
+    inside_v = flat * sums.ev + both * sums.epv + first * sums.ep + second * sums.ev2
+    inside_square = flat * inside + both * inside_p + first * inside_u + second * inside_v
+    outside_square = k * constant**2 + 2 * constant * every * sums.p + every**2 * sums.p2
+    square = inside_square + 2 * (constant * inside + every * inside_p) + outside_square
+    slots = Slots(
+        k, sums.e,
+        mean=(inside + every * sums.p) / k + constant,
+        square=square / k,
+        product=sums.p / k,
+        product_square=sums.p2 / k,
+        square_error=_error(sums.p2, sums.p4, k),
+    )  # fmt: skip
+    if recipe.entry.slot_weight is SlotWeight.VALUE:
+        slots = slots._replace(
+            largest_square=sums.largest_ep2,
+            u=RowValues(
+                sums.u2 / k, _error(sums.u2, sums.u4, k), sums.largest_eu2, sums.largest_apart_u2
+            ),
+            v=RowValues(
+                sums.v2 / k, _error(sums.v2, sums.v4, k), sums.largest_ev2, sums.largest_apart_v2
+            ),
+        )
     return slots
 
 
-def _row_values(weights: Array, equal: Array) -> RowValues:
-    squares = np.square(weights)
-    error = squares.std(axis=1) / np.sqrt(weights.shape[1])
-    shared, apart = (np.where(some, squares, 0).max(axis=1) for some in (equal, ~equal))
-    return RowValues(squares.mean(axis=1), error, shared, apart)
+def _exact(sums: PairSums, k: int, rounding: WeightRounding) -> PairSums:
+    """Sums of exact products, from those of rounded weights in units.
+
+    No kernel with rounded weights has a form with one weight alone: those sums stay in units.
+    """
+    share = rounding.unit**2 * rounding.exact_share(rounding.unit**2 * sums.p / k)
+    return sums._replace(
+        p=share * sums.p, p2=share**2 * sums.p2, p4=share**4 * sums.p4,
+        ep=share * sums.ep, ep2=share**2 * sums.ep2,
+    )  # fmt: skip
 
 
-def _column(coefficient: Any) -> Any:
-    return np.reshape(coefficient, (-1, 1))
+def _error(squares: Array, fourths: Array, k: int) -> Array:
+    """Standard error of the mean of squares, from their sum and that of their squares."""
+    variance = np.maximum(fourths / k - (squares / k) ** 2, 0)
+    error: Array = np.sqrt(variance / k)
+    return error

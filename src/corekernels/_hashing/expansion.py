@@ -10,6 +10,7 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.expansion import expand_rows
 from ..recipe import Recipe
+from .slots import loop_slots
 
 _BLOCK_SLOTS = 1 << 17  # expanded at a time
 
@@ -27,20 +28,9 @@ def expand(
     data = np.empty((len(rows), k), np.float32)
     unit = 1.0 if recipe.weight_rounding is None else recipe.weight_rounding.unit
     arguments = (
-        read_only(rows), *_slots(arrays), n_features // k, np.float32(unit / np.sqrt(k)),
+        read_only(rows), *loop_slots(arrays), n_features // k, np.float32(unit / np.sqrt(k)),
         normalize, indices, data,
     )  # fmt: skip
     Team(n_jobs).run(expand_rows, arguments, len(rows), max(1, _BLOCK_SLOTS // k))
     shape = (len(lengths), n_features)
     return sparse.csr_array((data.reshape(-1), indices.reshape(-1), indptr), shape=shape)
-
-
-def _slots(arrays: dict[str, Array]) -> tuple[Array, Array | None]:
-    """Codes and weights as the loops take them: the bits of halves, or slots in place of both."""
-    if "slots" in arrays:
-        slots = read_only(arrays["slots"])
-        return slots, slots
-    weights = arrays.get("weights")
-    return read_only(arrays["codes"]), None if weights is None else read_only(
-        weights.view(np.uint16)
-    )

@@ -1,11 +1,27 @@
-"""Slots whose code and weight share a signed integer (`_loops/simd/slots.py`), as whole arrays."""
+"""Codes and weights of signatures as whole arrays; `_loops/simd/slots.py` says what a slot is."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from .._core.threads import row_blocks
 from .._core.types import Array
+from .._core.validation import read_only
 
 _BLOCK_SLOTS = 1 << 22
+
+
+def loop_slots(arrays: Mapping[str, Array]) -> tuple[Array, Array | None]:
+    """Codes and weights of signatures as loops take them.
+
+    Weights are the bits of halves; None where all are 1. Where code and weight share an integer,
+    both are the same array.
+    """
+    if "slots" in arrays:
+        slots = read_only(arrays["slots"])
+        return slots, slots
+    codes, weights = read_only(arrays["codes"]), arrays.get("weights")
+    return codes, None if weights is None else read_only(weights.view(np.uint16))
 
 
 def codes_of(slots: Array) -> Array:

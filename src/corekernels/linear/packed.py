@@ -9,7 +9,7 @@ import numpy.typing as npt
 from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import read_only
-from .._hashing.slots import largest_code
+from .._hashing.slots import largest_code, loop_slots
 from .._loops.learning.packed import PackedRows, equal_rows, row_digests, row_scales
 from ..errors import DataError, ParameterError
 from ..recipe import MAX_BITS
@@ -106,11 +106,7 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
             f"every location; choose n_bits from 1 to {MAX_BITS}."
         )
     S.require_codes()
-    codes = read_only(S.codes if S.slots is None else S.slots)
-    if S.slots is not None:
-        weights: Array | None = codes
-    else:
-        weights = None if S.weights is None else read_only(S.weights, np.float16).view(np.uint16)
+    codes, weights = loop_slots(S.arrays())
     lengths = read_only(S.lengths, np.int64)
     scales = np.empty(len(codes), np.float32)
 

@@ -27,7 +27,6 @@ from .streams import Key, mix_key, mixed, with_random_signs
 from .tables import HashTables
 
 Arrays = dict[str, Array]  # the arrays of signatures, as `Recipe.arrays` names them
-Pass = Callable[[Task, Arrays, "Largest"], Step]
 
 _MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
 
@@ -42,7 +41,7 @@ class RowHasher:
 
     @property
     def has_tables(self) -> bool:
-        """Whether all that is random stands in tables, so that `passes` can be used."""
+        """Whether all that is random stands in tables, so that `step` can be used."""
         tables = self.tables
         projects = tables.directions is not None or tables.rotations is not None
         return tables.minima is not None and (projects or not self._projects)
@@ -51,9 +50,8 @@ class RowHasher:
         """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
         if self.has_tables:
             cuts, flaws = np.array([0, len(rows)]), np.zeros(1, np.int64)
-            for make_step in self.passes:
-                task = new_task(rows, cuts, np.zeros(1, np.int64), 1, flaws)
-                make_step(task, out, Largest.of(rows, cuts))(1)
+            task = new_task(rows, cuts, np.zeros(1, np.int64), 1, flaws)
+            self.step(task, out, Largest.of(rows, cuts))(1)
             return
         out["lengths"][:] = rows.lengths
         halves, values, weights = None, np.empty(rows.nnz, np.float32), None
@@ -68,15 +66,22 @@ class RowHasher:
         if self._projects:
             self._project(rows, values, out)
 
-    @property
-    def passes(self) -> tuple["Pass", ...]:
-        """What is to be done with all blocks of a task, one after the other.
+    def step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
+        """A function that does some blocks of a task, and gives False once none is left.
 
-        A pass takes the task, the arrays to write to and the sizes of working memory. It gives
-        a function that does some blocks, and False once none is left. Each thread needs one of
-        its own, because it holds the working memory. The first pass also inspects the blocks.
+        Each thread needs one of its own, and a task of its own: they hold working memory.
         """
-        return (self._minima_step, self._projection_step)[: 1 + self._projects]
+        find_minima = self._minima_step(task, out, largest)
+        if not self._projects:
+            return find_minima
+        project = self._projection_step(task, out, largest)
+
+        def do_both(n_blocks: int) -> bool:
+            is_more = find_minima(n_blocks)
+            project()
+            return is_more
+
+        return do_both
 
     def _minima_step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
         banks = self.tables.minima
@@ -109,21 +114,22 @@ class RowHasher:
             return Way(strata=Strata(offsets, self.tables.strata))
         return Way(ends=offsets) if self.recipe.is_two_ended else Way(offsets=offsets)
 
-    def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
+    def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Callable[[], None]:
+        """The same for the projections of the blocks that were just done."""
         tables, values = self.tables, np.empty(largest.block, np.float32)
         weights = out["slots"] if "slots" in out else out["weights"].view(np.uint16)
         if tables.rotations is not None:
             scratch, rounding = _rotation_scratch(), self._rounding(rotation.BUCKETS)
-            return lambda n_blocks: blocks.hash_rotations(
-                task, n_blocks, tables.rotations, tables.waves, rounding, values, scratch, weights
+            return lambda: blocks.hash_rotations(
+                task, tables.rotations, tables.waves, rounding, values, scratch, weights
             )
         has_signs = self.recipe.scheme != "independent"
         sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
         starts = np.empty(largest.row, np.int32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
         rounding = self._rounding(projection.SUMS)
-        return lambda n_blocks: blocks.hash_projections(
-            task, n_blocks, tables.directions, sign_key, tables.waves, rounding, starts, values,
+        return lambda: blocks.hash_projections(
+            task, tables.directions, sign_key, tables.waves, rounding, starts, values,
             tiles, weights,
         )  # fmt: skip
 
@@ -214,11 +220,11 @@ def _codes(out: Arrays) -> Array:
 
 
 def new_task(rows: Rows, cuts: Array, counter: Array, n_stripes: int, flaws: Array) -> Task:
-    """The rows as blocks for `RowHasher.passes`."""
-    indptr = read_only(rows.indptr)
+    """The rows as blocks for `RowHasher.step`; `flaws` and `counter` may be shared by threads."""
+    indptr, done = read_only(rows.indptr), np.zeros(blocks.MOST_BLOCKS + 1, np.int64)
     return Task(
         counter, n_stripes, read_only(cuts, np.int64), indptr, rows.indices, rows.data,
-        rows.n_columns, flaws,
+        rows.n_columns, flaws, done,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from .._core.types import Array
 from .._core.validation import Rows, clean_rows, raw_rows
 from .._loops.blocks import Blocks
 from ..recipe import Recipe
-from .row_hasher import Arrays, Largest, Pass, RowHasher, new_task
+from .row_hasher import Arrays, Largest, RowHasher, new_task
 from .tables import HashTables, hash_tables
 
 BLOCK_NONZEROS = 1 << 15  # of a block, at most: small blocks let all threads end together
@@ -131,10 +131,10 @@ def _neighbours(blocks: Array) -> Iterator[Array]:
 def _hash_blocks(team: Team, hasher: RowHasher, rows: Rows, cuts: Array, out: Arrays) -> Array:
     """Hash all blocks of rows as they are; the numbers of those that have a flaw."""
     flaws, largest = np.zeros(len(cuts) - 1, np.int64), Largest.of(rows, cuts)
-    for make in hasher.passes:
 
-        def make_step(blocks: Blocks, make: Pass = make) -> Step:
-            return make(new_task(rows, cuts, blocks.counter, blocks.n_stripes, flaws), out, largest)
+    def make_step(blocks: Blocks) -> Step:
+        task = new_task(rows, cuts, blocks.counter, blocks.n_stripes, flaws)
+        return hasher.step(task, out, largest)
 
-        team.share(make_step, len(flaws), 1)
+    team.share(make_step, len(flaws), 1)
     return np.flatnonzero(flaws)

@@ -2,9 +2,9 @@
 
 Several threads call these loops with the same counter. Each call does a few blocks and tells
 whether there may be more; a block with a flaw (see `inspect_rows`) is left alone and noted.
-`sieve`, `ends`, `offsets` and `strata` are a `minwise.Way`. Projections are a second pass over all
-blocks, so that the loops of the first are compiled once for all kernels without values. Codes hold
-the k slots of one row after those of another.
+`sieve`, `ends`, `offsets` and `strata` are a `minwise.Way`. Projections are loops of their own,
+over the blocks that the thread has just done, so that those of minima are compiled once for all
+kernels without values. Codes hold the k slots of one row after those of another.
 """
 
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from .mixing import give_signs
 from .projection import table_projections
 from .rotation import rotated_projections
 
+MOST_BLOCKS = 256  # that a call does
 _HALF_SIZE = np.uint16(0x7FFF)  # the bits of a half but for its sign
 
 
@@ -35,6 +36,7 @@ class Task(NamedTuple):
     data: np.ndarray
     n_columns: int
     flaws: np.ndarray  # one number per block
+    done: np.ndarray  # how many blocks the thread did in its last call, then which
 
 
 class BlockScratch(NamedTuple):
@@ -46,7 +48,7 @@ class BlockScratch(NamedTuple):
 
 @loop(inline="always")
 def _next_block(task):
-    """Number of the next block without a flaw, or -1 if there is none."""
+    """Number of the next block without a flaw, which is noted as done; -1 if there is none."""
     n_blocks = task.flaws.shape[0]
     while True:
         turn = fetch_add(task.counter, 0, 1)
@@ -56,19 +58,8 @@ def _next_block(task):
         indptr = task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
         task.flaws[block] = inspect_rows(indptr, task.indices, task.data, task.n_columns)
         if task.flaws[block] == 0:
-            return block
-
-
-@loop(inline="always")
-def _next_inspected_block(task):
-    """The same, of blocks that an earlier pass has inspected."""
-    n_blocks = task.flaws.shape[0]
-    while True:
-        turn = fetch_add(task.counter, 0, 1)
-        if turn >= n_blocks:
-            return -1
-        block = block_in_turn(turn, n_blocks, task.n_stripes)
-        if task.flaws[block] == 0:
+            task.done[0] += 1
+            task.done[task.done[0]] = block
             return block
 
 
@@ -83,7 +74,8 @@ def hash_supports(
     task, n_blocks, sieve, ends, offsets, strata, banks, mask, scratch, k, codes, lengths
 ):
     """Codes of up to `n_blocks` blocks; False if there is no more."""
-    for _ in range(n_blocks):
+    task.done[0] = 0
+    for _ in range(min(n_blocks, MOST_BLOCKS)):
         block = _next_block(task)
         if block < 0:
             return False
@@ -104,7 +96,8 @@ def hash_values(
     weights, lengths, sums,
 ):  # fmt: skip
     """Codes and values of up to `n_blocks` blocks; False if there is no more."""
-    for _ in range(n_blocks):
+    task.done[0] = 0
+    for _ in range(min(n_blocks, MOST_BLOCKS)):
         block = _next_block(task)
         if block < 0:
             return False
@@ -126,17 +119,14 @@ def hash_values(
 
 @loop
 def hash_projections(
-    task, n_blocks, directions, sign_key, waves, rounding, starts, all_values, tiles, weights
+    task, directions, sign_key, waves, rounding, starts, all_values, tiles, weights
 ):
-    """Projections of up to `n_blocks` blocks that were inspected before; False if there is no more.
+    """Projections of the blocks that were done in the last call.
 
     `sign_key` is the key of the columns' random signs, or None if they have none; `waves` and
     `rounding` as for `write_weights`.
     """
-    for _ in range(n_blocks):
-        block = _next_inspected_block(task)
-        if block < 0:
-            return False
+    for block in task.done[1 : task.done[0] + 1]:
         start, stop = task.cuts[block], task.cuts[block + 1]
         indptr = task.indptr[start : stop + 1]
         columns = task.indices[indptr[0] : indptr[-1]]
@@ -148,16 +138,12 @@ def hash_projections(
             indptr, columns, values, directions, waves, rounding, starts, tiles,
             weights[start:stop],
         )  # fmt: skip
-    return True
 
 
 @loop
-def hash_rotations(task, n_blocks, rotations, waves, rounding, all_values, scratch, weights):
+def hash_rotations(task, rotations, waves, rounding, all_values, scratch, weights):
     """Projections as `hash_projections` gives them, by rotations."""
-    for _ in range(n_blocks):
-        block = _next_inspected_block(task)
-        if block < 0:
-            return False
+    for block in task.done[1 : task.done[0] + 1]:
         start, stop = task.cuts[block], task.cuts[block + 1]
         indptr = task.indptr[start : stop + 1]
         columns = task.indices[indptr[0] : indptr[-1]]
@@ -166,7 +152,6 @@ def hash_rotations(task, n_blocks, rotations, waves, rounding, all_values, scrat
         rotated_projections(
             indptr, columns, values, rotations, waves, rounding, scratch, weights[start:stop]
         )
-    return True
 
 
 @loop(inline="always")

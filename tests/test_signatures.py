@@ -50,8 +50,9 @@ def test_rows_can_be_picked_and_put_together(kernel):
     assert_same(S[np.arange(40) < 5], S[:5])
     assert np.shares_memory(S[:5].codes, S.codes)
     assert len(S[:0]) == 0
-    with pytest.raises(IndexError):
-        S[40]
+    for wrong in (40, None, [[1, 2], [3, 4]]):
+        with pytest.raises(IndexError):
+            S[wrong]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -62,6 +63,8 @@ def test_matrix_and_pairs_agree(kernel, n_bits):
     K = S.estimate(T)
     i, j = np.indices(K.shape).reshape(2, -1)
     pairs = S.estimate_pairs(i, j, T, return_std=False).reshape(K.shape)
+    rows, columns = np.ogrid[: len(S), : len(T)]
+    np.testing.assert_array_equal(S.estimate_pairs(rows, columns, T)[0], pairs)
     np.testing.assert_allclose(K, pairs, atol=1e-5)
     np.testing.assert_allclose(S.estimate()[:, ::3], K, atol=1e-6)
     np.testing.assert_array_equal(S.estimate(T, n_jobs=1), S.estimate(T, n_jobs=7))

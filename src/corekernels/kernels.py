@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from scipy import sparse
 
 from ._core.arguments import require_gamma
 from ._core.progress import progress_bar
@@ -259,6 +260,8 @@ def _whole(X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None)
 
 
 def _is_vector(X: Any) -> bool:
+    if sparse.issparse(X):
+        return bool(X.ndim == 1)
     try:
         return np.ndim(X) == 1 and np.size(X) > 0
     except ValueError:  # lists of different lengths, which `check_pair` refuses in its own words

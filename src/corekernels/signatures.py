@@ -129,6 +129,8 @@ class Signatures:
         if isinstance(rows, int | np.integer):
             rows = [range(len(self))[rows]]
         arrays = {name: array[rows] for name, array in self.arrays().items()}
+        if arrays["lengths"].ndim != 1:
+            raise IndexError("rows are picked by a slice, an integer or a list of either kind")
         return Signatures.from_arrays(self.recipe, arrays)
 
     def __repr__(self) -> str:
@@ -216,7 +218,7 @@ class Signatures:
         Parameters
         ----------
         i, j : array-like of int
-            Rows of this object and of T.
+            Rows of this object and of T; of shapes that broadcast.
         T : Signatures, optional
             Other rows, hashed by the same recipe; the same rows if None.
         return_std : bool
@@ -238,8 +240,12 @@ class Signatures:
         and there are fewer hashes than nonzeros.
         """
         T = self.require_same_recipe(T)
-        i, j = np.atleast_1d(i), np.atleast_1d(j)
-        estimates, errors = estimate_pairs(self.recipe, self.arrays(), T.arrays(), i, j, n_jobs)
+        i, j = np.broadcast_arrays(*np.atleast_1d(i, j))
+        flat = i.ravel(), j.ravel()
+        estimates, errors = (
+            found.reshape(i.shape)
+            for found in estimate_pairs(self.recipe, self.arrays(), T.arrays(), *flat, n_jobs)
+        )
         return (estimates, errors) if return_std else estimates
 
     def save(

@@ -81,3 +81,16 @@ def test_class_weights():
     assert found("balanced") == [1, 1, 1]  # equal sums of weights; class 8 has no rows
     weights[3] = 1
     assert found("balanced") == [4 / 2 / 3, 4 / 2 / 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("y", "fault"),
+    [
+        (np.array([1, "a"], object), "labels are of several kinds"),
+        (np.array([b"1", b"a"]), "labels are bytes; decode them"),
+        (np.array([0.5, 0.25], object), "real numbers such as 0.5, not classes"),
+    ],
+)
+def test_labels_that_cannot_be_classes(y, fault):
+    with pytest.raises(DataError, match=fault):
+        labels.check_labels(y, 2)

@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from corekernels.errors import DataError, ParameterError
-from corekernels.linear import HashedLinearClassifier, c_path
+from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor, c_path
 from corekernels.linear.classifier import LOSS_NAMES
 
 
@@ -116,3 +116,8 @@ def test_best_model_of_folds_is_that_of_fit(digits, S):
     np.testing.assert_array_equal(path.best_model.coef_, fitted.coef_)
     assert path.best_model.n_iter_ == fitted.n_iter_
     np.testing.assert_array_equal(path.best_model.classes_, fitted.classes_)
+
+
+def test_a_path_of_regressors_is_refused(digits, S):
+    with pytest.raises(ParameterError, match="model: got HashedLinearRegressor; give"):
+        c_path(S, digits[1], [1.0], model=HashedLinearRegressor())

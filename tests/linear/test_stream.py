@@ -69,7 +69,11 @@ def test_streams_are_checked(digits, S):
         HashedLinearClassifier(class_weight="balanced").partial_fit(S, y, range(10))
     with pytest.raises(DataError, match="row 4 has the label 4, not one of the classes"):
         model.partial_fit(S, y, classes=range(4))
+    with pytest.raises(DataError, match="0 sample"):
+        model.partial_fit(S[:0], y[:0], classes=range(10))
     model.partial_fit(S, y, classes=range(10))
+    with pytest.raises(DataError, match="0 sample"):
+        model.partial_fit(S[:0], y[:0])
     with pytest.raises(ParameterError, match="classes: not those of the first call"):
         model.partial_fit(S, y, classes=range(11))
     other = ck.CoREHasher(n_hashes=128, random_state=5).fit(X).sketch(X)

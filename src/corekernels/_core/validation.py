@@ -100,6 +100,11 @@ def as_matrix(X: Any, name: str = "X") -> Any:
             f"{name}: is {type(X).__name__}, not rows; give the rows they were made from, or use "
             "`fit_signatures` or an estimator of `corekernels.linear`."
         )
+    if sparse.issparse(X) and X.ndim != 2:
+        raise DataError(
+            f"{name}: Expected 2D array, got 1D sparse array instead; pick a row as X[[i]], which "
+            "stays a matrix, or reshape it to (1, -1)."
+        )
     try:
         return check_array(
             X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric",

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.types import Array
@@ -213,6 +214,9 @@ class Gram:
 
 def value_of_vectors(x: Any, y: Any, formula: Formula) -> float:
     """The value of two vectors: scikit-learn's pairwise functions ask for it a million times."""
+    if sparse.issparse(x) or sparse.issparse(y):
+        x, y = (one if sparse.issparse(one) else np.asarray(one) for one in (x, y))
+        return float(Gram(x.reshape(1, -1), y.reshape(1, -1), formula, 1).whole()[0, 0])
     u, v, out = np.asarray(x), np.asarray(y), np.empty(1)
     if u.dtype.kind in "biuf" and v.dtype.kind in "biuf" and u.shape == v.shape:
         u, v = read_only(u, np.float64), read_only(v, np.float64)

@@ -60,7 +60,7 @@ def estimate_pairs(
     recipe: Recipe, S: Arrays, T: Arrays, i: Array, j: Array, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Estimates and standard errors of row i[p] of S with row j[p] of T."""
-    i, j = np.broadcast_arrays(np.arange(len(S["lengths"]))[i], np.arange(len(T["lengths"]))[j])
+    i, j = np.arange(len(S["lengths"]))[i], np.arange(len(T["lengths"]))[j]  # none is negative
     estimates, errors = np.empty(len(i)), np.empty(len(i))
     for some in itertools.starmap(slice, row_blocks(0, len(i), _BLOCK_PAIRS)):
         sums = _pair_sums(S, T, i[some], j[some], n_jobs)

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_choice, require_positive
+from .._core.estimator import require_some_rows
 from .._core.types import Array
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
@@ -249,6 +250,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         """The classes (those in y, unless they are known), the problem and the training set."""
         loss, intercept = require_choice("loss", self.loss, LOSS_NAMES), self._constant()
         packed = pack(S, self.n_jobs)
+        require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))
         indicators = check_indicators(y, len(S))
         if indicators is not None:

@@ -14,6 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._core.types import Array
 from ..errors import DataError, ParameterError
 
+_SEVERAL_KINDS = "y: labels are of several kinds; use numbers or strings."
+
 
 def check_indicators(y: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
     """Which labels each row has, where y has a column of 0 and 1 per label; None if it has not."""
@@ -67,8 +69,12 @@ def check_labels(y: Any, n_rows: int) -> Array:
     except DataError:
         raise
     except TypeError as error:
-        raise DataError("y: labels are of several kinds; use numbers or strings.") from error
+        if np.asarray(y).dtype.kind == "S":
+            raise DataError("y: labels are bytes; decode them to strings.") from error
+        raise DataError(_SEVERAL_KINDS) from error
     except ValueError as error:
+        if len({isinstance(label, str) for label in labels.tolist()}) > 1:
+            raise DataError(_SEVERAL_KINDS) from error
         if "continuous" in str(error):
             raise DataError(
                 f"y: Unknown label type: real numbers such as {labels.flat[0]}, not classes; "

@@ -130,6 +130,11 @@ def c_path(
     ((3, 3), 0.94)
     """
     model = clone(HashedLinearClassifier() if model is None else model)
+    if not isinstance(model, HashedLinearClassifier):
+        raise ParameterError(
+            f"model: got {type(model).__name__}; give a HashedLinearClassifier, or take GridSearchCV "
+            "over C."
+        )
     values = np.array([require_positive("Cs", C) for C in np.ravel(Cs).tolist()])
     if not len(values):
         raise ParameterError("Cs: got no value; give at least one C.")

@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_positive
+from .._core.estimator import require_some_rows
 from .._core.validation import read_only
 from ..errors import DataError
 from ..signatures import Signatures
@@ -62,6 +63,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         """Learn from signatures S with values y, and weights of the rows if given."""
         C, options, intercept = require_positive("C", self.C), self._options(), self._constant()
         packed = pack(S, self.n_jobs)
+        require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))
         values = check_values(y, len(S))
         training = TrainingSet.of(packed, values, weights, self.n_jobs)

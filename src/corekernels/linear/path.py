@@ -132,8 +132,8 @@ def c_path(
     model = clone(HashedLinearClassifier() if model is None else model)
     if not isinstance(model, HashedLinearClassifier):
         raise ParameterError(
-            f"model: got {type(model).__name__}; give a HashedLinearClassifier, or take GridSearchCV "
-            "over C."
+            f"model: got {type(model).__name__}; give a HashedLinearClassifier, or take "
+            "GridSearchCV over C."
         )
     values = np.array([require_positive("Cs", C) for C in np.ravel(Cs).tolist()])
     if not len(values):

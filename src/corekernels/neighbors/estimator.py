@@ -39,7 +39,8 @@ class CoRENeighbors(Searches):
     - "auto" looks at the rows, tunes a method to the recall on held-out rows, and takes the
       exact search where nothing else is much cheaper at that recall.
 
-    A method that cannot reach the recall is replaced by the exact search, with a warning.
+    A method that cannot reach the recall is replaced by the exact search, with a warning; one
+    that reaches it, but at several times the cost of the exact search, is kept, with a warning.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class CoRENeighbors(Searches):
         seed = seed_of(self.random_state)
         store = make_store(rows, kernel, self.n_jobs)
         choice = choose(store, *wanted, seed, self.n_jobs)
-        if not choice.as_asked:
+        if choice.falls_short:
             warnings.warn(choice.reason, UserWarning, stacklevel=2)
         self.seed_ = seed
         self._snapshot = Snapshot.begin(choice, numbers)
@@ -227,7 +228,7 @@ class CoRENeighbors(Searches):
             return snapshot.settled(self.n_jobs)
         store, living = snapshot.living()
         choice = choose(store, *self._wanted(), self.seed_, self.n_jobs)
-        if not choice.as_asked:
+        if choice.falls_short:
             warnings.warn(choice.reason, UserWarning, stacklevel=3)
         return Snapshot.begin(choice, snapshot.ids[living], snapshot.tail_rows)
 

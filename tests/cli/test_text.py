@@ -84,6 +84,19 @@ def test_search_by_file_and_by_words(corpus):
     assert "not made from text" in run("search rows.index --query rose").stderr
 
 
+def test_words_that_no_document_has_are_noted(corpus):
+    ok(f"index train.jsonl i {HOW} --id key")
+    known = corpus[0][0]["text"]
+    result = ok(f"search i -k 2 --query '' --query zzzzz --query '{known}'")
+    notes = result.stderr.splitlines()
+    about = "no document found has a word, or n-gram, of it; those listed are of similarity 0"
+    assert notes == [f"note: query '': {about}", f"note: query 'zzzzz': {about}"]
+    assert result.stdout.count("0.0000") == 4
+    result = ok("search i -k 2 --query zzzzz --json")
+    assert (about in result.stderr, about in result.stdout) == (True, False)
+    assert ok("search i --query zzzzz --quiet").stderr == ""
+
+
 def test_every_command_takes_text(corpus):
     assert as_json(f"info train.jsonl {HOW}")["rows"] == 150
     ok(f"hash train.jsonl s {HOW} --label subject --n-hashes 16")

@@ -13,7 +13,7 @@ from corekernels.neighbors.candidates.exact import Exact
 from corekernels.neighbors.candidates.graph import WIDTHS
 from corekernels.neighbors.store import make_store
 from corekernels.neighbors.tuning import Task, hold_out
-from support.clusters import clustered
+from support.clusters import clustered, topical
 
 
 def half_empty(n_rows):
@@ -89,3 +89,19 @@ def test_more_queries_are_held_out_of_many_rows():
 def test_widths_are_so_close_that_little_is_given_away():
     assert all(after / before <= 1.1 for before, after in itertools.pairwise(WIDTHS))
     assert (WIDTHS[0], WIDTHS[-1]) == (10, 998)
+
+
+def test_a_named_method_much_costlier_than_exact_search_is_kept_with_a_warning():
+    X = topical(3000)
+    with pytest.warns(UserWarning, match=r"^graph .+; about \d+ times as costly as exact search"):
+        index = ck.CoRENeighbors("core1", method="graph", random_state=0).fit(X)
+    assert index.method_ == "graph"
+    assert "so that auto would not take it" in index.reason_
+    assert ck.CoRENeighbors("core1", random_state=0).fit(X).method_ != "graph"
+    graph = index._snapshot.main
+    times = int(index.reason_.split("; about ")[1].split()[0])
+    assert abs(times - graph.cost / graph.exact.cost) <= 0.5
+    # few rows are searched in no time by any method, and clustered ones gain by a graph
+    for rows in (X[:2048], clustered(3000, 300, 40)):
+        index = ck.CoRENeighbors("core1", method="graph", random_state=0).fit(rows)
+        assert "costly" not in index.reason_

@@ -132,7 +132,13 @@ def search(
 
 
 def _show_found(found: list[list[tuple[Any, float]]], queries: list[str], output: Output) -> None:
-    """Print what was found for each of some words."""
+    """Print what was found for each of some words, and a note where that is nothing alike."""
+    for text, pairs in zip(queries, found, strict=True):
+        if pairs[0][1] == 0:
+            output.note(
+                f"query {text!r}: no document found has a word, or n-gram, of it; "
+                "those listed are of similarity 0"
+            )
     if output.as_json:
         names = ("id", "similarity")
         rows = [[dict(zip(names, pair, strict=True)) for pair in pairs] for pairs in found]

@@ -39,7 +39,8 @@ class CoRENeighbors(Searches):
     - "auto" looks at the rows, tunes a method to the recall on held-out rows, and takes the
       exact search where nothing else is much cheaper at that recall.
 
-    A method that cannot reach the recall is replaced by the exact search, with a warning.
+    A method that cannot reach the recall is replaced by the exact search, with a warning; one
+    that reaches it, but at several times the cost of the exact search, is kept, with a warning.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class CoRENeighbors(Searches):
     reason_ : str
         Why it was chosen, and its settings.
     estimated_recall_ : float
-        Its recall on held-out rows.
+        Its recall on held-out rows, when it was last tuned.
     ids_ : ndarray
         Ids of the rows in the index, in order of arrival: integers, or strings as objects.
     n_samples_fit_ : int
@@ -79,7 +80,9 @@ class CoRENeighbors(Searches):
     Asking for more neighbours than there are rows gives all rows. `radius_neighbors` is
     always exact. `add` and `remove` may be called while other threads search: a search sees
     the index before or after a change, never between. Rows added are found exactly until
-    they are many enough to be put into the method's own index.
+    they are many enough to be put into the method's own index. Once rows have doubled, or a
+    quarter of the method's rows was removed, method and settings are chosen anew, as by `fit`:
+    that call takes as long as one, and may change `method_`, `reason_` and `estimated_recall_`.
 
     Examples
     --------
@@ -97,32 +100,52 @@ class CoRENeighbors(Searches):
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers or strings given."""
         kernel = exact_kernel(self.kernel, self.gamma)
-        require_choice("method", self.method, METHOD_NAMES)
-        n_neighbors = require_count("n_neighbors", self.n_neighbors)
-        recall = require_recall(self.recall)
+        wanted = self._wanted()
         rows = clean_rows(self._fitting_matrix(X), n_jobs=self.n_jobs)
         numbers = check_ids(ids, len(rows))
         seed = seed_of(self.random_state)
         store = make_store(rows, kernel, self.n_jobs)
-        choice = choose(store, self.method, recall, n_neighbors, seed, self.n_jobs)
-        if not choice.as_asked:
+        choice = choose(store, *wanted, seed, self.n_jobs)
+        if choice.falls_short:
             warnings.warn(choice.reason, UserWarning, stacklevel=2)
         self.seed_ = seed
-        self.method_ = choice.method.name
-        self.reason_ = choice.reason
-        self.estimated_recall_ = choice.recall
-        self._snapshot = Snapshot.begin(choice.method, numbers)
+        self._snapshot = Snapshot.begin(choice, numbers)
         self.provenance_: list[Origin] = []
         self.names_: list[str] | None = None
         self._lock = threading.RLock()
         return self
 
+    def _wanted(self) -> tuple[str, float, int]:
+        """Method, recall and neighbours that are asked for."""
+        require_choice("method", self.method, METHOD_NAMES)
+        n_neighbors = require_count("n_neighbors", self.n_neighbors)
+        return self.method, require_recall(self.recall), n_neighbors
+
+    def _fitted(self, name: str) -> Snapshot:
+        """The index as it is now, for an attribute of that name."""
+        if not hasattr(self, "_snapshot"):
+            raise AttributeError(f"{name}: the index is not fitted yet")
+        return self._snapshot
+
+    @property
+    def method_(self) -> str:
+        """The method in use."""
+        return self._fitted("method_").main.name
+
+    @property
+    def reason_(self) -> str:
+        """Why it was chosen, and its settings."""
+        return self._fitted("reason_").reason
+
+    @property
+    def estimated_recall_(self) -> float:
+        """Its recall on held-out rows, when it was last tuned."""
+        return self._fitted("estimated_recall_").recall
+
     @property
     def ids_(self) -> Array:
         """Ids of the rows in the index, in order of arrival."""
-        if not hasattr(self, "_snapshot"):
-            raise AttributeError("ids_: the index is not fitted yet")
-        snapshot = self._snapshot
+        snapshot = self._fitted("ids_")
         return snapshot.ids[snapshot.alive > 0]
 
     @property
@@ -177,7 +200,7 @@ class CoRENeighbors(Searches):
             snapshot = self._snapshot
             numbers = check_ids(ids, len(rows), snapshot.ids[snapshot.alive > 0])
             if len(rows):
-                self._snapshot = snapshot.with_rows(rows, numbers, self.n_jobs)
+                self._snapshot = self._settled(snapshot.with_rows(rows, numbers, self.n_jobs))
         return self
 
     def remove(self, ids: Any) -> "CoRENeighbors":
@@ -195,8 +218,19 @@ class CoRENeighbors(Searches):
                     f"ids: {strange[0]!s} is not in the index; `ids_` lists those that are."
                 )
             if len(numbers):
-                self._snapshot = snapshot.without(living[np.isin(known, numbers)], self.n_jobs)
+                gone = living[np.isin(known, numbers)]
+                self._snapshot = self._settled(snapshot.without(gone))
         return self
+
+    def _settled(self, snapshot: Snapshot) -> Snapshot:
+        """The same rows, and the method chosen anew, as by `fit`, if they have outgrown it."""
+        if not snapshot.is_outgrown:
+            return snapshot.settled(self.n_jobs)
+        store, living = snapshot.living()
+        choice = choose(store, *self._wanted(), self.seed_, self.n_jobs)
+        if choice.falls_short:
+            warnings.warn(choice.reason, UserWarning, stacklevel=3)
+        return Snapshot.begin(choice, snapshot.ids[living], snapshot.tail_rows)
 
     def save(self, path: PathLike, *, provenance: Iterable[Origin] | None = None) -> None:
         """Write the index to a safetensors file, whole or not at all.

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.arguments import require_count
+from .._core.arguments import require_choice, require_count
 from .._core.estimator import parameters_for_file
 from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.types import Array, PathLike
@@ -29,6 +29,7 @@ from .arguments import require_recall
 from .candidates import METHODS, Exact
 from .snapshot import Snapshot
 from .store import NARROW, Store, n_words, restore
+from .tuning import METHOD_NAMES
 
 Model = TypeVar("Model")
 
@@ -41,7 +42,6 @@ _PROBLEMS = {
     BAD_BITS: "the bits of a row are not those of its columns",
     BAD_SQUARES: "a sum of squares is not that of its row",
 }
-_FACTS = ("method_", "reason_", "estimated_recall_", "seed_", "n_features_in_")
 
 
 def write_index(
@@ -52,12 +52,16 @@ def write_index(
     main = snapshot.main
     about: dict[str, Any] = {
         "parameters": parameters_for_file(model, model.seed_, main.store.kernel.gamma),
-        "facts": {name: getattr(model, name) for name in _FACTS},
+        "facts": {
+            "method_": main.name, "reason_": snapshot.reason, "estimated_recall_": snapshot.recall,
+            "seed_": model.seed_, "n_features_in_": model.n_features_in_,
+        },
         "feature_names": None if names is None else [str(name) for name in names],
         "source": main.settings(),
         "n_wanted": main.n_wanted,
+        "n_tuned": snapshot.n_tuned,
         "sources": [origin.asdict() for origin in provenance],
-    }
+    }  # fmt: skip
     parts = {"main": main.store.arrays(), "source": main.arrays()}
     if snapshot.tail is not None:
         parts["tail"] = snapshot.tail.store.arrays()
@@ -83,16 +87,14 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
     with checking(path, "save the index again"):
         parameters, facts = dict(about["parameters"]), dict(about["facts"])
+        require_choice("method", parameters["method"], METHOD_NAMES)
         require_count("n_neighbors", parameters["n_neighbors"])
         require_recall(parameters["recall"])
         thread_count(parameters["n_jobs"])
         model: Any = cls(**parameters)
-        facts["seed_"] = whole_number(facts["seed_"], 0, MAX_SEED, "the seed")
+        model.seed_ = whole_number(facts["seed_"], 0, MAX_SEED, "the seed")
         n_columns = whole_number(facts["n_features_in_"], 1, MAX_COLUMNS, "the number of columns")
-        require_fit(isinstance(facts["reason_"], str), "the reason is no text")
-        require_recall(facts["estimated_recall_"])
-        for name in _FACTS:
-            setattr(model, name, facts[name])
+        model.n_features_in_ = n_columns
         names = column_names(about["feature_names"], n_columns)
         if names is not None:
             model.feature_names_in_ = names
@@ -139,7 +141,8 @@ def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) 
     tail = None
     if part("tail"):
         tail = Exact(_checked_store(restore(kernel, n_columns, part("tail"))))
-    method = METHODS[model.method_]
+    facts = about["facts"]
+    method = METHODS[facts["method_"]]
     least = 0 if method is Exact else 1
     n_wanted = whole_number(about["n_wanted"], least, 2**31, "the number of neighbours")
     main = method.restored(store, n_wanted, about["source"], part("source"))
@@ -151,7 +154,13 @@ def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) 
     living = ids if alive.all() else ids[alive > 0]
     is_unique = bool((living[1:] > living[:-1]).all()) or len(np.unique(living)) == len(living)
     require_fit(is_unique, "an id occurs twice")
-    return Snapshot(main, tail, read_only(ids), read_only(alive))
+    reason, recall = facts["reason_"], require_recall(facts["estimated_recall_"])
+    require_fit(isinstance(reason, str), "the reason is no text")
+    # files that do not say it count as chosen for the rows that the method has
+    n_tuned = whole_number(
+        about.get("n_tuned", len(store)), 0, 2**63, "the number of rows tuned to"
+    )
+    return Snapshot(main, tail, read_only(ids), read_only(alive), reason, recall, n_tuned)
 
 
 def _checked_store(store: Store) -> Store:

@@ -2,8 +2,8 @@
 
 Rows found by the chosen method come first; rows added since stand in a tail that is searched
 exactly, until it is long enough to be worth growing the method's index. Removed rows are
-marked, and cleared away once they are many. A search holds one snapshot and sees one state
-throughout.
+marked. Once many of them are gone, or rows have doubled, the method is to be chosen anew for the
+rows there are. A search holds one snapshot and sees one state throughout.
 """
 
 from dataclasses import dataclass, replace
@@ -15,12 +15,13 @@ from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.heaps import Heaps
 from .candidates import Exact, SearchMethod
-from .candidates.base import search_all
+from .candidates.base import Tuned, search_all
 from .store import Store, join, make_store
 
 TAIL_ROWS = 1024
 _TAIL_SHARE = 32  # the tail may have one row for this many of the others
-_DEAD_SHARE = 4
+_DEAD_SHARE = 4  # one in this many of the method's rows may be a removed one
+_GROWTH = 2  # times the rows for which the method was chosen
 _FIRST_WITHIN = 64
 
 
@@ -32,12 +33,16 @@ class Snapshot:
     tail: Exact | None
     ids: Array  # what the user calls each row: a number, or a string as an object
     alive: Array  # 0 where a row was removed
+    reason: str  # why the method was chosen
+    recall: float  # that it had on held-out rows then
+    n_tuned: int  # rows there were then
     tail_rows: int = TAIL_ROWS  # that the tail may have, however few the others
 
     @classmethod
-    def begin(cls, main: SearchMethod, ids: Array) -> "Snapshot":
-        """The state after `fit`."""
-        return cls(main, None, read_only(ids), read_only(np.ones(len(ids), np.uint8)))
+    def begin(cls, chosen: Tuned, ids: Array, tail_rows: int = TAIL_ROWS) -> "Snapshot":
+        """The state after a method was chosen for rows."""
+        alive, about = np.ones(len(ids), np.uint8), (chosen.reason, chosen.recall, len(ids))
+        return cls(chosen.method, None, read_only(ids), read_only(alive), *about, tail_rows)
 
     @property
     def n_alive(self) -> int:
@@ -82,30 +87,42 @@ class Snapshot:
         tail = fresh if self.tail is None else join(self.tail.store, fresh, n_jobs)
         ids = np.concatenate([self.ids, ids])
         alive = np.append(self.alive, np.ones(len(rows), np.uint8))
-        changed = replace(self, tail=Exact(tail), ids=read_only(ids), alive=read_only(alive))
-        if len(tail) <= max(self.tail_rows, len(self.main.store) // _TAIL_SHARE):
-            return changed
-        main = self.main.grown(join(self.main.store, tail, n_jobs), n_jobs)
-        return replace(changed, main=main, tail=None)
+        return replace(self, tail=Exact(tail), ids=read_only(ids), alive=read_only(alive))
 
-    def without(self, positions: Array, n_jobs: int | None) -> "Snapshot":
+    def without(self, positions: Array) -> "Snapshot":
         """The state after rows were removed."""
         alive = self.alive.copy()
         alive[positions] = 0
-        changed = replace(self, alive=read_only(alive))
         n_main = len(self.main.store)
-        if self.tail is not None and not alive[n_main:].all():
-            kept = np.flatnonzero(alive[n_main:])
-            tail = Exact(self.tail.store.take(kept)) if len(kept) else None
-            changed = changed._with_positions([np.arange(n_main), n_main + kept], tail=tail)
-        kept = np.flatnonzero(alive[:n_main])
-        if len(kept) == 0 or (n_main - len(kept)) * _DEAD_SHARE <= n_main:
-            return changed
-        main = self.main.rebuilt(self.main.store.take(kept), n_jobs)
-        return changed._with_positions([kept, np.arange(n_main, len(changed.ids))], main=main)
+        if self.tail is None or alive[n_main:].all():
+            return replace(self, alive=read_only(alive))
+        kept = np.flatnonzero(alive[n_main:])
+        tail = Exact(self.tail.store.take(kept)) if len(kept) else None
+        stays = np.append(np.arange(n_main), n_main + kept)
+        ids, alive = read_only(self.ids[stays]), read_only(alive[stays])
+        return replace(self, tail=tail, ids=ids, alive=alive)
 
-    def _with_positions(self, kept: list[Array], **changes: Any) -> "Snapshot":
-        """The ids and marks of the rows at these positions alone, with other changes."""
-        stays = np.concatenate(kept)
-        ids, alive = read_only(self.ids[stays]), read_only(self.alive[stays])
-        return replace(self, ids=ids, alive=alive, **changes)
+    @property
+    def is_outgrown(self) -> bool:
+        """Whether the method was chosen for rows too unlike these in number.
+
+        Each time, the number of rows has grown or shrunk by a factor, so that choosing costs a
+        bounded amount per row added or removed, however small the batches.
+        """
+        n_main = len(self.main.store)
+        n_dead = n_main - int(np.count_nonzero(self.alive[:n_main]))
+        if n_dead * _DEAD_SHARE > n_main:
+            return self.n_alive > 0
+        return self._is_tail_long and self.n_alive >= _GROWTH * self.n_tuned
+
+    def settled(self, n_jobs: int | None) -> "Snapshot":
+        """The same rows, those of a long tail taken in by the method."""
+        if self.tail is None or not self._is_tail_long:
+            return self
+        main = self.main.grown(join(self.main.store, self.tail.store, n_jobs), n_jobs)
+        return replace(self, main=main, tail=None)
+
+    @property
+    def _is_tail_long(self) -> bool:
+        most = max(self.tail_rows, len(self.main.store) // _TAIL_SHARE)
+        return self.tail is not None and len(self.tail.store) > most

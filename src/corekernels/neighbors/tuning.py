@@ -28,6 +28,9 @@ _ROWS_PER_QUERY = 64  # from few to many
 
 _Z = 1.645  # normal quantile of a one-sided confidence of 95 %
 _WORTH = 1.5  # a method must be this many times cheaper than the exact search
+# as many times costlier, a method asked for by name is worth a warning; not from 1 on, as exact
+# search takes several times what is counted where its bounds rule out few rows
+_TOO_COSTLY = 4.0
 _MARGIN = 0.25  # share of the misses allowed that is kept back: later queries may be harder
 
 Method = TypeVar("Method", bound=SearchMethod)
@@ -95,9 +98,9 @@ def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> H
 
 @dataclass(frozen=True)
 class Choice(Tuned):
-    """The method chosen, and whether it is the one that was asked for."""
+    """The method chosen, and whether users should be warned of it."""
 
-    as_asked: bool = True
+    falls_short: bool = False  # of what was asked for by name
 
 
 @dataclass(frozen=True)
@@ -146,15 +149,19 @@ def choose(
         return Choice(exact, f"exact search: {len(store)} rows are few", 1.0)
     if recall == 1:
         reason = "exact search: no other method guarantees recall 1"
-        return Choice(exact, reason, 1.0, as_asked=method == AUTO)
+        return Choice(exact, reason, 1.0, falls_short=method != AUTO)
     task = Task(exact, hold_out(store, n_neighbors, seed, n_jobs), recall, n_neighbors, seed)
     if method == AUTO:
         return _best(task)
     tuned = METHODS[method].tune(task)
     if tuned is None:
         reason = f"exact search: {method} does not reach recall {recall} on held-out queries"
-        return Choice(exact, reason, 1.0, as_asked=False)
-    return Choice(tuned.method, tuned.reason, tuned.recall)
+        return Choice(exact, reason, 1.0, falls_short=True)
+    times = tuned.method.cost / exact.cost
+    if len(store) <= FEW_ROWS or times < _TOO_COSTLY:
+        return Choice(tuned.method, tuned.reason, tuned.recall)
+    about = f"about {times:.0f} times as costly as exact search, so that {AUTO} would not take it"
+    return Choice(tuned.method, f"{tuned.reason}; {about}", tuned.recall, falls_short=True)
 
 
 def _best(task: Task) -> Choice:

@@ -87,10 +87,6 @@ class SearchMethod(ABC):
     def grown(self, store: Store, n_jobs: int | None) -> "SearchMethod":
         """The same method over a store that begins with the rows of this one."""
 
-    def rebuilt(self, store: Store, n_jobs: int | None) -> "SearchMethod":
-        """The same method, with the same settings, over any other store."""
-        return self.grown(store, n_jobs)
-
     @classmethod
     @abstractmethod
     def tune(cls, task: "Task") -> Tuned | None:

@@ -154,12 +154,6 @@ class Graph(CandidateMethod):
         width, followed = (-(-s * len(store) // max(1, n)) for s in (self.width, self.followed))
         return graph.finished(np.arange(n, len(store)), width, followed, n_jobs)
 
-    def rebuilt(self, store: Store, n_jobs: int | None) -> "Graph":
-        """A new graph of other rows, with the same settings."""
-        order = np.random.default_rng(self.seed).permutation(len(store))
-        graph = Graph.begin(store, self.n_wanted, self.n_signs, self.seed, order, n_jobs)
-        return graph.finished(order[:0], self.width, self.followed, n_jobs)
-
     def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows of each query's beam."""
         out = self.room(rows, self.width, factor)

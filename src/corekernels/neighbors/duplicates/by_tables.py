@@ -16,6 +16,7 @@ from ...io.workspace import Workspace
 from ...io.wrapped import Chained
 from ...kernel_table import Kernel
 from ..candidates import Exact
+from ..candidates.base import Tuned
 from ..snapshot import Snapshot
 from ..store import make_store
 from .collisions import Candidates
@@ -143,7 +144,8 @@ def _of_rows_in_memory(
     low, high = row_digests(rows)[some].T
     copies = find_copies_by_side(low, high, some, boundary)
     own = np.setdiff1d(np.arange(len(rows)), copies.rows)
-    snapshot = Snapshot.begin(Exact(make_store(rows.take(own), kernel, n_jobs)), own)
+    exact = Exact(make_store(rows.take(own), kernel, n_jobs))
+    snapshot = Snapshot.begin(Tuned(exact, "all pairs are wanted", 1.0), own)
     found = find_duplicates(snapshot, threshold, seed, n_jobs)
     left = np.concatenate([found.pairs[:, 0], copies.firsts])
     right = np.concatenate([found.pairs[:, 1], copies.rows])

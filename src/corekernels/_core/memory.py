@@ -1,12 +1,20 @@
-"""Arrays aligned to cache lines."""
+"""Arrays aligned to cache lines, and working memory that is kept from call to call."""
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from .._loops.simd.llvm import LINE
+
+Room = TypeVar("Room")  # an array, or a tuple of arrays
+
+_MOST_KEPT = 1 << 27  # bytes
+
+_kept: dict[Any, list[Any]] = {}  # by what it was made of
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -19,3 +27,35 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[A
     raw = np.zeros(n_bytes + LINE, np.uint8)
     start = -raw.ctypes.data % LINE
     return raw[start : start + n_bytes].view(dtype).reshape(shape)
+
+
+@contextmanager
+def working_memory(
+    n_threads: int, make: Callable[..., Room], *arguments: Any
+) -> Iterator[Iterator[Room]]:
+    """Room for each of so many threads, made by `make(*arguments)`.
+
+    For loops that leave it as they found it: it is kept for the next call that asks for the same,
+    up to 128 MB in all. To make it anew for every short call, zeros for each of a million columns
+    and sixteen threads, would take longer than the call. After an error it is not kept.
+
+    >>> with working_memory(2, np.zeros, 3) as rooms:
+    ...     next(rooms)
+    array([0., 0., 0.])
+    """
+    kept: list[Room] = _kept.setdefault((make, arguments), [])
+    rooms: list[Room] = []
+    while len(rooms) < n_threads:
+        try:
+            rooms.append(kept.pop())
+        except IndexError:  # other calls may take from it, too
+            rooms.append(make(*arguments))
+    yield iter(rooms)
+    kept.extend(rooms)
+    if sum(_n_bytes(room) for some in list(_kept.values()) for room in list(some)) > _MOST_KEPT:
+        _kept.clear()
+
+
+def _n_bytes(room: Any) -> int:
+    arrays = [room] if isinstance(room, np.ndarray) else room
+    return sum(array.nbytes for array in arrays)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.memory import working_memory
 from .._core.team import Team
 from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
@@ -124,14 +125,12 @@ class Store:
         -2 where a value is below the threshold.
         """
         out = np.empty(len(candidates))
-        team.run(
-            pairs_at_least,
-            lambda: (
-                threshold, self.kernel.for_loops, queries, self.stored_rows, ends, candidates,
-                np.zeros(self.width), out,
-            ),
-            len(queries.lengths), _BLOCK_QUERIES,
-        )  # fmt: skip
+        both = self.kernel.for_loops, queries, self.stored_rows
+        with working_memory(team.n_threads, np.zeros, self.width) as rooms:
+            team.run(
+                pairs_at_least, lambda: (threshold, *both, ends, candidates, next(rooms), out),
+                len(queries.lengths), _BLOCK_QUERIES,
+            )  # fmt: skip
         return out
 
 

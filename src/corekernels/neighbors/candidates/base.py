@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from ..._core.memory import working_memory
 from ..._core.team import Team
 from ..._core.threads import row_blocks
 from ..._core.types import Array
@@ -168,14 +169,12 @@ class CandidateMethod(SearchMethod):
         factor = spare * max(1.0, n_kept / self.n_wanted)
         before = heaps.sizes.copy()
         candidates = self.candidates(team, rows, queries, factor)
-        team.run(
-            rerank,
-            lambda: (
-                store.kernel.for_loops, queries, store.stored_rows, alive, first_row, candidates,
-                np.zeros(store.width), heaps,
-            ),
-            len(rows), BLOCK_QUERIES,
-        )  # fmt: skip
+        both = store.kernel.for_loops, queries, store.stored_rows
+        with working_memory(team.n_threads, np.zeros, store.width) as rooms:
+            team.run(
+                rerank, lambda: (*both, alive, first_row, candidates, next(rooms), heaps),
+                len(rows), BLOCK_QUERIES,
+            )  # fmt: skip
         living = int(np.count_nonzero(alive[first_row : first_row + len(store)]))
         wanted = np.minimum(n_kept, before + living)
         short = np.flatnonzero(heaps.sizes < wanted)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._core.memory import working_memory
 from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
@@ -56,10 +57,14 @@ class Exact(SearchMethod):
             )  # fmt: skip
         else:
             listed = Lists(*map(read_only, self.lists(team))), alive, first_row
-            team.run(
-                push_all, lambda: (*both, *listed, np.zeros(width), Sums.new(n), heaps),
-                len(rows), BLOCK_QUERIES,
-            )  # fmt: skip
+            with (
+                working_memory(team.n_threads, np.zeros, width) as dense,
+                working_memory(team.n_threads, Sums.new, n) as sums,
+            ):
+                team.run(
+                    push_all, lambda: (*both, *listed, next(dense), next(sums), heaps),
+                    len(rows), BLOCK_QUERIES,
+                )  # fmt: skip
 
     @property
     def exact(self) -> "Exact":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
+from ..._core.memory import working_memory
 from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
@@ -80,11 +81,14 @@ class Tables(CandidateMethod):
         """The rows that collide with each query most often."""
         n, out = len(self.store), self.room(rows, self.n_kept, factor)
         collided = read_only(self.numbers(team, rows)), queries.lengths, self.tables
-        team.run(
-            buckets.most_collisions,
-            lambda: (*collided, np.zeros(n, np.int32), np.empty(n + 1, np.int32), out),
-            len(rows), BLOCK_QUERIES,
-        )  # fmt: skip
+        with (
+            working_memory(team.n_threads, np.zeros, n, np.int32) as counts,
+            working_memory(team.n_threads, np.empty, n + 1, np.int32) as touched,
+        ):
+            team.run(
+                buckets.most_collisions, lambda: (*collided, next(counts), next(touched), out),
+                len(rows), BLOCK_QUERIES,
+            )  # fmt: skip
         return out
 
     def numbers(self, team: Team, rows: Rows) -> Array:

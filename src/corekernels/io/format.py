@@ -1,7 +1,7 @@
 """What a file format of rows is; each format's module describes itself in one `FORMAT`."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
@@ -23,6 +23,7 @@ class ReadOptions:
     n_jobs: int | None
     batch_bytes: int
     batch_rows: int | None
+    column_names: Sequence[str] | None = None
 
 
 class FileRows(RowReader):

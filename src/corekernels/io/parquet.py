@@ -3,12 +3,13 @@
 Column numbers count from 0. Their number stands in the file's metadata if we wrote it;
 otherwise it is the largest column that the file's statistics, or failing them the
 `indices` themselves, show. A file without these two columns is read as dense rows: its columns,
-but for `label`, are those of the matrix. Needs the extra `parquet`.
+but for `label`, are those of the matrix, in the order of the file or of the names that are asked
+for. Needs the extra `parquet`.
 """
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,11 +50,11 @@ class ParquetReader(FileRows):
                 source = self._parquet_file(file)
                 schema = source.schema_arrow
                 self.n_rows = int(source.metadata.num_rows)
-                self._plain = self._plain_columns(schema)
+                self._plain = self._plain_columns(schema, options.column_names)
                 stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
                 known = len(self._plain) or stored or self._largest_column(source) + 1
         if self._plain:
-            self.n_columns = known
+            self.n_columns, self.column_names = known, tuple(self._plain)
             require_columns(self, n_columns)
         if n_columns is not None and n_columns < known:
             raise DataError(
@@ -72,12 +73,20 @@ class ParquetReader(FileRows):
             file, pre_buffer=False, page_checksum_verification=True
         )
 
-    def _plain_columns(self, schema: Any) -> list[str]:
+    def _plain_columns(self, schema: Any, first: Sequence[str] | None) -> list[str]:
         """Names of the columns of the matrix, if they are columns of the file; else none."""
-        if not {"indices", "values"} & set(schema.names):
-            return plain_columns(self._arrow, schema, self.name)
-        self._require_lists(schema)
-        return []
+        if {"indices", "values"} & set(schema.names):
+            self._require_lists(schema)
+            return []
+        found = plain_columns(self._arrow, schema, self.name)
+        known = dict.fromkeys(() if first is None else first)
+        missing = [name for name in known if name not in set(found)]
+        if missing:
+            raise DataError(
+                f"{self.name}: has no column {missing[0]!r}, which was known before; give each "
+                f"column the name it had then. The file has: {', '.join(found[:8])}."
+            )
+        return [*known, *(name for name in found if name not in known)]
 
     def _require_lists(self, schema: Any) -> None:
         is_number = {

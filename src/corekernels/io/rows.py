@@ -1,5 +1,6 @@
 """Rows from files of any of the formats."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from scipy import sparse
@@ -26,6 +27,7 @@ def open_rows(
     n_jobs: int | None = None,
     batch_rows: int | None = None,
     batch_bytes: int = BATCH_BYTES,
+    column_names: Sequence[str] | None = None,
 ) -> RowReader:
     """A reader that gives the rows of a file in batches of bounded memory.
 
@@ -51,6 +53,9 @@ def open_rows(
         Rows per batch, whatever they weigh; by `batch_bytes` if not given.
     batch_bytes : int
         About how many bytes of text or arrays make a batch.
+    column_names : sequence of str, optional
+        Which columns come first, in this order, where columns have names: those of a Parquet
+        file with a plain column for each. All must be there; others follow as in the file.
 
     Returns
     -------
@@ -76,6 +81,7 @@ def open_rows(
         n_jobs,
         require_count("batch_bytes", batch_bytes),
         None if batch_rows is None else require_count("batch_rows", batch_rows),
+        column_names,
     )
     kind = format or (TEXT.name if is_stream(path) else detect(path))
     found = require_row_format(kind, path)

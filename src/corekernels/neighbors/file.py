@@ -22,7 +22,7 @@ from .._loops.search.inspection import (
 from ..errors import ParameterError
 from ..io.containers import load_arrays, save_arrays
 from ..io.fields import checking, column_names, require_fit, whole_number
-from ..io.provenance import Origin, read_provenance
+from ..io.provenance import Origin, provenance_entries, read_provenance
 from ..kernel_table import exact_kernel
 from ..recipe import MAX_COLUMNS, MAX_SEED
 from .arguments import require_recall
@@ -56,7 +56,7 @@ def write_index(
         "feature_names": None if names is None else [str(name) for name in names],
         "source": main.settings(),
         "n_wanted": main.n_wanted,
-        "sources": [origin.asdict() for origin in provenance],
+        "sources": provenance_entries(provenance),
     }
     parts = {"main": main.store.arrays(), "source": main.arrays()}
     if snapshot.tail is not None:

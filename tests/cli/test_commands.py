@@ -93,6 +93,19 @@ def test_rows_are_counted_as_the_ones_learned_from(in_digits):
     np.testing.assert_array_equal(np.load("K.npy"), expected.T)
 
 
+def test_a_column_0_where_columns_count_from_1(in_digits):
+    Path("zero.svm").write_text("7 0:3 2:1\n8 1:2\n")
+    Path("one.svm").write_text("7 1:3 3:1\n8 2:2\n")
+    ok("train one.svm one.ck --n-hashes 16")
+    for line in ("info zero.svm --one-based", "predict one.ck zero.svm -"):
+        result = run(line)
+        assert result.exit_code == 2
+        assert "has a column 0, but columns count from 1 in this file; pass --zero-based." in (
+            result.stderr
+        )
+    assert ok("predict one.ck zero.svm - --zero-based").stdout.split() == ["7", "8"]
+
+
 def test_appended_columns_count_from_where_they_did(tmp_path, monkeypatch):
     """Of the second file alone one could not tell: it has no column 0."""
     monkeypatch.chdir(tmp_path)

@@ -217,6 +217,18 @@ def test_convert_there_and_back(in_digits):
     assert Path("back.svm").read_text() == Path("train.svm").read_text()
 
 
+def test_convert_to_a_format_without_labels(in_digits):
+    result = run("convert train.svm train.npy")
+    assert result.exit_code == 2
+    assert "no place for labels; leave them out, where a file is read with --no-labels, or" in (
+        result.stderr
+    )
+    ok("convert train.svm train.npy --no-labels")
+    X, _ = ck.io.read_rows("train.svm")
+    assert np.array_equal(np.load("train.npy"), X.toarray())
+    ok("convert train.npy back.npy")  # which has none to leave out
+
+
 def test_quiet_says_nothing(in_digits):
     for line in ("hash train.svm s --n-hashes 8", "train s m", "predict m test.svm out"):
         result = ok(f"{line} --quiet")

@@ -331,7 +331,7 @@ def test_labels_that_cannot_be(tmp_path):
         io.write_rows(path, [[1.0]], [None])
     with pytest.raises(DataError, match="label of row 0 is nan"):
         io.write_rows(path, [[1.0]], [np.nan])
-    with pytest.raises(DataError, match="no place for labels; leave y out"):
+    with pytest.raises(DataError, match="no place for labels; leave them out"):
         io.write_rows(tmp_path / "rows.npy", [[1.0]], [1])
     assert os.listdir(tmp_path) == []
 

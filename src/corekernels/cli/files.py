@@ -111,10 +111,13 @@ def convert(
     reading: Reading,
     output: Output,
     to: Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if OUT does not tell.")] = None,
+    labels: Annotated[
+        bool, Option("--labels/--no-labels", help="Whether to write labels; .npy has no place.")
+    ] = True,
     n_jobs: Jobs = None,
 ) -> None:
     """Write the rows and labels of IN in another format."""
-    reader = reading.open_rows(source, n_jobs=n_jobs)
+    reader = reading.open_rows(source, labels=labels, n_jobs=n_jobs)
     n_rows = files.convert(reader, target, format=to, progress=output.progress)
     about = {"target": target, "rows": n_rows, "columns": reader.n_columns}
     output.show(about, reader, target)

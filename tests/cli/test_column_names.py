@@ -132,6 +132,23 @@ def test_files_of_a_folder_are_read_by_the_names_of_the_first(rows):
             ck.distributed.plan_parts(engine, "unlike")
 
 
+def test_labels_of_another_name(rows):
+    import pyarrow
+    from pyarrow import parquet
+
+    X, y = rows
+    columns = dict(zip("abcde", X.T, strict=False))
+    parquet.write_table(pyarrow.table({"target": y, **columns}), "target.parquet")
+    ok(f"train rows.parquet m.ck {HASHING}")
+    assert_refused("evaluate m.ck target.parquet --ignore-new-columns", "--label 'COLUMN'")
+    expected = as_json("evaluate m.ck rows.parquet")
+    assert as_json("evaluate m.ck target.parquet --label target") == expected
+    ok(f"train target.parquet t.ck {HASHING} --label target")
+    scores = predicted("predict m.ck rows.parquet out --scores")
+    assert predicted("predict t.ck rows.parquet out --scores") == scores
+    assert predicted("predict t.ck target.parquet out --scores --label target") == scores
+
+
 def test_names_are_written_once(rows):
     ok(f"hash rows.parquet rows.sig {HASHING}")
     shutil.copy("rows.parquet", "second.parquet")

@@ -111,7 +111,10 @@ class Text:
             metavar="COLUMN", help="Take IN as documents, whose text is there; may be repeated."
         ),
     ] = None
-    label: Annotated[str | None, Option(metavar="COLUMN", help="Labels of documents.")] = None
+    label: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="Labels of documents, or of rows from Parquet (`label`)."),
+    ] = None
     id: Annotated[
         str | None, Option(metavar="COLUMN", help="What documents are called in results.")
     ] = None

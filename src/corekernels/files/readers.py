@@ -181,6 +181,7 @@ def open_reader(
         Names of those columns, if `like` does not tell: `feature_names_in_` of a model.
     text, label, id
         Columns of a file of documents, as for `documents.open_documents`: with `text`, it is one.
+        Without, `label` is a column of Parquet, as for `io.open_rows`; a signature file needs none.
     shingles : text.Shingles, text.TextSettings or dict, optional
         How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     frequencies : text.InverseDocumentFrequency, optional
@@ -205,7 +206,7 @@ def open_reader(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
         )  # fmt: skip
-    of_documents = {"label": label, "id": id, "frequencies": frequencies}
+    of_documents = {"id": id, "frequencies": frequencies}
     given_names = [name for name, value in of_documents.items() if value is not None]
     if given_names or shingles:
         raise ParameterError(
@@ -227,7 +228,7 @@ def open_reader(
         one_based = column_base(like)
     return io.open_rows(
         path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs,
-        column_names=names_of(like) if column_names is None else column_names,
+        column_names=names_of(like) if column_names is None else column_names, label=label,
     )  # fmt: skip
 
 
@@ -289,7 +290,7 @@ def require_labels(y: Array | None, name: str) -> Array:
     if y is None:
         raise DataError(
             f"{name}: has no labels; give a file that holds one for each row, or name the column "
-            "of the documents that does (label='COLUMN')."
+            "of Parquet or of the documents that does (label='COLUMN')."
         )
     return y
 

@@ -24,6 +24,7 @@ class ReadOptions:
     batch_bytes: int
     batch_rows: int | None
     column_names: Sequence[str] | None = None
+    label: str | None = None
 
 
 class FileRows(RowReader):
@@ -69,3 +70,4 @@ class Format:
     writer: Callable[[IO[bytes], Path], Writer]  # to an open file that will get this path
     confirm: Callable[[PathLike, bytes], None] | None = None
     is_text: bool = False  # which may come compressed or through a pipe
+    names_columns: bool = False  # so that one can be asked for by its name

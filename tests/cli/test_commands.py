@@ -132,7 +132,8 @@ def test_new_columns_are_refused_or_left_out_with_a_note(in_digits):
                  "path narrow.svm --n-hashes 8 --Cs 1 --validation wide.svm"):  # fmt: skip
         result = run(line)
         assert result.exit_code == 2
-        assert "has 9 columns, 2 were known before; ignore new columns" in result.stderr
+        assert "has 9 columns, 2 were known before; leave the new ones out " in result.stderr
+        assert "(--ignore-new-columns), or begin again with --n-columns 9." in result.stderr
         ok(f"{line} --ignore-new-columns")
     result = ok("predict m.ck wide.svm - --ignore-new-columns")
     assert result.stdout == "7\n8\n"

@@ -11,6 +11,7 @@ from .._core.types import PathLike
 from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
+from ..files.matching import new_columns
 from ..files.readers import AnyReader, SignatureReader, open_reader, recipe_for
 from ..files.shards import is_shard_folder, part_files
 from ..io.provenance import column_base
@@ -286,10 +287,7 @@ def _columns(
     base = all(bases) if bases else None
     largest = max(facts.n_columns + bool(facts.one_based) for facts in found) - bool(base)
     if wanted is not None and largest > wanted and not ignore_new:
-        raise DataError(
-            f"{name}: has {largest} columns, {wanted} were known before; ignore new columns, or "
-            f"begin again with n_columns={largest}."
-        )
+        raise new_columns(name, largest, wanted)
     if first.recipe is not None or reading.get("text") is not None:
         if wanted is not None and wanted != first.n_columns:
             raise DataError(f"{name}: has {first.n_columns} columns, {wanted} were known before.")

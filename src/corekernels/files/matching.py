@@ -53,7 +53,12 @@ def open_matching(
         return open_reader(path, n_columns=n_columns, **options)
     if ignore_new_columns:
         return Narrowed(reader, n_columns)
-    raise DataError(
-        f"{reader.name}: has {reader.n_columns} columns, {n_columns} were known before; ignore new "
-        f"columns, or begin again with n_columns={reader.n_columns}."
+    raise new_columns(reader.name, reader.n_columns, n_columns)
+
+
+def new_columns(name: str, found: int, known: int) -> DataError:
+    """The error about rows that have more columns than were known before."""
+    return DataError(
+        f"{name}: has {found} columns, {known} were known before; leave the new ones out "
+        f"(ignore_new_columns=True), or begin again with n_columns={found}."
     )

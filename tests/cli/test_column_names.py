@@ -132,6 +132,22 @@ def test_files_of_a_folder_are_read_by_the_names_of_the_first(rows):
             ck.distributed.plan_parts(engine, "unlike")
 
 
+def test_in_python_columns_in_another_order_are_refused(rows):
+    ok(f"train rows.parquet m.ck {HASHING}")
+    ok("index rows.parquet rows.index --kernel core1 --n-neighbors 3")
+    model, index = ck.load_model("m.ck"), ck.CoRENeighbors.load("rows.index")
+    reader = ck.files.open_reader("reversed.parquet")
+    for call in (
+        lambda: ck.files.predict(model, reader, "out"),
+        lambda: ck.files.evaluate(model, reader),
+        lambda: ck.files.search(index, reader, "out"),
+    ):
+        with pytest.raises(ck.errors.DataError, match="column 0 was 'e'"):
+            call()
+    reader = ck.files.open_matching("reversed.parquet", 5, like=model.provenance_)
+    assert ck.files.predict(model, reader, "out") == 60
+
+
 def test_labels_of_another_name(rows):
     import pyarrow
     from pyarrow import parquet

@@ -116,6 +116,9 @@ def test_appended_columns_count_from_where_they_did(tmp_path, monkeypatch):
     result = run("hash second.svm rows.sig --n-hashes 32 --n-columns 5 --append")
     assert "--n-columns 4 and 5; say the same --n-columns for both" in result.stderr
     S = ck.Signatures.load("rows.sig")
+    ok(
+        "hash second.svm rows.sig --n-hashes 32 --n-columns 4 --append --one-based"
+    )  # if one says so
     X = np.array([[1.0, 0, 3, 0], [0, 2, 0, 1]])
     np.testing.assert_array_equal(
         S.codes, ck.CoREHasher(n_hashes=32, random_state=0).fit(X).sketch(X).codes

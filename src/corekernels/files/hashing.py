@@ -10,7 +10,7 @@ from .._core.arguments import require_count
 from .._core.pipeline import WriteBehind
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
-from ..io.provenance import Origin, require_same_columns
+from ..io.provenance import Origin, require_same_names
 from ..io.readers import Batch, RowReader, watched
 from ..io.targets import require_target
 from ..recipe import Recipe
@@ -119,7 +119,7 @@ def hash_to_file(
         source = _name(reader)
         return finished_before(target, recipe, lambda old: {o.source for o in old} == {source})
     if append:
-        require_same_columns(reader.name, reader.provenance, provenance_before(target))
+        require_same_names(reader.name, reader.provenance, provenance_before(target))
     batches = watched(reader, "hashing", progress)
     if shard_rows is None:
         part_rows = max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)

@@ -121,20 +121,13 @@ def names_of(origins: Sequence[Origin]) -> tuple[str, ...] | None:
     return found.pop() if len(found) == 1 else None
 
 
-def require_same_columns(
-    name: str, mine: Sequence[Origin], like: Sequence[Origin],
-    names: Sequence[str] | None = None,
-) -> None:  # fmt: skip
-    """Refuse rows, of a file of that name, whose columns mean others than those of `like`.
+def require_same_names(
+    name: str, mine: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
+) -> None:
+    """Refuse rows, of a file of that name, whose columns are called otherwise than those of `like`.
 
     `names` are what these are called, if not as `like` says.
     """
-    base, wanted_base = column_base(mine), column_base(like)
-    if base is not None and wanted_base is not None and base != wanted_base:
-        raise DataError(
-            f"{name}: its columns counted from {int(base)}, those known before from "
-            f"{int(wanted_base)}; read its rows again with one_based={wanted_base}."
-        )
     found, wanted = names_of(mine), names_of(like) if names is None else names
     if found is None or wanted is None:
         return
@@ -144,3 +137,19 @@ def require_same_columns(
                 f"{name}: its column {place} was {one!r}, that of those known before {other!r}; "
                 "read its rows again with the columns in that order."
             )
+
+
+def require_same_columns(
+    name: str, mine: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
+) -> None:
+    """The same for signatures, whose svmlight columns must also have counted from one number.
+
+    Rows of text may count from either, as they are not hashed yet.
+    """
+    base, wanted = column_base(mine), column_base(like)
+    if base is not None and wanted is not None and base != wanted:
+        raise DataError(
+            f"{name}: its columns counted from {int(base)}, those known before from "
+            f"{int(wanted)}; hash its rows again with one_based={wanted}."
+        )
+    require_same_names(name, mine, like, names)

@@ -93,6 +93,19 @@ def test_rows_are_counted_as_the_ones_learned_from(in_digits):
     np.testing.assert_array_equal(np.load("K.npy"), expected.T)
 
 
+def test_a_column_0_where_columns_count_from_1(in_digits):
+    Path("zero.svm").write_text("7 0:3 2:1\n8 1:2\n")
+    Path("one.svm").write_text("7 1:3 3:1\n8 2:2\n")
+    ok("train one.svm one.ck --n-hashes 16")
+    for line in ("info zero.svm --one-based", "predict one.ck zero.svm -"):
+        result = run(line)
+        assert result.exit_code == 2
+        assert "has a column 0, but columns count from 1 in this file; pass --zero-based." in (
+            result.stderr
+        )
+    assert ok("predict one.ck zero.svm - --zero-based").stdout.split() == ["7", "8"]
+
+
 def test_appended_columns_count_from_where_they_did(tmp_path, monkeypatch):
     """Of the second file alone one could not tell: it has no column 0."""
     monkeypatch.chdir(tmp_path)
@@ -103,6 +116,9 @@ def test_appended_columns_count_from_where_they_did(tmp_path, monkeypatch):
     result = run("hash second.svm rows.sig --n-hashes 32 --n-columns 5 --append")
     assert "--n-columns 4 and 5; say the same --n-columns for both" in result.stderr
     S = ck.Signatures.load("rows.sig")
+    ok(
+        "hash second.svm rows.sig --n-hashes 32 --n-columns 4 --append --one-based"
+    )  # if one says so
     X = np.array([[1.0, 0, 3, 0], [0, 2, 0, 1]])
     np.testing.assert_array_equal(
         S.codes, ck.CoREHasher(n_hashes=32, random_state=0).fit(X).sketch(X).codes
@@ -119,7 +135,8 @@ def test_new_columns_are_refused_or_left_out_with_a_note(in_digits):
                  "path narrow.svm --n-hashes 8 --Cs 1 --validation wide.svm"):  # fmt: skip
         result = run(line)
         assert result.exit_code == 2
-        assert "has 9 columns, 2 were known before; ignore new columns" in result.stderr
+        assert "has 9 columns, 2 were known before; leave the new ones out " in result.stderr
+        assert "(--ignore-new-columns), or begin again with --n-columns 9." in result.stderr
         ok(f"{line} --ignore-new-columns")
     result = ok("predict m.ck wide.svm - --ignore-new-columns")
     assert result.stdout == "7\n8\n"
@@ -202,6 +219,18 @@ def test_convert_there_and_back(in_digits):
     ok("convert rows.npz rows.parquet")
     ok("convert rows.parquet back.svm")
     assert Path("back.svm").read_text() == Path("train.svm").read_text()
+
+
+def test_convert_to_a_format_without_labels(in_digits):
+    result = run("convert train.svm train.npy")
+    assert result.exit_code == 2
+    assert "no place for labels; leave them out, where a file is read with --no-labels, or" in (
+        result.stderr
+    )
+    ok("convert train.svm train.npy --no-labels")
+    X, _ = ck.io.read_rows("train.svm")
+    assert np.array_equal(np.load("train.npy"), X.toarray())
+    ok("convert train.npy back.npy")  # which has none to leave out
 
 
 def test_quiet_says_nothing(in_digits):

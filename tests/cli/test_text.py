@@ -134,7 +134,8 @@ def test_from_a_pipe_and_from_several_files(corpus):
         ("hash train.jsonl x --text text --ngrams 3-1", "ngrams: got (3, 1)"),
         ("hash train.jsonl x --text text --unit syllables", "unit: got 'syllables'"),
         ("hash train.jsonl x --text text --n-columns 5", "are not for text"),
-        ("hash rows.svm x --label subject", "--label: needs --text 'COLUMN', being for documents"),
+        ("hash rows.svm x --label subject", "--label: got 'subject', but columns of rows.svm"),
+        ("hash rows.svm x --id key", "--id: needs --text 'COLUMN', being for documents"),
         ("hash rows.svm x --ngrams 2", "needs --text 'COLUMN', being for documents"),
     ],
 )

@@ -8,7 +8,7 @@ from corekernels.cli.wording import name_options
 OPTIONS = {
     "n_hashes": "--n-hashes", "C": "--C", "tol": "--tol", "max_iter": "--max-iter",
     "random_state": "--seed", "regression": "--regression", "error": "--error",
-    "kernel": "--kernel",
+    "kernel": "--kernel", "one_based": "--one-based", "one_based=False": "--zero-based",
 }  # fmt: skip
 
 
@@ -18,6 +18,8 @@ OPTIONS = {
         ("n_hashes: got 0; give 1.", "--n-hashes: got 0; give 1."),
         ("random_state: got -1; give 0.", "--seed: got -1; give 0."),
         ("learn a regressor (regression=True).", "learn a regressor (--regression)."),
+        ("columns count from 1; pass one_based=False.", "columns count from 1; pass --zero-based."),
+        ("read its rows with one_based=True.", "read its rows with --one-based."),
         ("give either error or n_hashes.", "give either --error or --n-hashes."),
         ("too much for tol=1e-5: raise max_iter or tol, or lower C.",
          "too much for --tol 1e-5: raise --max-iter or --tol, or lower --C."),

@@ -331,7 +331,7 @@ def test_labels_that_cannot_be(tmp_path):
         io.write_rows(path, [[1.0]], [None])
     with pytest.raises(DataError, match="label of row 0 is nan"):
         io.write_rows(path, [[1.0]], [np.nan])
-    with pytest.raises(DataError, match="no place for labels; leave y out"):
+    with pytest.raises(DataError, match="no place for labels; leave them out"):
         io.write_rows(tmp_path / "rows.npy", [[1.0]], [1])
     assert os.listdir(tmp_path) == []
 
@@ -458,3 +458,18 @@ def test_parquet_of_plain_columns_that_are_no_numbers(tmp_path, changes, message
     pq.write_table(pa.table({"a": [1.0, 2.0, 3.0], **changes}), tmp_path / "rows.parquet")
     with pytest.raises(DataError, match=f"rows.parquet: {message}"):
         io.read_rows(tmp_path / "rows.parquet")
+
+
+@pytest.mark.parametrize("kind", ["plain", "lists"])
+def test_labels_of_parquet_under_another_name(tmp_path, kind):
+    rows = {"a": [1.0, 0, 2], "b": [0.0, 3, 4]}
+    lists = {"indices": [[0], [1], [0, 1]], "values": [[1.0], [3.0], [2.0, 4.0]]}
+    path, labels = tmp_path / "rows.parquet", ["spam", "ham", "spam"]
+    pq.write_table(pa.table({**(rows if kind == "plain" else lists), "target": labels}), path)
+    X, y = io.read_rows(path, label="target")
+    assert X.toarray().tolist() == [[1, 0], [0, 3], [2, 4]]
+    assert y.tolist() == labels
+    X, y = io.read_rows(path, label="target", labels=False)
+    assert (X.shape, y) == ((3, 2), None)
+    with pytest.raises(DataError, match=r"has no column 'answer' of labels; name one of: .*target"):
+        io.open_rows(path, label="answer")

@@ -13,7 +13,7 @@ from .._core.types import Array, PathLike
 from ..errors import DataError
 from ..io.containers import Container, read_container, save_arrays
 from ..io.fields import checking, require_fit
-from ..io.provenance import Origin, read_provenance
+from ..io.provenance import Origin, provenance_entries, read_provenance
 from ..io.sources import Identity
 from ..io.stored import Span
 from ..recipe import Recipe
@@ -71,7 +71,7 @@ def write_signatures(
     if classes is not None:
         about["classes"] = classes
     if provenance is not None:
-        about["sources"] = [origin.asdict() for origin in provenance]
+        about["sources"] = provenance_entries(provenance)
     save_arrays(path, _KIND, _VERSION, arrays, about, durable=durable, shared=shared)
 
 

@@ -10,6 +10,7 @@ from typer import Argument, Option
 from .. import distributed, files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
+from ..files.hashing import provenance_before
 from ..io.formats import FORMATS
 from ..io.targets import require_target
 from ..models import load_model
@@ -79,9 +80,7 @@ def hash_(
         _hash_on_cluster(source, target, hashing, reading, output, cluster, shard_rows,
                          resume, append)  # fmt: skip
         return
-    like = []
-    if append and target.is_file():  # columns count from where they did
-        like = files.open_reader(target, format="signatures").provenance
+    like = provenance_before(target) if append else []  # columns mean what they did
     reader = reading.open_rows(source, like=like, n_jobs=n_jobs)
     done = files.hash_to_file(
         reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
@@ -112,10 +111,13 @@ def convert(
     reading: Reading,
     output: Output,
     to: Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if OUT does not tell.")] = None,
+    labels: Annotated[
+        bool, Option("--labels/--no-labels", help="Whether to write labels; .npy has no place.")
+    ] = True,
     n_jobs: Jobs = None,
 ) -> None:
     """Write the rows and labels of IN in another format."""
-    reader = reading.open_rows(source, n_jobs=n_jobs)
+    reader = reading.open_rows(source, labels=labels, n_jobs=n_jobs)
     n_rows = files.convert(reader, target, format=to, progress=output.progress)
     about = {"target": target, "rows": n_rows, "columns": reader.n_columns}
     output.show(about, reader, target)

@@ -26,6 +26,7 @@ from .options import (
     Reading,
     RowsOrSignatures,
     Text,
+    known_columns,
     one_of,
     require_file_target,
     require_page,
@@ -157,12 +158,12 @@ def predict(
     if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
-    known = loaded.recipe_.n_columns, loaded.provenance_
+    known = known_columns(loaded)
     wanted = "scores" if scores else "probabilities" if proba else "labels"
     if cluster:
         require_file_target(target)
         with cluster.start() as engine:
-            plan = matching.plan(engine, source, *known, output, format=format, labels=False)
+            plan = matching.plan(engine, source, output, *known, format=format, labels=False)
             n_rows = distributed.predict_parts(
                 engine, loaded, plan, target, output=wanted, progress=output.progress
             )
@@ -187,10 +188,10 @@ def evaluate(
 ) -> None:
     """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
-    known = loaded.recipe_.n_columns, loaded.provenance_
+    known = known_columns(loaded)
     if cluster:
         with cluster.start() as engine:
-            plan = matching.plan(engine, source, *known, output, format=format)
+            plan = matching.plan(engine, source, output, *known, format=format)
             found = distributed.evaluate_parts(engine, loaded, plan, progress=output.progress)
     else:
         reader = matching.open(source, *known, format=format, n_jobs=n_jobs)

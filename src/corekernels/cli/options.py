@@ -16,6 +16,8 @@ from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..io.targets import require_target
 from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
+from ..models import Model
+from ..neighbors import CoRENeighbors
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings
@@ -109,7 +111,10 @@ class Text:
             metavar="COLUMN", help="Take IN as documents, whose text is there; may be repeated."
         ),
     ] = None
-    label: Annotated[str | None, Option(metavar="COLUMN", help="Labels of documents.")] = None
+    label: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="Labels of documents, or of rows from Parquet (`label`)."),
+    ] = None
     id: Annotated[
         str | None, Option(metavar="COLUMN", help="What documents are called in results.")
     ] = None
@@ -221,24 +226,31 @@ class Matching(Text):
     ] = False
 
     def open(
-        self, path: str, n_columns: int, like: Sequence[Origin], **options: Any
-    ) -> files.AnyReader:
+        self, path: str, n_columns: int, like: Sequence[Origin],
+        column_names: Sequence[str] | None = None, **options: Any,
+    ) -> files.AnyReader:  # fmt: skip
         """A reader of rows over the columns known before, or of signatures."""
         return files.open_matching(
-            path, n_columns, like=like, one_based=self.one_based,
+            path, n_columns, like=like, column_names=column_names, one_based=self.one_based,
             ignore_new_columns=self.ignore_new_columns, **self.columns, **options,
         )  # fmt: skip
 
     def plan(
-        self, engine: distributed.Engine, path: str, n_columns: int, like: Sequence[Origin],
-        output: Output, **options: Any,
+        self, engine: distributed.Engine, path: str, output: Output, n_columns: int,
+        like: Sequence[Origin], column_names: Sequence[str] | None = None, **options: Any,
     ) -> distributed.Plan:  # fmt: skip
         """The parts of rows over the columns known before, or of signatures."""
         return distributed.plan_parts(
             engine, path, part_rows=distributed.ROWS_PER_PART, match_columns=n_columns, like=like,
-            one_based=self.one_based, ignore_new_columns=self.ignore_new_columns,
-            progress=output.progress, **self.columns, **options,
+            column_names=column_names, one_based=self.one_based,
+            ignore_new_columns=self.ignore_new_columns, progress=output.progress,
+            **self.columns, **options,
         )  # fmt: skip
+
+
+def known_columns(found: Model | CoRENeighbors) -> tuple[int, list[Origin], Sequence[str] | None]:
+    """How many columns a model or index knows, where they come from and what they are called."""
+    return found.n_features_in_, found.provenance_, getattr(found, "feature_names_in_", None)
 
 
 def require_page(page: Path | None, *others: str | Path | None) -> None:

@@ -22,6 +22,7 @@ from .options import (
     Reading,
     Rows,
     Similarity,
+    known_columns,
     one_of,
     require_file_target,
 )
@@ -103,13 +104,13 @@ def search(
         _show_found(files.search_texts(found, query, n_neighbors, weights), query, output)
         return
     assert source is not None
-    known = found.n_features_in_, found.provenance_
+    known = known_columns(found)
     if cluster:
         require_file_target(target)
         if check:
             raise ParameterError("--check: is not done on a cluster; leave it out.")
         with cluster.start() as engine:
-            plan = matching.plan(engine, source, *known, output, format=format, labels=False)
+            plan = matching.plan(engine, source, output, *known, format=format, labels=False)
             report = distributed.search_parts(
                 engine, path, plan, target, n_neighbors, radius=radius, progress=output.progress
             )

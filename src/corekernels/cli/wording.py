@@ -13,7 +13,10 @@ _OTHER_NAMES = {
 
 
 def option_names(commands: Iterable[Any]) -> dict[str, str]:
-    """The option that each argument of the library is, by the first command that has it."""
+    """The option that each argument of the library is, by the first command that has it.
+
+    Where False has an option of its own, that is the one of `name=False`.
+    """
     found: dict[str, str] = {}
     for command in commands:
         for parameter in command.params:
@@ -22,6 +25,8 @@ def option_names(commands: Iterable[Any]) -> dict[str, str]:
                 found.setdefault(option[2:].replace("-", "_"), option)
             if options and parameter.name is not None:
                 found.setdefault(parameter.name, options[0])
+            for option in parameter.secondary_opts if options else ():
+                found.setdefault(f"{options[0][2:].replace('-', '_')}=False", option)
         for name, other in _OTHER_NAMES.items():
             if other in found:
                 found.setdefault(name, found[other])
@@ -50,7 +55,7 @@ def name_options(message: str, options: dict[str, str]) -> str:
 
     message = re.sub(rf"^{name}(?=: (?:got|has|names|needs|None))", option, message)
     flag = rf"(?<![\w-]){name}=(?:True|False)\b"
-    message = re.sub(flag, option, message)
+    message = re.sub(flag, lambda found: options.get(found[0]) or option(found), message)
     message = re.sub(rf"(?<![\w-]){name}=(?=[\w'\"])", lambda found: f"{option(found)} ", message)
     advice = r"(?<=raise )|(?<=lower )|(?<=either )"
     message = re.sub(rf"(?:{advice}){name}\b", option, message)

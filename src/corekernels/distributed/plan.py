@@ -11,6 +11,7 @@ from .._core.types import PathLike
 from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
+from ..files.matching import new_columns
 from ..files.readers import AnyReader, SignatureReader, open_reader, recipe_for
 from ..files.shards import is_shard_folder, part_files
 from ..io.provenance import column_base
@@ -141,6 +142,7 @@ class FileFacts:
     integer_labels: bool | None = None
     block_starts: Sequence[BlockStart] = ()
     recipe: Recipe | None = None
+    column_names: tuple[str, ...] | None = None
 
 
 def look_at_file(reading: Mapping[str, Any], path: str) -> FileFacts:
@@ -152,7 +154,7 @@ def look_at_file(reading: Mapping[str, Any], path: str) -> FileFacts:
         return FileFacts(*about, column_base(reader.provenance), recipe=reader.recipe)
     if isinstance(reader, SvmlightReader):
         return FileFacts(*about, reader.one_based, reader.integer_labels, reader.block_starts)
-    return FileFacts(*about)
+    return FileFacts(*about, column_names=reader.column_names)
 
 
 def plan_parts(
@@ -179,8 +181,8 @@ def plan_parts(
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
     **reading
-        `format`, `n_columns`, `one_based`, `labels`, `text`, `label`, `id`, `shingles`, `like` of
-        `files.open_reader`.
+        `format`, `n_columns`, `one_based`, `labels`, `text`, `label`, `id`, `shingles`, `like`,
+        `column_names` of `files.open_reader`.
 
     Examples
     --------
@@ -265,6 +267,12 @@ def _require_alike(paths: Sequence[str], found: Sequence[FileFacts]) -> None:
                 f"{path}: holds {facts.format}, {paths[0]} holds {first.format}; give either rows "
                 "or signatures."
             )
+        names, others = facts.column_names, first.column_names
+        if names is not None and others is not None and set(names) != set(others):
+            raise DataError(
+                f"{path}: of it and {paths[0]}, one has no column {min({*names} ^ {*others})!r}; "
+                "give files with the same columns."
+            )
         if facts.recipe != first.recipe:
             raise DataError(f"{path}: was hashed in another way than {paths[0]}; hash both alike.")
 
@@ -279,14 +287,15 @@ def _columns(
     base = all(bases) if bases else None
     largest = max(facts.n_columns + bool(facts.one_based) for facts in found) - bool(base)
     if wanted is not None and largest > wanted and not ignore_new:
-        raise DataError(
-            f"{name}: has {largest} columns, {wanted} were known before; ignore new columns, or "
-            f"begin again with n_columns={largest}."
-        )
+        raise new_columns(name, largest, wanted)
     if first.recipe is not None or reading.get("text") is not None:
         if wanted is not None and wanted != first.n_columns:
             raise DataError(f"{name}: has {first.n_columns} columns, {wanted} were known before.")
         return first.n_columns, {}
     n_columns = max(largest, wanted or 0, reading.get("n_columns") or 0)
-    is_text = len(bases) == len(found)
-    return n_columns, {"n_columns": n_columns, **({"one_based": base} if is_text else {})}
+    common: dict[str, Any] = {"n_columns": n_columns}
+    if len(bases) == len(found):
+        common["one_based"] = base
+    if first.column_names is not None:  # of all files, in whatever order each has them
+        common["column_names"] = first.column_names
+    return n_columns, common

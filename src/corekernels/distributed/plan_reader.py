@@ -37,7 +37,8 @@ class PlanReader(RowReader):
         super().__init__(plan.name, 0, None)
         self._plan, self._n_jobs = plan, n_jobs
         first = require_rows(plan.parts[0].open(n_jobs))
-        self.format, self.one_based, self._first_notes = first.format, first.one_based, first.notes
+        self.format, self._first_notes = first.format, first.notes
+        self.one_based, self.column_names = first.one_based, first.column_names
         self.n_columns, self.n_rows, self.n_bytes = plan.n_columns, plan.n_rows, plan.n_bytes
 
     @property

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, ParameterError
+from ..io.provenance import require_same_columns
 from ..io.readers import Reader
 from ..signatures import Signatures
-from .matching import require_same_base
 from .readers import AnyReader, SignatureReader, hashed_batches
 
 
@@ -63,7 +63,7 @@ def estimate_pairs(
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
         raise ParameterError("pairs: give two row numbers for each pair.")
     other = reader if against is None else _require_signatures(against)
-    require_same_base(other, reader.provenance)
+    require_same_columns(other.name, other.provenance, reader.provenance)
     S, T = reader.take(rows[:, 0]), other.take(rows[:, 1])
     some = np.arange(len(rows))
     values, errors = S.estimate_pairs(some, some, T)

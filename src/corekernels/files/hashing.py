@@ -10,14 +10,14 @@ from .._core.arguments import require_count
 from .._core.pipeline import WriteBehind
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
-from ..io.provenance import Origin
+from ..io.provenance import Origin, require_same_names
 from ..io.readers import Batch, RowReader, watched
 from ..io.targets import require_target
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .merging import merge_parts
 from .readers import SignatureReader, sketch_batch
-from .shards import ShardWriter, is_finished, is_shard_folder, recipe_of, shard_size
+from .shards import ShardWriter, has_parts, is_finished, is_shard_folder, recipe_of, shard_size
 
 PART_BYTES = 64 << 20
 
@@ -118,6 +118,8 @@ def hash_to_file(
     if resume and not append and is_finished(target):
         source = _name(reader)
         return finished_before(target, recipe, lambda old: {o.source for o in old} == {source})
+    if append:
+        require_same_names(reader.name, reader.provenance, provenance_before(target))
     batches = watched(reader, "hashing", progress)
     if shard_rows is None:
         part_rows = max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
@@ -127,6 +129,11 @@ def hash_to_file(
         rows = _write_parts(reader, batches, writer, n_jobs)
     n_bytes = sum(part.stat().st_size for part in writer.parts)
     return HashReport(str(target), rows, writer.rows_before, len(writer.parts), n_bytes)
+
+
+def provenance_before(target: PathLike) -> list[Origin]:
+    """Where the rows came from to which others are to be appended, if there are any."""
+    return SignatureReader(target).provenance if has_parts(target) else []
 
 
 def _name(reader: RowReader) -> str:

@@ -13,6 +13,7 @@ from scipy import sparse
 from .._core.types import PathLike
 from ..io.atomic import atomic_write
 from ..io.container_header import parse_json
+from ..io.provenance import provenance_entries
 from ..io.readers import RowReader, require_rows, watched
 from ..io.targets import require_target
 from ..kernel_table import gamma_in_use
@@ -68,10 +69,8 @@ def kernel_to_file(
         target, X, Y, kernel, gamma=gamma, working_memory=working_memory, progress=progress,
         n_jobs=n_jobs,
     )  # fmt: skip
-    sources = [
-        side.origin(0, n_rows).asdict()
-        for side, n_rows in zip(readers, K.shape, strict=False)  # one side, if both are one
-    ]
+    sides = zip(readers, K.shape, strict=False)  # one side, if both are one
+    sources = provenance_entries(side.origin(0, n_rows) for side, n_rows in sides)
     description = {
         "format": "corekernels.gram", "version": 1, "kernel": kernel,
         "gamma": gamma_in_use(kernel, gamma),

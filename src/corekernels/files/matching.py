@@ -5,21 +5,11 @@ from typing import Any
 
 from .._core.types import PathLike
 from ..errors import DataError
-from ..io.provenance import Origin, column_base
+from ..io.provenance import Origin
 from ..io.streams import is_stream
 from ..io.wrapped import Narrowed
 from ..recipe import MAX_COLUMNS
 from .readers import AnyReader, SignatureReader, open_reader
-
-
-def require_same_base(reader: SignatureReader, like: Sequence[Origin]) -> None:
-    """Refuse signatures whose svmlight columns counted from another number than those of `like`."""
-    mine, theirs = column_base(reader.provenance), column_base(like)
-    if mine is not None and theirs is not None and mine != theirs:
-        raise DataError(
-            f"{reader.name}: its columns counted from {int(mine)}, those known before from "
-            f"{int(theirs)}; hash its rows again with one_based={theirs}."
-        )
 
 
 def open_matching(
@@ -35,13 +25,13 @@ def open_matching(
     n_columns : int
         Columns of the rows known before. Narrower rows are taken to lack the last ones.
     like : sequence of io.Origin
-        Provenance of the rows known before: says where svmlight columns count from, and how
-        text became rows.
+        Provenance of the rows known before: says where svmlight columns count from, what columns
+        of Parquet are called, and how text became rows.
     ignore_new_columns : bool
         Whether columns beyond `n_columns` are left out, with a note, or an error.
     **reading
-        `format`, `one_based`, `labels`, `n_jobs`, `label`, `id`, `shingles` and `frequencies` of
-        `open_reader`.
+        `format`, `one_based`, `labels`, `n_jobs`, `column_names`, `label`, `id`, `shingles` and
+        `frequencies` of `open_reader`.
 
     Examples
     --------
@@ -55,10 +45,7 @@ def open_matching(
     wide = MAX_COLUMNS if ignore_new_columns else n_columns
     unknown = is_stream(path) and text is None
     reader = open_reader(path, n_columns=wide if unknown else None, **options)
-    if isinstance(reader, SignatureReader):
-        require_same_base(reader, like)
-        return reader
-    if reader.n_columns == n_columns:
+    if isinstance(reader, SignatureReader) or reader.n_columns == n_columns:
         return reader
     if text is not None:
         raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
@@ -66,7 +53,12 @@ def open_matching(
         return open_reader(path, n_columns=n_columns, **options)
     if ignore_new_columns:
         return Narrowed(reader, n_columns)
-    raise DataError(
-        f"{reader.name}: has {reader.n_columns} columns, {n_columns} were known before; ignore new "
-        f"columns, or begin again with n_columns={reader.n_columns}."
+    raise new_columns(reader.name, reader.n_columns, n_columns)
+
+
+def new_columns(name: str, found: int, known: int) -> DataError:
+    """The error about rows that have more columns than were known before."""
+    return DataError(
+        f"{name}: has {found} columns, {known} were known before; leave the new ones out "
+        f"(ignore_new_columns=True), or begin again with n_columns={found}."
     )

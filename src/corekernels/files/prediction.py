@@ -13,6 +13,7 @@ from .._core.types import Array
 from ..classifier import CoREClassifier
 from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
+from ..io.provenance import require_same_names
 from ..io.targets import Target, open_target
 from ..models import Model
 from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
@@ -99,10 +100,17 @@ def predictions(
     >>> next(ck.files.predictions(model, reader))
     (array([0, 1, 0]), array([0, 1, 1]))
     """
-    for batch in hashed_batches(
-        reader, model.recipe_, what, progress=progress, n_jobs=model.n_jobs
-    ):
+    for batch in _hashed(model, reader, what, progress):
         yield model.linear_.predict(batch.signatures), batch.y
+
+
+def _hashed(
+    model: Model, reader: AnyReader, what: str, progress: bool | None
+) -> Iterator[HashedBatch]:
+    """The signatures of a reader, whose columns must be called as the model knows them."""
+    names = getattr(model, "feature_names_in_", None)
+    require_same_names(reader.name, reader.provenance, model.provenance_, names)
+    return hashed_batches(reader, model.recipe_, what, progress=progress, n_jobs=model.n_jobs)
 
 
 def _require_one_label(model: Model) -> None:
@@ -156,9 +164,7 @@ def predict(
     with open_target(target, reader.name) as file:
         if output != "labels":
             file.write(_names(model, output, has_names))
-        for batch in hashed_batches(
-            reader, model.recipe_, "predicting", progress=progress, n_jobs=model.n_jobs
-        ):
+        for batch in _hashed(model, reader, "predicting", progress):
             file.write(_lines(model, batch, output))
             n_rows += len(batch.signatures)
     return n_rows

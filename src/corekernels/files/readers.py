@@ -14,7 +14,7 @@ from .._core.validation import as_matrix
 from .._hashing.signature_file import SignatureFile, read_signatures
 from ..documents.opening import open_documents
 from ..errors import DataError, ParameterError, RecipeMismatch
-from ..io.provenance import Origin, column_base, text_of
+from ..io.provenance import Origin, column_base, names_of, require_same_columns, text_of
 from ..io.readers import Reader, RowReader, watched
 from ..io.sources import Identity
 from ..recipe import Recipe
@@ -156,6 +156,7 @@ def open_reader(
     labels: bool = True,
     n_jobs: int | None = None,
     like: Sequence[Origin] = (),
+    column_names: Sequence[str] | None = None,
     text: str | Sequence[str] | None = None,
     label: str | None = None,
     id: str | None = None,  # noqa: A002
@@ -175,9 +176,12 @@ def open_reader(
     like : sequence of io.Origin
         Provenance of the signatures or the model that the rows are for. svmlight text does not
         say whether columns count from 0 or 1; unless `one_based` does, it is read as they were.
-        Text becomes rows as theirs did.
+        Text becomes rows as theirs did, and plain columns of Parquet are matched by their names.
+    column_names : sequence of str, optional
+        Names of those columns, if `like` does not tell: `feature_names_in_` of a model.
     text, label, id
         Columns of a file of documents, as for `documents.open_documents`: with `text`, it is one.
+        Without, `label` is a column of Parquet, as for `io.open_rows`; a signature file needs none.
     shingles : text.Shingles, text.TextSettings or dict, optional
         How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     frequencies : text.InverseDocumentFrequency, optional
@@ -202,7 +206,7 @@ def open_reader(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
         )  # fmt: skip
-    of_documents = {"label": label, "id": id, "frequencies": frequencies}
+    of_documents = {"id": id, "frequencies": frequencies}
     given_names = [name for name, value in of_documents.items() if value is not None]
     if given_names or shingles:
         raise ParameterError(
@@ -212,7 +216,9 @@ def open_reader(
     if format is None and Path(path).is_file():
         format = io.detect(path)  # noqa: A001
     if format == "signatures" or is_shard_folder(path):
-        return SignatureReader(path)
+        hashed = SignatureReader(path)
+        require_same_columns(hashed.name, hashed.provenance, like, column_names)
+        return hashed
     if text_of(like) is not None:
         raise DataError(
             f"{path}: is to match rows that were made from text; name the column of text "
@@ -221,8 +227,9 @@ def open_reader(
     if one_based is None and format in (None, "svmlight"):
         one_based = column_base(like)
     return io.open_rows(
-        path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs
-    )
+        path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs,
+        column_names=names_of(like) if column_names is None else column_names, label=label,
+    )  # fmt: skip
 
 
 def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
@@ -283,7 +290,7 @@ def require_labels(y: Array | None, name: str) -> Array:
     if y is None:
         raise DataError(
             f"{name}: has no labels; give a file that holds one for each row, or name the column "
-            "of the documents that does (label='COLUMN')."
+            "of Parquet or of the documents that does (label='COLUMN')."
         )
     return y
 

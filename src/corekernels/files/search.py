@@ -14,7 +14,7 @@ from scipy import sparse
 from .._core.arguments import require_count
 from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
-from ..io.provenance import text_of
+from ..io.provenance import require_same_names, text_of
 from ..io.readers import RowReader, joined, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
@@ -160,7 +160,8 @@ def search(
     >>> found.getvalue().decode().split()
     ['query', 'id', 'similarity', '0', '1', '1.000000']
     """
-    require_rows(reader)
+    names = getattr(index, "feature_names_in_", None)
+    require_same_names(reader.name, require_rows(reader).provenance, index.provenance_, names)
     if radius is not None and (n_neighbors is not None or n_checked):
         raise ParameterError(
             "radius: has no n_neighbors, and needs no check, being exact; leave them out."

@@ -65,6 +65,12 @@ def is_finished(folder: PathLike) -> bool:
     return is_shard_folder(folder) and _first_unfinished(Path(folder)) is None
 
 
+def has_parts(path: PathLike) -> bool:
+    """Whether there is a signature file, or a folder with parts of a run that has ended."""
+    folder = Path(path)
+    return folder.is_file() or (is_shard_folder(folder) and _first_unfinished(folder) != 0)
+
+
 def shard_size(folder: Path) -> int:
     """Rows of each part but the last."""
     marker = _read_marker(folder)

@@ -93,22 +93,23 @@ def _first_null(column: Any) -> int | None:
     return int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
 
 
-def plain_columns(arrow: Any, schema: Any, name: str) -> list[str]:
-    """Names of the columns of the matrix: all but the label, each of numbers."""
-    found = [column for column in schema.names if column != "label" and not _is_index(column)]
+def plain_columns(arrow: Any, schema: Any, label: str, name: str) -> list[str]:
+    """Names of the columns of the matrix: all but that of labels, each of numbers."""
+    found = [column for column in schema.names if column != label and not _is_index(column)]
     if not found or len(set(schema.names)) < len(schema.names):
         raise DataError(
             f"{name}: its columns are {', '.join(schema.names[:8]) or 'none'}; give each column of "
-            "the matrix its own name, and labels the name 'label'."
+            "the matrix its own name, and name that of labels if not 'label' (label='COLUMN')."
         )
     for column in found:
         kind = schema.field(column).type
         types = arrow.types
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
             raise DataError(
-                f"{name}: column {column!r} is of type {kind}; make numbers of it or leave it "
-                "out. Sparse rows are two columns, 'indices' (list of int) and 'values' (list of "
-                "float); documents are read if their column of text is named (text='COLUMN')."
+                f"{name}: column {column!r} is of type {kind}; make numbers of it, leave it out, "
+                "or name it if it holds the labels (label='COLUMN'). Sparse rows are two columns, "
+                "'indices' (list of int) and 'values' (list of float); documents are read if their "
+                "column of text is named (text='COLUMN')."
             )
     return found
 

@@ -1,7 +1,7 @@
 """What a file format of rows is; each format's module describes itself in one `FORMAT`."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
@@ -23,6 +23,8 @@ class ReadOptions:
     n_jobs: int | None
     batch_bytes: int
     batch_rows: int | None
+    column_names: Sequence[str] | None = None
+    label: str | None = None
 
 
 class FileRows(RowReader):
@@ -68,3 +70,4 @@ class Format:
     writer: Callable[[IO[bytes], Path], Writer]  # to an open file that will get this path
     confirm: Callable[[PathLike, bytes], None] | None = None
     is_text: bool = False  # which may come compressed or through a pipe
+    names_columns: bool = False  # so that one can be asked for by its name

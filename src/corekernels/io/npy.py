@@ -133,7 +133,8 @@ class NpyWriter:
         """Add rows."""
         if y is not None:
             raise DataError(
-                f"{self._name}: a .npy file has no place for labels; leave y out or write .npz."
+                f"{self._name}: a .npy file has no place for labels; leave them out, where a file "
+                "is read with labels=False, or write .npz."
             )
         if self._header is None:
             self._begin(rows.n_columns, rows.data.dtype)

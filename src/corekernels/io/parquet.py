@@ -3,12 +3,13 @@
 Column numbers count from 0. Their number stands in the file's metadata if we wrote it;
 otherwise it is the largest column that the file's statistics, or failing them the
 `indices` themselves, show. A file without these two columns is read as dense rows: its columns,
-but for `label`, are those of the matrix. Needs the extra `parquet`.
+but for the label, are those of the matrix, in the order of the file or of the names that are
+asked for. Needs the extra `parquet`.
 """
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +25,7 @@ from .format import FileRows, Format, ReadOptions
 from .readers import Batch, checked_rows, require_columns
 from .sources import reading
 
+_LABEL = "label"  # the column of labels, unless another is named
 _COLUMNS_KEY = b"corekernels.n_columns"
 
 
@@ -41,7 +43,7 @@ class ParquetReader(FileRows):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(path, options)
-        n_columns = options.n_columns
+        n_columns, label = options.n_columns, options.label or _LABEL
         self._arrow = pyarrow()
         with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
@@ -49,11 +51,17 @@ class ParquetReader(FileRows):
                 source = self._parquet_file(file)
                 schema = source.schema_arrow
                 self.n_rows = int(source.metadata.num_rows)
-                self._plain = self._plain_columns(schema)
+                self._label = label if options.labels and label in schema.names else None
+                if options.labels and options.label is not None and self._label is None:
+                    raise DataError(
+                        f"{self.name}: has no column {label!r} of labels; name one of: "
+                        f"{', '.join(schema.names[:8])}."
+                    )
+                self._plain = self._plain_columns(schema, label, options.column_names)
                 stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
                 known = len(self._plain) or stored or self._largest_column(source) + 1
         if self._plain:
-            self.n_columns = known
+            self.n_columns, self.column_names = known, tuple(self._plain)
             require_columns(self, n_columns)
         if n_columns is not None and n_columns < known:
             raise DataError(
@@ -63,21 +71,29 @@ class ParquetReader(FileRows):
         self.n_columns = n_columns or known
         if not 0 < self.n_columns < 2**63:
             raise FileError(f"{self.name}: no row has a column; pass n_columns if that is right.")
-        has_labels = options.labels and "label" in schema.names
-        self._names = self._plain or ["indices", "values"]
-        self._names = [*self._names, *(["label"] if has_labels else [])]
+        self._names = [*(self._plain or ["indices", "values"])]
+        if self._label is not None:
+            self._names.append(self._label)
 
     def _parquet_file(self, file: IO[bytes]) -> Any:
         return self._arrow.parquet.ParquetFile(
             file, pre_buffer=False, page_checksum_verification=True
         )
 
-    def _plain_columns(self, schema: Any) -> list[str]:
+    def _plain_columns(self, schema: Any, label: str, first: Sequence[str] | None) -> list[str]:
         """Names of the columns of the matrix, if they are columns of the file; else none."""
-        if not {"indices", "values"} & set(schema.names):
-            return plain_columns(self._arrow, schema, self.name)
-        self._require_lists(schema)
-        return []
+        if {"indices", "values"} & set(schema.names):
+            self._require_lists(schema)
+            return []
+        found = dict.fromkeys(plain_columns(self._arrow, schema, label, self.name))
+        known = dict.fromkeys(() if first is None else first)
+        missing = [name for name in known if name not in found]
+        if missing:
+            raise DataError(
+                f"{self.name}: has no column {missing[0]!r}, which was known before; give each "
+                f"column the name it had then. The file has: {', '.join([*found][:8])}."
+            )
+        return [*(known | found)]
 
     def _require_lists(self, schema: Any) -> None:
         is_number = {
@@ -91,7 +107,7 @@ class ParquetReader(FileRows):
                 found = "is missing or there twice" if kind is None else f"is of type {kind}"
                 raise DataError(
                     f"{self.name}: column {name!r} {found}; rows need 'indices' (list of int) and "
-                    f"'values' (list of float), and may have a 'label'. The file has: "
+                    f"'values' (list of float), and may have a {_LABEL!r}. The file has: "
                     f"{', '.join(schema.names[:8]) or 'none'}."
                 )
 
@@ -169,9 +185,9 @@ class ParquetReader(FileRows):
         else:
             lists = table.column("indices"), table.column("values")
             X = rows_of_lists(*lists, self.n_columns, self.name, first_row)
-        if "label" not in self._names:
+        if self._label is None:
             return X, None
-        return X, labels_of_arrow(table.column("label"), self.name, first_row)
+        return X, labels_of_arrow(table.column(self._label), self.name, first_row)
 
 
 class ParquetWriter:
@@ -193,7 +209,7 @@ class ParquetWriter:
             "values": arrow.LargeListArray.from_arrays(offsets, rows.data),
         }
         if y is not None:
-            columns["label"] = arrow.array(y.tolist() if y.dtype.kind in "UO" else y)
+            columns[_LABEL] = arrow.array(y.tolist() if y.dtype.kind in "UO" else y)
         table = arrow.table(columns)
         if self._writer is None:
             self._begin(table.schema, rows.n_columns)
@@ -218,4 +234,6 @@ class ParquetWriter:
         )
 
 
-FORMAT = Format("parquet", (".parquet", ".pq"), (b"PAR1",), ParquetReader, ParquetWriter)
+FORMAT = Format(
+    "parquet", (".parquet", ".pq"), (b"PAR1",), ParquetReader, ParquetWriter, names_columns=True
+)

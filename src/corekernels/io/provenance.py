@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..errors import DataError
 from .fields import require_fit, whole_number
 
 
@@ -21,6 +22,8 @@ class Origin:
         Whether columns of svmlight text counted from 1; None for other formats.
     text : dict or None
         How text became rows (`text.TextSettings`), if it did.
+    column_names : tuple of str or None
+        What the columns are called, in order, if each was a column of a Parquet file.
 
     Examples
     --------
@@ -33,12 +36,24 @@ class Origin:
     rows: int
     one_based: bool | None = None
     text: dict[str, Any] | None = field(default=None, hash=False)
+    column_names: tuple[str, ...] | None = None
 
     def asdict(self) -> dict[str, Any]:
         """The fields, for a file."""
         fields = {"source": self.source, "first_row": self.first_row, "rows": self.rows}
-        more = {"one_based": self.one_based, "text": self.text}
+        names = None if self.column_names is None else list(self.column_names)
+        more = {"one_based": self.one_based, "text": self.text, "column_names": names}
         return fields | {name: value for name, value in more.items() if value is not None}
+
+
+def provenance_entries(origins: Iterable[Origin]) -> list[dict[str, Any]]:
+    """The origins as a file lists them; names of columns, which may be many, only once."""
+    entries, written = [], None
+    for origin in origins:
+        is_known = written is not None and origin.column_names == written
+        entries.append((replace(origin, column_names=None) if is_known else origin).asdict())
+        written = written or origin.column_names
+    return entries
 
 
 def read_provenance(entries: Any) -> list[Origin]:
@@ -52,10 +67,19 @@ def read_provenance(entries: Any) -> list[Origin]:
             require_fit(isinstance(name, str) and base in (None, False, True), "not a source")
             base, text = None if base is None else bool(base), entry.get("text")
             require_fit(text is None or isinstance(text, dict), "not a way of text")
-            found.append(Origin(name, first_row, rows, base, text))
+            found.append(Origin(name, first_row, rows, base, text, _names(entry)))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return found
+
+
+def _names(entry: dict[str, Any]) -> tuple[str, ...] | None:
+    names = entry.get("column_names")
+    if names is None:
+        return None
+    fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    require_fit(fits and len(set(names)) == len(names), "not names of columns")
+    return tuple(names)
 
 
 def join_runs(origins: Iterable[Origin]) -> list[Origin]:
@@ -70,6 +94,7 @@ def join_runs(origins: Iterable[Origin]) -> list[Origin]:
         if (
             last is not None
             and (last.source, last.text) == (origin.source, origin.text)
+            and origin.column_names in (None, last.column_names)
             and last.first_row + last.rows == origin.first_row
         ):
             joined[-1] = replace(last, rows=last.rows + origin.rows)
@@ -88,3 +113,43 @@ def text_of(origins: Sequence[Origin]) -> dict[str, Any] | None:
     """How text became these rows, if they came from text in one way."""
     ways = [origin.text for origin in origins]
     return ways[0] if ways and all(way == ways[0] for way in ways) else None
+
+
+def names_of(origins: Sequence[Origin]) -> tuple[str, ...] | None:
+    """What the columns are called, if all origins that say so agree."""
+    found = {origin.column_names for origin in origins if origin.column_names is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def require_same_names(
+    name: str, mine: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
+) -> None:
+    """Refuse rows, of a file of that name, whose columns are called otherwise than those of `like`.
+
+    `names` are what these are called, if not as `like` says.
+    """
+    found, wanted = names_of(mine), names_of(like) if names is None else names
+    if found is None or wanted is None:
+        return
+    for place, (one, other) in enumerate(zip(found, wanted, strict=False)):
+        if one != other:
+            raise DataError(
+                f"{name}: its column {place} was {one!r}, that of those known before {other!r}; "
+                "read its rows again with the columns in that order."
+            )
+
+
+def require_same_columns(
+    name: str, mine: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
+) -> None:
+    """The same for signatures, whose svmlight columns must also have counted from one number.
+
+    Rows of text may count from either, as they are not hashed yet.
+    """
+    base, wanted = column_base(mine), column_base(like)
+    if base is not None and wanted is not None and base != wanted:
+        raise DataError(
+            f"{name}: its columns counted from {int(base)}, those known before from "
+            f"{int(wanted)}; hash its rows again with one_based={wanted}."
+        )
+    require_same_names(name, mine, like, names)

@@ -131,6 +131,8 @@ class RowReader(Reader):
     ----------
     one_based : bool or None
         Whether columns of svmlight text count from 1; None for other formats.
+    column_names : tuple of str or None
+        What the columns are called, if each is a column of a Parquet file.
 
     Examples
     --------
@@ -144,6 +146,7 @@ class RowReader(Reader):
     """
 
     one_based: bool | None = None
+    column_names: tuple[str, ...] | None = None
 
     def __init__(self, name: str, batch_bytes: int, batch_rows: int | None) -> None:
         self.name = name
@@ -182,7 +185,8 @@ class RowReader(Reader):
 
     def origin(self, first_row: int, n_rows: int) -> Origin:
         """Where some rows of this file came from, for a file made of them."""
-        return Origin(os.path.basename(self.name), first_row, n_rows, self.one_based)
+        name, names = os.path.basename(self.name), self.column_names
+        return Origin(name, first_row, n_rows, self.one_based, column_names=names)
 
     def _note(self, text: str) -> None:
         if text not in self._notes:

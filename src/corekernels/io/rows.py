@@ -1,5 +1,6 @@
 """Rows from files of any of the formats."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from scipy import sparse
@@ -26,6 +27,8 @@ def open_rows(
     n_jobs: int | None = None,
     batch_rows: int | None = None,
     batch_bytes: int = BATCH_BYTES,
+    column_names: Sequence[str] | None = None,
+    label: str | None = None,
 ) -> RowReader:
     """A reader that gives the rows of a file in batches of bounded memory.
 
@@ -51,6 +54,11 @@ def open_rows(
         Rows per batch, whatever they weigh; by `batch_bytes` if not given.
     batch_bytes : int
         About how many bytes of text or arrays make a batch.
+    column_names : sequence of str, optional
+        Which columns come first, in this order, where columns have names: those of a Parquet
+        file with a plain column for each. All must be there; others follow as in the file.
+    label : str, optional
+        Column of a Parquet file that holds the labels; "label" if not given, should there be one.
 
     Returns
     -------
@@ -76,6 +84,8 @@ def open_rows(
         n_jobs,
         require_count("batch_bytes", batch_bytes),
         None if batch_rows is None else require_count("batch_rows", batch_rows),
+        column_names,
+        label,
     )
     kind = format or (TEXT.name if is_stream(path) else detect(path))
     found = require_row_format(kind, path)
@@ -83,6 +93,11 @@ def open_rows(
         raise FileError(f"{display_name(path)}: only svmlight text can be read from a pipe.")
     if one_based is not None and not found.is_text:
         raise ParameterError(f"one_based: only svmlight text may count from 1; {path} is {kind}.")
+    if label is not None and not found.names_columns:
+        raise ParameterError(
+            f"label: got {label!r}, but columns of {path}, which is {kind}, have no names; leave "
+            "it out, or name the column of text if it holds documents (text='COLUMN')."
+        )
     return found.reader(path, options)
 
 

@@ -14,11 +14,8 @@ class Wrapped(RowReader):
     def __init__(self, reader: RowReader) -> None:
         super().__init__(reader.name, 0, None)
         self._reader = reader
-        self.format, self.n_columns, self.one_based = (
-            reader.format,
-            reader.n_columns,
-            reader.one_based,
-        )
+        self.format, self.n_columns = reader.format, reader.n_columns
+        self.one_based, self.column_names = reader.one_based, reader.column_names
         self.n_rows, self.n_bytes, self.is_stream = reader.n_rows, reader.n_bytes, reader.is_stream
 
     @property
@@ -84,6 +81,8 @@ class Narrowed(Wrapped):
     def __init__(self, reader: RowReader, n_columns: int) -> None:
         super().__init__(reader)
         self.n_columns, self._dropped = n_columns, 0
+        if self.column_names is not None:
+            self.column_names = self.column_names[:n_columns]
 
     @property
     def notes(self) -> Sequence[str]:

@@ -12,7 +12,7 @@ from ..errors import ParameterError
 from ..io.container_header import MAX_HEADER_BYTES
 from ..io.containers import Container, read_container, save_arrays
 from ..io.fields import checking, column_names, require_fit, whole_number
-from ..io.provenance import Origin, read_provenance
+from ..io.provenance import Origin, provenance_entries, read_provenance
 from ..recipe import Recipe
 from .planes import Planes, number_of_planes
 
@@ -58,7 +58,7 @@ def write_model(path: PathLike, model: SavedModel) -> None:
         if model.multilabel:
             about["multilabel"] = True
     if model.provenance is not None:
-        about["sources"] = [origin.asdict() for origin in model.provenance]
+        about["sources"] = provenance_entries(model.provenance)
     arrays: dict[str, Array] = {
         "planes": model.planes.stacked(),
         "intercepts": np.ascontiguousarray(model.planes.intercepts),

@@ -22,7 +22,7 @@ from .._loops.search.inspection import (
 from ..errors import ParameterError
 from ..io.containers import load_arrays, save_arrays
 from ..io.fields import checking, column_names, require_fit, whole_number
-from ..io.provenance import Origin, read_provenance
+from ..io.provenance import Origin, provenance_entries, read_provenance
 from ..kernel_table import exact_kernel
 from ..recipe import MAX_COLUMNS, MAX_SEED
 from .arguments import require_recall
@@ -60,7 +60,7 @@ def write_index(
         "source": main.settings(),
         "n_wanted": main.n_wanted,
         "n_tuned": snapshot.n_tuned,
-        "sources": [origin.asdict() for origin in provenance],
+        "sources": provenance_entries(provenance),
     }  # fmt: skip
     parts = {"main": main.store.arrays(), "source": main.arrays()}
     if snapshot.tail is not None:

@@ -13,8 +13,8 @@ def nothing_kept(monkeypatch):
 
 
 def rooms_of(n_threads, make, *arguments):
-    with working_memory(n_threads, make, *arguments) as rooms:
-        return list(rooms)
+    with working_memory(make, *arguments) as rooms:
+        return [next(rooms) for _ in range(n_threads)]
 
 
 def test_the_same_is_given_again():
@@ -27,13 +27,13 @@ def test_the_same_is_given_again():
 
 
 def test_nobody_shares_it():
-    with working_memory(1, np.zeros, 5) as outer, working_memory(1, np.zeros, 5) as inner:
+    with working_memory(np.zeros, 5) as outer, working_memory(np.zeros, 5) as inner:
         assert next(outer) is not next(inner)
 
 
 def test_it_is_not_kept_after_an_error():
     def fail():
-        with working_memory(1, np.zeros, 5) as rooms:
+        with working_memory(np.zeros, 5) as rooms:
             next(rooms)[0] = 1
             raise KeyboardInterrupt
 

@@ -30,28 +30,30 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[A
 
 
 @contextmanager
-def working_memory(
-    n_threads: int, make: Callable[..., Room], *arguments: Any
-) -> Iterator[Iterator[Room]]:
-    """Room for each of so many threads, made by `make(*arguments)`.
+def working_memory(make: Callable[..., Room], *arguments: Any) -> Iterator[Iterator[Room]]:
+    """Room for threads, each made by `make(*arguments)` when it is asked for.
 
     For loops that leave it as they found it: it is kept for the next call that asks for the same,
     up to 128 MB in all. To make it anew for every short call, zeros for each of a million columns
     and sixteen threads, would take longer than the call. After an error it is not kept.
 
-    >>> with working_memory(2, np.zeros, 3) as rooms:
+    >>> with working_memory(np.zeros, 3) as rooms:
     ...     next(rooms)
     array([0., 0., 0.])
     """
     kept: list[Room] = _kept.setdefault((make, arguments), [])
-    rooms: list[Room] = []
-    while len(rooms) < n_threads:
-        try:
-            rooms.append(kept.pop())
-        except IndexError:  # other calls may take from it, too
-            rooms.append(make(*arguments))
-    yield iter(rooms)
-    kept.extend(rooms)
+    used: list[Room] = []
+
+    def rooms() -> Iterator[Room]:
+        while True:
+            try:
+                used.append(kept.pop())
+            except IndexError:  # none is left: other calls may take from it, too
+                used.append(make(*arguments))
+            yield used[-1]
+
+    yield rooms()
+    kept.extend(used)
     if sum(_n_bytes(room) for some in list(_kept.values()) for room in list(some)) > _MOST_KEPT:
         _kept.clear()
 

@@ -126,7 +126,7 @@ class Store:
         """
         out = np.empty(len(candidates))
         both = self.kernel.for_loops, queries, self.stored_rows
-        with working_memory(team.n_threads, np.zeros, self.width) as rooms:
+        with working_memory(np.zeros, self.width) as rooms:
             team.run(
                 pairs_at_least, lambda: (threshold, *both, ends, candidates, next(rooms), out),
                 len(queries.lengths), _BLOCK_QUERIES,

@@ -170,7 +170,7 @@ class CandidateMethod(SearchMethod):
         before = heaps.sizes.copy()
         candidates = self.candidates(team, rows, queries, factor)
         both = store.kernel.for_loops, queries, store.stored_rows
-        with working_memory(team.n_threads, np.zeros, store.width) as rooms:
+        with working_memory(np.zeros, store.width) as rooms:
             team.run(
                 rerank, lambda: (*both, alive, first_row, candidates, next(rooms), heaps),
                 len(rows), BLOCK_QUERIES,

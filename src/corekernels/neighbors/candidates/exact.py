@@ -58,8 +58,8 @@ class Exact(SearchMethod):
         else:
             listed = Lists(*map(read_only, self.lists(team))), alive, first_row
             with (
-                working_memory(team.n_threads, np.zeros, width) as dense,
-                working_memory(team.n_threads, Sums.new, n) as sums,
+                working_memory(np.zeros, width) as dense,
+                working_memory(Sums.new, n) as sums,
             ):
                 team.run(
                     push_all, lambda: (*both, *listed, next(dense), next(sums), heaps),

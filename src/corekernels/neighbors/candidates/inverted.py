@@ -69,7 +69,7 @@ class Inverted(CandidateMethod):
         budget = int(self.share * factor * n)
         listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists(team)
         longest = int((queries.ends - queries.starts).max(initial=0))
-        with working_memory(team.n_threads, Ranking.new, n, out.shape[1], longest) as rooms:
+        with working_memory(Ranking.new, n, out.shape[1], longest) as rooms:
             team.run(best_by_lists, lambda: (*listed, next(rooms), out), len(rows), BLOCK_QUERIES)
         return out
 

@@ -82,8 +82,8 @@ class Tables(CandidateMethod):
         n, out = len(self.store), self.room(rows, self.n_kept, factor)
         collided = read_only(self.numbers(team, rows)), queries.lengths, self.tables
         with (
-            working_memory(team.n_threads, np.zeros, n, np.int32) as counts,
-            working_memory(team.n_threads, np.empty, n + 1, np.int32) as touched,
+            working_memory(np.zeros, n, np.int32) as counts,
+            working_memory(np.empty, n + 1, np.int32) as touched,
         ):
             team.run(
                 buckets.most_collisions, lambda: (*collided, next(counts), next(touched), out),

@@ -103,22 +103,15 @@ def _portions(matrix: Any) -> Iterator[tuple[int, int]]:
 
 
 def _cuts(indptr: Array, n_hashes: int, block_nonzeros: int) -> Array:
-    """Where blocks of rows begin and end: few enough nonzeros and few enough slots each.
+    """Where blocks of rows begin and end: few slots each, and few nonzeros but for a last row.
 
     Each row is hashed by itself, so the result does not depend on where they are cut.
     """
     n_rows = len(indptr) - 1
-    most = max(1, _BLOCK_SLOTS // n_hashes)
-    cuts = [0]
-    while cuts[-1] < n_rows:
-        start = cuts[-1]
-        stop = min(start + most, n_rows)
-        end = int(indptr[start]) + block_nonzeros
-        if indptr[stop] > end:
-            fitting = int(np.searchsorted(indptr[start:stop], end, "right")) - 1
-            stop = start + max(1, fitting)
-        cuts.append(stop)
-    return np.array(cuts)
+    by_slots = np.arange(0, n_rows, max(1, _BLOCK_SLOTS // n_hashes))
+    starts = np.arange(indptr[0], indptr[-1], block_nonzeros, dtype=indptr.dtype)
+    by_nonzeros = np.searchsorted(indptr, starts)
+    return np.unique(np.concatenate([by_slots, by_nonzeros, [n_rows]]))
 
 
 def _neighbours(blocks: Array) -> Iterator[Array]:

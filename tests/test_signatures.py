@@ -70,6 +70,11 @@ def test_matrix_and_pairs_agree(kernel, n_bits):
     np.testing.assert_array_equal(S.estimate(T, n_jobs=1), S.estimate(T, n_jobs=7))
 
 
+def test_no_pairs():
+    for found in hashed().estimate_pairs([], []):
+        assert found.shape == (0,)
+
+
 def test_one_pair():
     S = hashed()
     estimate, error = S.estimate_pairs(0, 1)

@@ -130,7 +130,9 @@ class Signatures:
             rows = [range(len(self))[rows]]
         arrays = {name: array[rows] for name, array in self.arrays().items()}
         if arrays["lengths"].ndim != 1:
-            raise IndexError("rows are picked by a slice, an integer or a list of either kind")
+            raise IndexError(
+                "rows are picked by a slice, an integer, or a list of integers or bools"
+            )
         return Signatures.from_arrays(self.recipe, arrays)
 
     def __repr__(self) -> str:
@@ -241,6 +243,8 @@ class Signatures:
         """
         T = self.require_same_recipe(T)
         i, j = np.broadcast_arrays(*np.atleast_1d(i, j))
+        if i.size == 0:  # as an empty list is of numbers with a point
+            i, j = i.astype(np.intp), j.astype(np.intp)
         flat = i.ravel(), j.ravel()
         estimates, errors = (
             found.reshape(i.shape)

@@ -174,3 +174,16 @@ def test_names_are_written_once(rows):
         ck.io.Origin("rows.parquet", 0, 60, column_names=tuple("abcde")),
         ck.io.Origin("second.parquet", 0, 60),
     ]
+
+
+def test_two_readers_of_different_order_are_refused(rows):
+    """Where both were opened without looking at each other."""
+    mine, theirs = (ck.files.open_reader(f"{name}.parquet") for name in both_orders())
+    for job in (
+        lambda: ck.files.kernel_to_file(mine, "K.npy", against=theirs),
+        lambda: ck.files.near_matches(mine, theirs, 0.9),
+    ):
+        with pytest.raises(ck.errors.DataError, match="its column 0 was"):
+            job()
+    theirs = ck.files.open_reader("reversed.parquet", like=mine.provenance)
+    assert len(ck.files.near_matches(mine, theirs, 0.999, progress=False).pairs) >= 60

@@ -10,6 +10,7 @@ from corekernels._core.memory import working_memory
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
     monkeypatch.setattr(memory, "_kept", {})
+    monkeypatch.setattr(memory, "_n_made", 0)
 
 
 def rooms_of(n_threads, make, *arguments):
@@ -44,7 +45,8 @@ def test_it_is_not_kept_after_an_error():
 
 def test_it_does_not_grow_without_end():
     size = memory._MOST_KEPT // 8
-    rooms_of(1, np.zeros, size)
+    for _ in range(3):
+        rooms_of(1, np.zeros, size)
     assert sum(map(len, memory._kept.values())) == 1
     rooms_of(2, np.zeros, size)
     assert not memory._kept

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corekernels._core.team import Team
+from corekernels._core.team import Team, _take_all
 from corekernels._loops.blocks import taken
 
 
@@ -53,3 +53,15 @@ def test_no_block_is_begun_after_an_error(error):
     out = np.zeros(5, np.int64)
     team.run(count, (out,), 5, 2)  # the team is still of use
     assert out.tolist() == [1] * 5
+
+
+def test_any_number_of_short_calls():
+    """Blocks per call double while calls are short; they still fit an integer of the loops."""
+    asked = []
+
+    def step(n_blocks):
+        asked.append(np.int64(n_blocks))
+        return len(asked) < 200
+
+    _take_all(step)
+    assert len(asked) == 200

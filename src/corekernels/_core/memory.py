@@ -15,6 +15,7 @@ Room = TypeVar("Room")  # an array, or a tuple of arrays
 _MOST_KEPT = 1 << 27  # bytes
 
 _kept: dict[Any, list[Any]] = {}  # by what it was made of
+_n_made = 0  # bytes, of what is kept or in use
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -41,21 +42,37 @@ def working_memory(make: Callable[..., Room], *arguments: Any) -> Iterator[Itera
     ...     next(rooms)
     array([0., 0., 0.])
     """
+    global _n_made
     kept: list[Room] = _kept.setdefault((make, arguments), [])
     used: list[Room] = []
+    n_made = 0
 
     def rooms() -> Iterator[Room]:
+        nonlocal n_made
         while True:
             try:
                 used.append(kept.pop())
             except IndexError:  # none is left: other calls may take from it, too
                 used.append(make(*arguments))
+                n_made += _n_bytes(used[-1])
             yield used[-1]
 
     yield rooms()
     kept.extend(used)
-    if sum(_n_bytes(room) for some in list(_kept.values()) for room in list(some)) > _MOST_KEPT:
+    _n_made += n_made
+    if _n_made > _MOST_KEPT:
         _kept.clear()
+        _n_made = 0
+
+
+def common_size(size: int) -> int:
+    """A size that is a little larger, and the same for others near it: for `working_memory`.
+
+    >>> common_size(10), common_size(70_000), common_size(70_001)
+    (1024, 73728, 73728)
+    """
+    step = max(1024, 1 << size.bit_length() - 4 if size > 16 else 1)
+    return -(-size // step) * step
 
 
 def _n_bytes(room: Any) -> int:

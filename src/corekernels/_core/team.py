@@ -19,7 +19,7 @@ Step = Callable[[int], bool]  # does up to so many blocks; False once there are 
 
 _CALL_SECONDS = 0.05
 _FIRST_BLOCKS = 4  # in the first call, whose time is not known yet
-_NO_BLOCK = 1 << 40  # the counter of a job that was stopped
+_NO_BLOCK = 1 << 40  # more blocks than any job has; the counter of one that was stopped
 
 
 class Team:
@@ -92,6 +92,6 @@ def _take_all(step: Step) -> None:
             return
         seconds = time.perf_counter() - start
         if seconds < _CALL_SECONDS:
-            n_blocks *= 2
+            n_blocks = min(2 * n_blocks, _NO_BLOCK)
         elif seconds > 4 * _CALL_SECONDS:
             n_blocks = max(1, n_blocks // 2)

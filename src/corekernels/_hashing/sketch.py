@@ -21,7 +21,7 @@ from ..recipe import Recipe
 from .row_hasher import Arrays, Largest, RowHasher, new_task
 from .tables import HashTables, hash_tables
 
-BLOCK_NONZEROS = 1 << 15  # of a block, at most: small blocks let all threads end together
+BLOCK_NONZEROS = 1 << 15  # of a block, about: small blocks let all threads end together
 _BLOCK_SLOTS = 1 << 18
 _CLEANED_BLOCKS = 8  # cleaned at a time, each time by a call from Python
 _MIXED_ROWS = 1 << 11  # that a thread hashes at a time where there are no tables

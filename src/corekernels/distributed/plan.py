@@ -267,14 +267,19 @@ def _require_alike(paths: Sequence[str], found: Sequence[FileFacts]) -> None:
                 f"{path}: holds {facts.format}, {paths[0]} holds {first.format}; give either rows "
                 "or signatures."
             )
-        names, others = facts.column_names, first.column_names
+        names, others = facts.column_names, _names(found)
         if names is not None and others is not None and set(names) != set(others):
             raise DataError(
-                f"{path}: of it and {paths[0]}, one has no column {min({*names} ^ {*others})!r}; "
+                f"{path}: of it and those before, one has no column {min({*names} ^ {*others})!r}; "
                 "give files with the same columns."
             )
         if facts.recipe != first.recipe:
             raise DataError(f"{path}: was hashed in another way than {paths[0]}; hash both alike.")
+
+
+def _names(found: Sequence[FileFacts]) -> tuple[str, ...] | None:
+    """What the columns are called, in the order of the first file that says so."""
+    return next((facts.column_names for facts in found if facts.column_names is not None), None)
 
 
 def _columns(
@@ -296,6 +301,6 @@ def _columns(
     common: dict[str, Any] = {"n_columns": n_columns}
     if len(bases) == len(found):
         common["one_based"] = base
-    if first.column_names is not None:  # of all files, in whatever order each has them
-        common["column_names"] = first.column_names
+    if _names(found) is not None:  # of all files, in whatever order each has them
+        common["column_names"] = _names(found)
     return n_columns, common

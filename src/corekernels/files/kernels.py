@@ -13,7 +13,7 @@ from scipy import sparse
 from .._core.types import PathLike
 from ..io.atomic import atomic_write
 from ..io.container_header import parse_json
-from ..io.provenance import provenance_entries
+from ..io.provenance import provenance_entries, require_same_names
 from ..io.readers import RowReader, require_rows, watched
 from ..io.targets import require_target
 from ..kernel_table import gamma_in_use
@@ -59,6 +59,8 @@ def kernel_to_file(
     names = [side.name for side in readers]
     require_target(target, *names)
     require_target(description_path(target), *names)
+    if against is not None:
+        require_same_names(against.name, against.provenance, reader.provenance)
     X = read_whole(reader, progress)
     Y = None if against is None else read_whole(against, progress)
     if Y is not None:

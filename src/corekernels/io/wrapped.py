@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import DataError
-from .provenance import Origin
+from .provenance import Origin, require_same_names
 from .readers import Batch, RowReader, rows_of
 
 
@@ -109,6 +109,7 @@ class Chained(RowReader):
                 f"{first.name}: has {first.n_columns} columns, {second.name} has "
                 f"{second.n_columns}; give files over the same columns (n_columns)."
             )
+        require_same_names(second.name, second.provenance, first.provenance)
         self._first, self._second = first, second
         self.format, self.n_columns = first.format, first.n_columns
         sizes = first.n_bytes, second.n_bytes

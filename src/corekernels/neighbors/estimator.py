@@ -80,7 +80,7 @@ class CoRENeighbors(Searches):
     Asking for more neighbours than there are rows gives all rows. `radius_neighbors` is
     always exact. `add` and `remove` may be called while other threads search: a search sees
     the index before or after a change, never between. Rows added are found exactly until
-    they are many enough to be put into the method's own index. Once rows have doubled, or a
+    they are many enough to be put into the method's own index. If rows have doubled by then, or a
     quarter of the method's rows was removed, method and settings are chosen anew, as by `fit`:
     that call takes as long as one, and may change `method_`, `reason_` and `estimated_recall_`.
 

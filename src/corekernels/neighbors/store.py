@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.memory import working_memory
+from .._core.memory import common_size, working_memory
 from .._core.team import Team
 from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
@@ -126,7 +126,7 @@ class Store:
         """
         out = np.empty(len(candidates))
         both = self.kernel.for_loops, queries, self.stored_rows
-        with working_memory(np.zeros, self.width) as rooms:
+        with working_memory(np.zeros, common_size(self.width)) as rooms:
             team.run(
                 pairs_at_least, lambda: (threshold, *both, ends, candidates, next(rooms), out),
                 len(queries.lengths), _BLOCK_QUERIES,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from ..._core.memory import working_memory
+from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.threads import row_blocks
 from ..._core.types import Array
@@ -170,7 +170,7 @@ class CandidateMethod(SearchMethod):
         before = heaps.sizes.copy()
         candidates = self.candidates(team, rows, queries, factor)
         both = store.kernel.for_loops, queries, store.stored_rows
-        with working_memory(np.zeros, store.width) as rooms:
+        with working_memory(np.zeros, common_size(store.width)) as rooms:
             team.run(
                 rerank, lambda: (*both, alive, first_row, candidates, next(rooms), heaps),
                 len(rows), BLOCK_QUERIES,

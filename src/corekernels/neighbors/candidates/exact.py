@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._core.memory import working_memory
+from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
@@ -58,8 +58,8 @@ class Exact(SearchMethod):
         else:
             listed = Lists(*map(read_only, self.lists(team))), alive, first_row
             with (
-                working_memory(np.zeros, width) as dense,
-                working_memory(Sums.new, n) as sums,
+                working_memory(np.zeros, common_size(width)) as dense,
+                working_memory(Sums.new, common_size(n)) as sums,
             ):
                 team.run(
                     push_all, lambda: (*both, *listed, next(dense), next(sums), heaps),

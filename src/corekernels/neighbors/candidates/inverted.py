@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._core.memory import working_memory
+from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.types import Array
 from ..._core.validation import Rows, read_only
@@ -69,7 +69,8 @@ class Inverted(CandidateMethod):
         budget = int(self.share * factor * n)
         listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists(team)
         longest = int((queries.ends - queries.starts).max(initial=0))
-        with working_memory(Ranking.new, n, out.shape[1], longest) as rooms:
+        sizes = common_size(n), out.shape[1], common_size(longest)
+        with working_memory(Ranking.new, *sizes) as rooms:
             team.run(best_by_lists, lambda: (*listed, next(rooms), out), len(rows), BLOCK_QUERIES)
         return out
 

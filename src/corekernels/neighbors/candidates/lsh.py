@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
-from ..._core.memory import working_memory
+from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.types import Array
@@ -79,11 +79,11 @@ class Tables(CandidateMethod):
 
     def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows that collide with each query most often."""
-        n, out = len(self.store), self.room(rows, self.n_kept, factor)
+        n, out = common_size(len(self.store) + 1), self.room(rows, self.n_kept, factor)
         collided = read_only(self.numbers(team, rows)), queries.lengths, self.tables
         with (
             working_memory(np.zeros, n, np.int32) as counts,
-            working_memory(np.empty, n + 1, np.int32) as touched,
+            working_memory(np.empty, n, np.int32) as touched,
         ):
             team.run(
                 buckets.most_collisions, lambda: (*collided, next(counts), next(touched), out),

@@ -61,6 +61,8 @@ def check_labels(y: Any, n_rows: int) -> Array:
             _refuse_missing(np.array(y, dtype=object))
         labels: Array = column_or_1d(y, warn=True)
         _refuse_missing(labels)
+        if labels.dtype.kind == "S":
+            raise DataError("y: labels are bytes; decode them to strings.")
         if labels.dtype.kind == "f":
             _refuse_not_finite(labels)
         check_classification_targets(labels)
@@ -69,8 +71,6 @@ def check_labels(y: Any, n_rows: int) -> Array:
     except DataError:
         raise
     except TypeError as error:
-        if np.asarray(y).dtype.kind == "S":
-            raise DataError("y: labels are bytes; decode them to strings.") from error
         raise DataError(_SEVERAL_KINDS) from error
     except ValueError as error:
         if len({isinstance(label, str) for label in labels.tolist()}) > 1:

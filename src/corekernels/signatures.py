@@ -174,6 +174,14 @@ class Signatures:
         Returns
         -------
         csr_array, float32; int64 indices where int32 would not do.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> hasher = ck.CoREHasher("resemblance", 4, n_bits=2, random_state=0).fit([[1.0, 2.0]])
+        >>> S = hasher.sketch([[0.0, 3.0], [1.0, 2.0]])
+        >>> (S.codes + [0, 4, 8, 12]).tolist() == S.to_csr().indices.reshape(2, 4).tolist()
+        True
         """
         n_features = self.recipe.n_features
         if n_features >= 2**63:

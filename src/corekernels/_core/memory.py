@@ -71,7 +71,7 @@ def common_size(size: int) -> int:
     >>> common_size(10), common_size(70_000), common_size(70_001)
     (1024, 73728, 73728)
     """
-    step = max(1024, 1 << size.bit_length() - 4 if size > 16 else 1)
+    step = max(1024, 1 << max(0, size.bit_length() - 4))
     return -(-size // step) * step
 
 

@@ -175,15 +175,7 @@ def _slot_averages(recipe: Recipe, form: LinearForm, sums: PairSums) -> Slots:
     if recipe.weight_rounding is not None:
         sums = _exact(sums, k, recipe.weight_rounding)
     both, first, second, flat, every, constant = (
-        0.0 if coefficient is None else coefficient
-        for coefficient in (
-            form.both,
-            form.first,
-            form.second,
-            form.flat,
-            form.every,
-            form.constant,
-        )
+        0.0 if coefficient is None else coefficient for coefficient in vars(form).values()
     )
     # Z = e inside + outside
     inside = flat * sums.e + both * sums.ep + first * sums.eu + second * sums.ev

@@ -26,6 +26,8 @@ loop = partial(njit, nogil=True, cache=True, no_cfunc_wrapper=True, _nrt=False)
 # seven numbers to a call, and a hundred that are passed for a short row take longer than the row.
 inlined_loop = partial(loop, forceinline=True)
 inner_loop = partial(inlined_loop, no_cpython_wrapper=True)  # that only other loops call
+# For `fastmath`: sums may be taken in any order. Without leave to reorder, LLVM adds one by one.
+ANY_ORDER = {"reassoc", "nsz", "contract"}
 # A loop with small arrays of its own, or that copies one array to another: these are counted.
 allocating_loop = partial(loop, _nrt=True)
 

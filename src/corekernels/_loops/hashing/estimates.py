@@ -5,15 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import inner_loop, loop
+from ..compilation import ANY_ORDER, inner_loop, loop
 from ..simd.slots import code_of, read_weights
 
-# Sums over slots may be taken in any order: without leave to reorder, LLVM adds one by one.
-_ANY_ORDER = {"reassoc", "nsz", "contract"}
-
-
-# and the largest of numbers in any order, too: that of none is 0
-_NUMBERS = _ANY_ORDER | {"nnan"}
+# so may the largest be looked for; what comes of NaN is not used, as such estimates are refused
+_NUMBERS = ANY_ORDER | {"nnan"}
 
 
 class PairSums(NamedTuple):
@@ -66,7 +62,7 @@ def sum_pairs(blocks, n_blocks, i, j, codes, weights, others, other_weights, u, 
                 _find_largest(mine, theirs, u, v, sums)
 
 
-@inner_loop(fastmath=_ANY_ORDER)
+@inner_loop(fastmath=ANY_ORDER)
 def _sum_weights(codes, others, weights, other_weights, out):
     """All sums of `PairSums` but the first."""
     zero = 0.0
@@ -114,7 +110,7 @@ def count_matches(codes, others, out):
             out[i, j] = count
 
 
-@loop(fastmath=_ANY_ORDER)
+@loop(fastmath=ANY_ORDER)
 def sum_matches(codes, weights, others, other_weights, numbers, out):
     """Over equal codes: the sums of both weights' product, of the first, of the second; and
     over all slots the sum of the product.

@@ -3,11 +3,8 @@
 import numpy as np
 
 from ..blocks import taken
-from ..compilation import inner_loop, loop
+from ..compilation import ANY_ORDER, inner_loop, loop
 from ..simd.slots import code_of, read_weights
-
-# Squares may be added in any order: without leave to reorder, LLVM adds one by one.
-_ANY_ORDER = {"reassoc", "nsz", "contract"}
 
 
 @loop
@@ -31,7 +28,7 @@ def expand_rows(blocks, n_blocks, rows, codes, weights, n_codes, factor, normali
                     values[j] *= scale
 
 
-@inner_loop(fastmath=_ANY_ORDER)
+@inner_loop(fastmath=ANY_ORDER)
 def _inverse_norm(values):
     """One over the norm of a row; 0 if that is 0."""
     total = 0.0

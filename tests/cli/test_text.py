@@ -97,6 +97,24 @@ def test_words_that_no_document_has_are_noted(corpus):
     assert ok("search i --query zzzzz --quiet").stderr == ""
 
 
+def test_documents_with_new_words(tmp_path, monkeypatch):
+    """In a process of its own, which a fault would end by a signal."""
+    monkeypatch.chdir(tmp_path)
+    rng, shingles, rows = np.random.default_rng(0), ck.text.Shingles(weights="counts"), []
+    for name, n_words in (("a", 12), ("b", 40)):
+        words = [f"word{i}" for i in range(n_words)]
+        texts = [" ".join(rng.choice(words, 20)) for _ in range(50)]
+        write_json_lines(tmp_path / f"{name}.jsonl", [{"text": text} for text in texts])
+        rows.append(shingles.transform(texts))
+    made = shell("corekernels index a.jsonl a.index --text text --ngrams 1 --weights counts")
+    assert made.returncode == 0, made.stderr
+    found = shell("corekernels search a.index b.jsonl out.tsv --text text -k 3")
+    assert found.returncode == 0, found.stderr
+    lines = np.loadtxt("out.tsv", skiprows=1)
+    similarities = ck.core1(*rows)[lines[:, 1].astype(int), lines[:, 0].astype(int)]
+    np.testing.assert_allclose(lines[:, 2], similarities, atol=1e-6)
+
+
 def test_every_command_takes_text(corpus):
     assert as_json(f"info train.jsonl {HOW}")["rows"] == 150
     ok(f"hash train.jsonl s {HOW} --label subject --n-hashes 16")

@@ -13,6 +13,7 @@ from corekernels.kernel_table import CORE1
 from corekernels.neighbors.candidates.exact import inverted_lists
 from corekernels.neighbors.store import join, make_queries, make_store
 from support import oracles
+from support.clusters import METHODS
 from support.indexes import exact_index
 from support.strategies import messy_pair
 
@@ -145,6 +146,58 @@ def test_dense_rows_of_bytes_are_compared_as_such_to_the_same_values(kernel):
     pairs, expected = (i.near_duplicates(0.5) for i in (index, other))
     np.testing.assert_array_equal(pairs.pairs, expected.pairs)
     np.testing.assert_array_equal(pairs.similarities, expected.similarities)
+
+
+def wide(dense, columns, n_columns):
+    """The rows, their columns being these out of many."""
+    rows, places = np.nonzero(dense)
+    values = dense[rows, places].astype(np.float32)
+    return sparse.csr_array((values, (rows, columns[places])), (len(dense), n_columns))
+
+
+@pytest.mark.parametrize("method", ["scan", "lists", *METHODS[1:]])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_columns_that_dense_rows_of_bytes_do_not_have(kernel, method):
+    """Of many columns, rows are laid out over those in use: queries may have others."""
+    rng = np.random.default_rng(0)
+    dense = rng.integers(1, 9, (60, 60)) * (rng.random((60, 60)) < 0.6)
+    dense[:50, 40:] = 0
+    X = wide(dense, np.sort(rng.choice(10**6, 60, replace=False)), 10**6)
+    if method in METHODS:
+        index = ck.CoRENeighbors(kernel, method=method, recall=0.5, random_state=0).fit(X[:50])
+        assert index.method_ == method
+    else:
+        index = exact_index(X[:50], kernel, scans=method == "scan")
+    assert index._snapshot.main.store.byte_rows.shape[1] > 0
+    index.add(X[50:])
+    assert index._snapshot.tail.store.byte_rows.shape[1] > 0
+    check_against_brute_force(dense, dense, kernel, 60, *index.kneighbors(X, 60))
+
+
+def test_words_that_no_row_has():
+    shingles = ck.text.Shingles(weights="counts")
+    X = shingles.transform(["the rose has a thorn", "a thorn of the rose is sharp"])
+    Q = shingles.transform([" ".join(f"word{i}" for i in range(200)) + " rose", "the sharp rose"])
+    columns, places = np.unique(np.concatenate([X.indices, Q.indices]), return_inverse=True)
+    x, q = np.zeros((2, len(columns))), np.zeros((2, len(columns)))
+    x[X.nonzero()[0], places[: X.nnz]], q[Q.nonzero()[0], places[X.nnz :]] = X.data, Q.data
+    found = ck.CoRENeighbors(n_neighbors=2).fit(X).kneighbors(Q)
+    check_against_brute_force(x, q, "core1", 2, *found)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_values_that_vanish_beside_others_are_shared_still(method):
+    """Rows are brought to scale by a power of two, under which all values of some but one fall."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, 5000))  # of so many columns supports are no bit sets
+    for row in X:
+        row[rng.choice(4000, 1)] = 1e300
+        row[rng.choice(range(0, 5000, 100), 30, replace=False)] = 1e-300
+    K = oracles.kernel("core1", X)
+    index = ck.CoRENeighbors(method=method, recall=0.1, random_state=0).fit(X[:50]).add(X[50:])
+    assert index.method_ == method
+    for distances, found in (index.kneighbors(X), index.kneighbors(X, 60)):
+        np.testing.assert_allclose(1 - distances, np.take_along_axis(K, found, 1), atol=1e-9)
 
 
 def test_stores():

@@ -17,7 +17,7 @@ from .._core.threads import row_blocks, run_blocks
 from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
-from .._loops.search.preparation import lay_out_rows, prepare_queries, summarise_rows
+from .._loops.search.preparation import LEAST, lay_out_rows, prepare_queries, summarise_rows
 from .._loops.simd.llvm import LINE
 from ..kernel_table import Kernel
 from .vocabulary import number_columns
@@ -213,7 +213,7 @@ def _narrow(indptr: Array, values: Array, n_jobs: int | None) -> Array:
     largest = np.maximum.reduceat(np.append(np.abs(values), 0), indptr[:-1])
     _, exponents = np.frexp(np.where(np.diff(indptr) > 0, largest, 1))
     scaled: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
-    return scaled
+    return np.where(scaled != 0, scaled, LEAST)
 
 
 def _smallest_type(values: Array) -> type[Any]:

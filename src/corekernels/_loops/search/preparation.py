@@ -9,6 +9,7 @@ from ..compilation import inner_loop, loop
 from .pairs import set_bits, sum_of_squares
 
 _SMALLEST, _LARGEST = 1e-100, 1e100  # products of squares of values between them fit a double
+LEAST = np.finfo(np.float64).tiny  # in the place of values that vanish beside others of their row
 
 
 @loop
@@ -43,9 +44,10 @@ def prepare_queries(blocks, n_blocks, indptr, indices, data, vocabulary, out):
                     columns[i] = indices[begin + i]
             else:
                 n = _renumber(indices[begin:end], vocabulary, columns, values)
+                columns, values = columns[:n], values[:n]  # nothing was written behind them
             out.starts[q], out.ends[q], out.lengths[q] = first, first + n, end - begin
             if out.bits.shape[1]:
-                set_bits(columns[:n], out.bits[q])
+                set_bits(columns, out.bits[q])
             out.byte_widths[q] = 0
             if out.byte_rows.shape[1] and _are_bytes(values):
                 out.byte_widths[q] = out.byte_rows.shape[1]
@@ -87,7 +89,8 @@ def _scale(data, out):
     if largest > 0.0 and not _SMALLEST < largest < _LARGEST:
         _, exponent = math.frexp(largest)
         for p in range(data.shape[0]):
-            out[p] = math.ldexp(out[p], -exponent)
+            scaled = math.ldexp(out[p], -exponent)
+            out[p] = scaled if scaled != 0.0 else LEAST
 
 
 @inner_loop

@@ -13,6 +13,7 @@ from sklearn.utils import estimator_checks
 
 import corekernels as ck
 from corekernels.errors import DataError, DataTypeError, ParameterError
+from corekernels.text import rows
 from corekernels.text.documents import as_texts
 from corekernels.text.rows import text_rows
 from support.text import SCRIPTS, column_counts, gram_column
@@ -211,6 +212,36 @@ def test_damaged_utf8_is_told(damage, before, after):
     ).view(pa.string())  # fmt: skip
     with pytest.raises(DataError, match=f"document 1 is not valid UTF-8 .byte {before}:"):
         ck.text.Shingles().transform(texts)
+
+
+@pytest.mark.parametrize("before", ["", "x" * 20])
+@pytest.mark.parametrize("damage", [b"\xf7\xbf\xbf\xbf", b"\xf4\x90\x80\x80", b"\xbf"])
+def test_damage_behind_a_sigma(before, damage):
+    """Whether a sigma ends its word is told by characters that were not looked at yet."""
+    document = f"{before}aΣ".encode()
+    with pytest.raises(DataError, match=f"document 0 is not valid UTF-8 .byte {len(document)}:"):
+        ck.text.Shingles().transform([document + damage])
+
+
+@pytest.mark.parametrize("offsets", [[0, 2, 1], [0, 9, 3]])
+def test_arrow_arrays_that_leave_their_text(offsets):
+    buffers = [None, pa.array(offsets, pa.int32()).buffers()[1], pa.py_buffer(b"abc")]
+    texts = pa.Array.from_buffers(pa.string(), 2, buffers)
+    with pytest.raises(DataError, match="offsets leave its text"):
+        ck.text.Shingles().transform(texts)
+
+
+@pytest.mark.parametrize("unit", ["words", "characters"])
+@pytest.mark.parametrize("n_free", [0, 128])  # of the room that a thread begins with
+@pytest.mark.parametrize("n_more", range(-1, 3))
+def test_room_for_a_last_character_that_grows(unit, n_free, n_more, monkeypatch):
+    """It takes three bytes, and is eighteen characters and four words once normalised."""
+    monkeypatch.setattr(rows, "_kept", [])
+    n_bytes = (1 << 14) - n_free + n_more
+    document = ("a " * n_bytes)[: n_bytes - 3] + "\ufdfa"
+    settings = {"strip_accents": True, "min_length": 1}
+    X = ck.text.Shingles(unit, weights="counts", **settings).transform([document])
+    assert next(rows_of(X)) == column_counts(document, unit, (1, 1), **settings)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def _of_arrow(array: Any, name: str, first_row: int) -> Texts:
         return Texts(_bytes(None), read_only(np.zeros(1, np.int64)))
     start = array.offset
     ends = np.frombuffer(offsets, dtype)[start : start + len(array) + 1]
-    return Texts(_bytes(text), _checked(read_only(ends, np.int64), name, first_row))
+    return _checked(_bytes(text), read_only(ends, np.int64), name, first_row)
 
 
 def _encoded(documents: list[Any], name: str) -> Texts:
@@ -118,22 +118,24 @@ def _encoded(documents: list[Any], name: str) -> Texts:
             ) from None
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(some) for some in encoded], out=offsets[1:])
-    return Texts(_bytes(b"".join(encoded)), _checked(read_only(offsets), name, 0))
+    return _checked(_bytes(b"".join(encoded)), read_only(offsets), name, 0)
 
 
 def _bytes(buffer: Any) -> Array:
     return read_only(np.frombuffer(b"" if buffer is None else buffer, np.uint8))
 
 
-def _checked(offsets: Array, name: str, first_row: int) -> Array:
-    """Refuse documents that are too long for the loops."""
+def _checked(text: Array, offsets: Array, name: str, first_row: int) -> Texts:
+    """The documents, unless one is too long for the loops or not within the text."""
     lengths = np.diff(offsets)
-    if len(lengths) and lengths.max() > _LONGEST:
+    if lengths.min(initial=0) < 0 or offsets[0] < 0 or offsets[-1] > len(text):
+        raise DataError(f"{name}: its offsets leave its text; the Arrow array is damaged.")
+    if lengths.max(initial=0) > _LONGEST:
         row = first_row + int(np.argmax(lengths))
         raise DataError(
             f"{name}: document {row} has {lengths.max():,} bytes, more than {_LONGEST:,}; cut it."
         )
-    return offsets
+    return Texts(text, offsets)
 
 
 def _missing(name: str, row: int) -> DataError:

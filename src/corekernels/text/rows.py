@@ -8,9 +8,8 @@ from scipy import sparse
 from .._core.threads import run_blocks, thread_count
 from .._core.types import Array
 from .._core.validation import read_only
-from .._loops.text import distinct, normalisation
+from .._loops.text import distinct
 from .._loops.text import shingles as loops
-from .._loops.text.words import SPARE_PLACES
 from ..errors import DataError
 from .documents import Texts
 from .settings import N_COLUMNS, TextSettings
@@ -19,7 +18,7 @@ from .unicode_tables import CharacterTable, character_table
 _BLOCK_BYTES = 1 << 16  # of text that a thread takes at a time
 _PART_COLUMNS = 1 << 21  # room in a part of the result: many, for large pages of memory
 _RUNS = 1 << 12
-_TEXT_BYTES = 1 << 14  # room for a document to begin with
+_TEXT_BYTES = 1 << 14  # room for a document, once normalised, to begin with
 _GRAMS = 1 << 12
 _MOST_KEPT = 64  # for so many threads
 _MOST_BYTES = 1 << 24  # larger ones are not kept
@@ -180,8 +179,8 @@ def _return_scratch(scratch: loops.Scratch) -> None:
 
 def _larger_scratch(scratch: loops.Scratch, state: Array) -> loops.Scratch:
     """Working memory that is large enough, and not only just."""
-    n_bytes, n_grams = len(scratch.places) - SPARE_PLACES, len(scratch.columns)
-    if state[loops.TEXT_NEEDED] > len(scratch.text):
+    n_bytes, n_grams = len(scratch.text), len(scratch.columns)
+    if state[loops.TEXT_NEEDED] > n_bytes:
         n_bytes = 2 * int(state[loops.TEXT_NEEDED])
     if state[loops.GRAMS_NEEDED] > n_grams:
         n_grams = 2 * int(state[loops.GRAMS_NEEDED])
@@ -189,12 +188,16 @@ def _larger_scratch(scratch: loops.Scratch, state: Array) -> loops.Scratch:
 
 
 def _new_scratch(n_bytes: int, n_grams: int) -> loops.Scratch:
+    """Working memory for text of so many bytes, of which the loops leave some free.
+
+    A place of words or characters is a byte of its own, and so is the end of the text.
+    """
     n_places = int(distinct.table_size(n_grams))
     return loops.Scratch(
-        text=np.zeros(n_bytes + normalisation.SPARE_BYTES, np.uint8),
-        marks=np.zeros(n_bytes + normalisation.SPARE_BYTES, np.uint8),
-        places=np.empty(n_bytes + SPARE_PLACES, np.int32),
-        words=np.empty(n_bytes // 2 + 1, np.uint64),
+        text=np.zeros(n_bytes, np.uint8),
+        marks=np.zeros(n_bytes, np.uint8),
+        places=np.empty(n_bytes, np.int32 if n_bytes < 2**31 else np.int64),
+        words=np.empty(n_bytes // 2, np.uint64),
         columns=np.empty(n_grams, np.uint64),
         keys=np.full(n_places, distinct.FREE),
         key_counts=np.zeros(n_places, np.int32),

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .llvm import VectorType, address, call, compiled, fill, line_type, read
+from .llvm import BEHIND_TEXT, VectorType, address, call, compiled, fill, line_type, read
 
 SLOTS = 512
 WORD = 64
@@ -61,7 +61,7 @@ def _bits_from(bitmap, bit):
     def emit(context, builder, signature, args):
         number = context.cast(builder, args[1], bit, types.intp)
         word = builder.lshr(number, ir.Constant(number.type, 6))
-        place = address(context, builder, bitmap, args[0], types.intp, word)
+        place = address(context, builder, bitmap, args[0], types.intp, word, SLOTS // WORD + 1)
         low = read(context, builder, _SET, place)
         high = read(context, builder, _SET, builder.gep(place, [ir.Constant(number.type, 1)]))
         shift = builder.and_(number, ir.Constant(number.type, 63))
@@ -85,7 +85,7 @@ def _any_bit(bits):
 @compiled(pack_marks)
 def _pack_marks(marks, start):
     def emit(context, builder, signature, args):
-        place = address(context, builder, marks, args[0], start, args[1])
+        place = address(context, builder, marks, args[0], start, args[1], WORD)
         some = read(context, builder, VectorType(marks.dtype, WORD), place)
         found = builder.icmp_unsigned("!=", some, ir.Constant(some.type, [0] * WORD))
         return builder.bitcast(found, ir.IntType(WORD))
@@ -98,7 +98,7 @@ def _equal_bytes(text, start, byte):
     vector = VectorType(types.uint8, WORD)
 
     def emit(context, builder, signature, args):
-        place = address(context, builder, text, args[0], start, args[1])
+        place = address(context, builder, text, args[0], start, args[1], WORD, BEHIND_TEXT)
         some = read(context, builder, vector, place)
         wanted = fill(context, builder, vector, context.cast(builder, args[2], byte, types.uint8))
         found = builder.icmp_unsigned("==", some, wanted)
@@ -112,7 +112,7 @@ def _bytes_between(text, start, least, most):
     vector = VectorType(types.uint8, WORD)
 
     def emit(context, builder, signature, args):
-        place = address(context, builder, text, args[0], start, args[1])
+        place = address(context, builder, text, args[0], start, args[1], WORD, BEHIND_TEXT)
         some = read(context, builder, vector, place)
         low, high = (
             context.cast(builder, arg, kind, types.uint8)

@@ -4,7 +4,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from .llvm import address, compiled
+from .llvm import BEHIND_TEXT, address, compiled
 
 _WORD, _DOUBLE_WORD = ir.IntType(64), ir.IntType(128)
 _NO, _YES = (ir.Constant(ir.IntType(1), flag) for flag in range(2))  # whether 0 is undefined
@@ -96,7 +96,7 @@ def _bits_from_float(x):
 @compiled(load_word)
 def _load_word(text, start):
     def emit(context, builder, signature, args):
-        place = address(context, builder, text, args[0], start, args[1])
+        place = address(context, builder, text, args[0], start, args[1], 8, BEHIND_TEXT)
         return builder.load(builder.bitcast(place, _WORD.as_pointer()), align=1)
 
     return types.uint64, emit
@@ -105,7 +105,7 @@ def _load_word(text, start):
 @compiled(store_word)
 def _store_word(word, start, out):
     def emit(context, builder, signature, args):
-        place = address(context, builder, out, args[2], start, args[1])
+        place = address(context, builder, out, args[2], start, args[1], 8)
         builder.store(args[0], builder.bitcast(place, _WORD.as_pointer()), align=1)
         return context.get_dummy_value()
 
@@ -116,7 +116,7 @@ def _store_word(word, start, out):
 def _fetch_add(counters, place, amount):
     def emit(context, builder, signature, args):
         more = context.cast(builder, args[2], amount, counters.dtype)
-        target = address(context, builder, counters, args[0], place, args[1])
+        target = address(context, builder, counters, args[0], place, args[1], 1)
         return builder.atomic_rmw("add", target, more, "monotonic")
 
     return counters.dtype, emit

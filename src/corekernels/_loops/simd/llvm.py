@@ -8,6 +8,7 @@ from numba.core import cgutils
 from numba.extending import lower_builtin, models, register_model, type_callable
 
 LINE = 64  # bytes of a cache line
+BEHIND_TEXT = LINE  # bytes that can be read behind text, which comes in larger buffers
 INDEX = ir.IntType(32)
 
 
@@ -65,10 +66,20 @@ def has_feature(context, name):
     return f"+{name}" in context.codegen().magic_tuple()[2].split(",")
 
 
-def address(context, builder, kind, array, place_kind, place):
-    """The address of one element of an array."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.gep(data, [context.cast(builder, place, place_kind, types.intp)])
+def address(context, builder, kind, array, place_kind, place, n_items, n_behind=0):
+    """The address of some elements of a contiguous array, of which the first has that place.
+
+    With `NUMBA_BOUNDSCHECK=1` all of them have to be in the array, or up to `n_behind` behind it.
+    """
+    assert kind.layout == "C", f"{kind} is not contiguous"
+    fields = context.make_array(kind)(context, builder, array)
+    first = context.cast(builder, place, place_kind, types.intp)
+    if context.enable_boundscheck and n_items:
+        end = builder.add(fields.nitems, ir.Constant(first.type, n_behind))
+        for number in (0, n_items - 1):
+            item = builder.add(first, ir.Constant(first.type, number))
+            cgutils.do_boundscheck(context, builder, item, end)
+    return builder.gep(fields.data, [first])
 
 
 def read(context, builder, vector, place):

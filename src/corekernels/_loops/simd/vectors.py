@@ -10,6 +10,7 @@ from numba import types
 from numba.core import cgutils
 
 from .llvm import (
+    BEHIND_TEXT,
     INDEX,
     LINE,
     VectorType,
@@ -146,7 +147,10 @@ def _emit_splat(context, builder, signature, args):
 
 
 def _emit_load(context, builder, signature, args):
-    place = address(context, builder, signature.args[0], args[0], signature.args[1], args[1])
+    array, start = signature.args
+    n_behind = BEHIND_TEXT if array.dtype == types.uint8 else 0
+    n_items = signature.return_type.count
+    place = address(context, builder, array, args[0], start, args[1], n_items, n_behind)
     return read(context, builder, signature.return_type, place)
 
 
@@ -183,7 +187,7 @@ def _pick(array, a, b, c, d, e, f, g, h):
         picked = ir.Constant(context.get_value_type(vector), ir.Undefined)
         for lane, place in enumerate(args[1:]):
             kind = signature.args[1 + lane]
-            number = builder.load(address(context, builder, array, args[0], kind, place))
+            number = builder.load(address(context, builder, array, args[0], kind, place, 1))
             picked = builder.insert_element(picked, number, ir.Constant(INDEX, lane))
         return picked
 
@@ -193,7 +197,7 @@ def _pick(array, a, b, c, d, e, f, g, h):
 @compiled(store)
 def _store(vector, start, out):
     def emit(context, builder, signature, args):
-        place = address(context, builder, out, args[2], start, args[1])
+        place = address(context, builder, out, args[2], start, args[1], vector.count)
         kept = args[0]
         if out.dtype != vector.dtype:
             resize = builder.trunc if out.dtype.bitwidth < vector.dtype.bitwidth else builder.zext
@@ -326,7 +330,7 @@ def _many_registers():
 def _prefetch(array, start):
     def emit(context, builder, signature, args):
         pointer = ir.IntType(8).as_pointer()
-        place = address(context, builder, array, args[0], start, args[1])
+        place = address(context, builder, array, args[0], start, args[1], 0)
         place = builder.bitcast(place, pointer)
         kind = ir.FunctionType(ir.VoidType(), [pointer, INDEX, INDEX, INDEX])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")

@@ -228,7 +228,9 @@ def _flags(text, i, stop, characters):
     code, size = np.int64(text[i]), 1
     if code >= 128:
         code, size = decode(_next_bytes(text, i, stop))
+        if size == 0:  # not UTF-8: `normalise` finds that when it gets there
+            return np.uint64(0), 1, np.int64(NO_PAGE)
     page = characters.page_places[code // PAGE]
     if page == NO_PAGE:
         return np.uint64(0), 1, code // PAGE
-    return characters.entries[page, code % PAGE], max(size, 1), np.int64(NO_PAGE)
+    return characters.entries[page, code % PAGE], size, np.int64(NO_PAGE)

@@ -12,7 +12,6 @@ _ZERO, _NINE, _A, _Z, _CAPITAL_A, _CAPITAL_Z, _UNDERSCORE = (np.uint8(ord(c)) fo
 _ONE, _TWO, _LAST_BIT = np.uint64(1), np.uint64(2), np.uint64(63)
 _MOST_BYTES = 4  # of a character
 _TOGETHER = 8  # places written without a branch between
-SPARE_PLACES = 2 * _TOGETHER
 
 
 @loop(inline="always")

@@ -203,6 +203,19 @@ def test_texts_are_escaped():
             assert ET.fromstring(text).find(f"{SVG}title").text == sign
 
 
+def test_control_characters_are_seen_not_done():
+    name = "\x1b[31mred\x07\u2028"
+    line = Line(name, [0, 1], [0, 1])
+    figure = Figure("f", name, name, [Panel(name, "x", "y", [line], [Mark("level", 0.5, name)])])
+    table = Table(name, [name, "b"], [[name, "1"]])
+    report = Report(name, [name], [Section("s", name, [name], [table], [figure])])
+    pages = [html_page(report), markdown_page(report), draw(figure, assign_looks([figure]))]
+    for text in pages:
+        assert not re.search("[\x00-\x09\x0b-\x1f\u2028]", text)
+        assert r"\u001b[31mred\u0007" in text.replace("\\\\", "\\").replace("\\[", "[")
+    ET.fromstring(pages[2])
+
+
 def test_differences_carry_their_sign_as_text(page):
     assert '<td class="difference less">−1.3</td>' in page
     assert '<td class="difference more">+0.3</td>' in page

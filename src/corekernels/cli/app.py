@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -14,8 +14,10 @@ from typer.core import TyperGroup
 
 import corekernels
 
+from .._core.escaping import visible
 from .._loops.compile_events import unannounced
 from ..errors import CoREError
+from .printing import say
 from .wording import name_options, option_names
 
 HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
@@ -37,7 +39,8 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Remember what was given."""
         self._given = frozenset(args)
-        return super().parse_args(ctx, args)
+        with _visible_usage():
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -47,15 +50,15 @@ class Commands(TyperGroup):
         try:
             with warnings.catch_warnings(), unannounced() if silent else contextlib.nullcontext():
                 warnings.showwarning = _warning_printer(options)
-                result = super().invoke(ctx)
+                with _visible_usage():
+                    result = super().invoke(ctx)
             sys.stdout.flush()
             return result
         except (BrokenPipeError, CoREError) as error:
             if BrokenPipeError in (type(error), type(error.__cause__)):
                 _close_standard_output()
                 raise typer.Exit(0) from None
-            text = name_options(" ".join(str(error).split()), options)
-            print(f"error: {text}", file=sys.stderr)
+            say(name_options(" ".join(str(error).split()), options), "error")
             raise typer.Exit(2) from None
 
 
@@ -112,10 +115,20 @@ def _warning_printer(options: dict[str, str]) -> Callable[..., None]:
     """A function that prints a warning without the line of code that raised it."""
 
     def show(message: Any, *rest: Any, **more: Any) -> None:
-        text = name_options(" ".join(str(message).split()), options)
-        print(f"warning: {text}", file=sys.stderr)
+        say(name_options(" ".join(str(message).split()), options), "warning")
 
     return show
+
+
+@contextlib.contextmanager
+def _visible_usage() -> Iterator[None]:
+    """Show control characters of the command line in errors about it."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):  # Typer has classes of its own, or Click's
+            error.message = visible(error.message)  # type: ignore[attr-defined]
+        raise
 
 
 def _print_version(asked: bool) -> None:

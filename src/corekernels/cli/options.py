@@ -1,7 +1,6 @@
 """Arguments and options that several commands share; groups of options are dataclasses."""
 
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -21,7 +20,7 @@ from ..neighbors import CoRENeighbors
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings
-from .printing import STANDARD_OUTPUT, show
+from .printing import STANDARD_OUTPUT, say, show
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -98,7 +97,7 @@ class Output:
     def note(self, text: str) -> None:
         """Print a note on standard error, unless quiet."""
         if not self.quiet:
-            print(f"note: {text}", file=sys.stderr)
+            say(text, "note")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from .._core.escaping import visible
 from ..io.targets import Target
 
 STANDARD_OUTPUT = "-"
@@ -21,6 +22,11 @@ def to_write(target: str) -> Target:
     return sys.stdout.buffer if target == STANDARD_OUTPUT else target
 
 
+def say(text: str, kind: str) -> None:
+    """Print a line on standard error: a note, a warning or an error."""
+    print(f"{kind}: {visible(text)}", file=sys.stderr)
+
+
 def show(result: dict[str, Any], as_json: bool, quiet: bool = False) -> None:
     """Print a result: one JSON object, or one line per item; nothing if quiet."""
     if as_json:
@@ -28,7 +34,7 @@ def show(result: dict[str, Any], as_json: bool, quiet: bool = False) -> None:
     elif not quiet:
         width = max(len(name) for name in result)
         for name, value in result.items():
-            print(f"{name.replace('_', ' '):<{width}}  {in_words(value)}")
+            print(visible(f"{name.replace('_', ' '):<{width}}  {in_words(value)}"))
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -38,7 +44,7 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         left = number == 0 or not name  # names and bars, not numbers
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     width = None if sys.stdout.isatty() else 200
     Console(width=width, highlight=False, markup=False, emoji=False).print(table)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from .. import distributed, files
+from .._core.escaping import visible
 from ..errors import ParameterError
 from ..io.readers import require_rows
 from ..io.targets import require_target
@@ -147,7 +148,7 @@ def _show_found(found: list[list[tuple[Any, float]]], queries: list[str], output
         return
     for text, pairs in zip(queries, found, strict=True):
         if len(queries) > 1:
-            print(text)
+            print(visible(text))
         show_table(["id", "similarity"], [[str(name), f"{value:.4f}"] for name, value in pairs])
 
 

@@ -73,10 +73,6 @@ class Table:
             ) from None
         return ["" if value is None else str(value) for value in values]
 
-    def names(self, column: str) -> list[str]:
-        """A column as names for lines of results."""
-        return [one_line(value) for value in self.strings(column)]
-
     def take(self, places: Array) -> "Table":
         """Some of the documents; `first_row` no longer says which they are."""
         chosen = {name: array.take(pyarrow().array(places)) for name, array in self.columns.items()}
@@ -94,15 +90,6 @@ class Table:
                 f"{self.name}: document {self.first_row + row} has no {name!r}; fill it with an "
                 "empty text, or drop it."
             )
-
-
-def one_line(text: str) -> str:
-    """Text without tabs and newlines.
-
-    >>> one_line("a\\tb\\n")
-    'a b'
-    """
-    return " ".join(text.split())
 
 
 def _as_text(arrow: Any, array: Any, name: str) -> Any:

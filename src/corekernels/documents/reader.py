@@ -17,7 +17,7 @@ from ..text.documents import as_texts
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import text_rows
 from ..text.settings import N_COLUMNS, TextSettings
-from .file import DocumentFile, Table, one_line
+from .file import DocumentFile, Table
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class DocumentReader(RowReader):
             if label is not None:
                 y = table.labels(label)
                 kind = _require_same_kind(table, y, kind)
-            names = None if name is None else table.names(name)
+            names = None if name is None else table.strings(name)
             yield Batch(self._rows(table), y, number, bytes_done, names, is_clean=True)
 
     def _rows(self, table: Table) -> Any:
@@ -154,8 +154,7 @@ class DocumentReader(RowReader):
         """What some documents are called, by their numbers; empty if they have no names."""
         if self.columns.id is None:
             return {}
-        found = self.values(self.columns.id, rows, progress)
-        return {row: one_line(name) for row, name in found.items()}
+        return self.values(self.columns.id, rows, progress)
 
     def _some(self, rows: Array, columns: tuple[str, ...], progress: bool | None) -> dict[int, str]:
         wanted = np.unique(rows)

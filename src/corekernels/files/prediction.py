@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.arguments import require_choice
+from .._core.escaping import field, fields
 from .._core.types import Array
 from ..classifier import CoREClassifier
 from ..documents.reader import DocumentReader
@@ -127,7 +128,8 @@ def predict(
 ) -> int:  # fmt: skip
     """Write what a model predicts for each row of a reader, a line per row; number of rows.
 
-    Rows that have names have them at the beginning of the line, with a tab behind.
+    Rows that have names have them at the beginning of the line, with a tab behind. Control
+    characters of names and labels are escaped as in JSON strings, and so are backslashes.
 
     Parameters
     ----------
@@ -184,7 +186,7 @@ def _require_numbers(model: Model, output: str) -> None:
 
 
 def _names(model: Any, output: str, has_names: bool) -> bytes:
-    classes = [label_text(label) for label in model.classes_.tolist()]
+    classes = [_label_field(label) for label in model.classes_.tolist()]
     shown = classes[1:] if output == "scores" and len(classes) == 2 else classes
     return "\t".join([*(["name"] if has_names else []), "label", *shown]).encode() + b"\n"
 
@@ -195,8 +197,8 @@ def _lines(model: Model, batch: HashedBatch, output: str) -> bytes:
     labels = model.linear_.predict(S)
     if output == "labels" and batch.names is None and isinstance(model, CoREClassifier):
         return _label_lines(labels, model.classes_)
-    columns: list[Any] = [] if batch.names is None else [batch.names]
-    columns.append(map(label_text, labels.tolist()))
+    columns: list[Any] = [] if batch.names is None else [fields(batch.names)]
+    columns.append(map(_label_field, labels.tolist()))
     if output != "labels":
         numbers = getattr(model.linear_, _NUMBERS[output])(S)
         columns += [map(repr, column.tolist()) for column in numbers.reshape(len(S), -1).T]
@@ -205,9 +207,13 @@ def _lines(model: Model, batch: HashedBatch, output: str) -> bytes:
 
 def _label_lines(labels: Array, classes: Array) -> bytes:
     """A line for each label; each class is made into text once."""
-    lines = np.array([f"{label_text(label)}\n".encode() for label in classes.tolist()])
+    lines = np.array([f"{_label_field(label)}\n".encode() for label in classes.tolist()])
     padded = lines[np.searchsorted(classes, labels)]  # the shorter ones with zero bytes
     return padded.tobytes().replace(b"\0", b"")
+
+
+def _label_field(label: Any) -> str:
+    return field(label_text(label))
 
 
 def label_text(label: Any) -> str:

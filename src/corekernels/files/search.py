@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._core.arguments import require_count
+from .._core.escaping import fields
 from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
 from ..io.provenance import require_same_names, text_of
@@ -131,7 +132,7 @@ def search(
     together, and with a radius `indptr`: those of query q are from indptr[q] to indptr[q + 1].
     Any other gets a line `query`, `id`, `similarity` for each neighbour, nearest first,
     with tabs between and a line of names at the top. Queries and rows that have names are called
-    by them.
+    by them, escaped as by `predict`.
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ def search(
                 parts.append(found)
             else:
                 names = batch.names or range(batch.first_row, batch.first_row + len(batch))
-                file.write(found.lines(names, named(index, found.ids)))
+                file.write(found.lines(fields(names), fields(named(index, found.ids))))
         if not n_queries:
             raise DataError(f"{reader.name}: holds no rows; give some to look up.")
         if as_arrays:

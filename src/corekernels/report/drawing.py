@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from .layout import Figure, Line, Panel
 from .palette import SURFACES, Look
 from .svg import short_svg
+from .wording import printable
 
 WIDE, NARROW = 880, 370  # pixels across
 _PANEL_HEIGHTS = {1: 330, 2: 280, 3: 245, 4: 220}  # pixels, by the number of panels per row
@@ -74,7 +75,7 @@ def draw(
         file = io.StringIO()
         title = " ".join(figure.alt.split())
         canvas.savefig(file, format="svg", metadata={"Date": None, "Title": title})
-        return short_svg(file.getvalue())
+        return printable(short_svg(file.getvalue()))
 
 
 def _style(ink: Ink) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from .layout import Report, Section
-from .wording import cell_text, column_kinds, duration, spans
+from .wording import cell_text, column_kinds, duration, printable, spans
 
 
 def markdown_page(report: Report, figures: str = "figures") -> str:
@@ -24,7 +24,7 @@ def markdown_page(report: Report, figures: str = "figures") -> str:
     if report.facts:
         rows = list(report.facts.items())
         parts += ["## How this was made", _grid(("", ""), rows, ("text", "text"))]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return printable("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _took(section: Section, form: str = " ({})") -> str:

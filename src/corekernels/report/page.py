@@ -14,7 +14,7 @@ from .drawing import draw
 from .layout import Figure, Report, Table
 from .markdown import markdown_page
 from .palette import SURFACES, assign_looks
-from .wording import cell_text, column_kinds, duration, sign, spans, typeset
+from .wording import cell_text, column_kinds, duration, printable, sign, spans, typeset
 
 
 def require_page() -> None:
@@ -57,9 +57,10 @@ def html_page(report: Report) -> str:
         return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
 
     times = [section.seconds for section in report.sections if section.seconds is not None]
-    return environment.get_template("page.html").render(
+    page = environment.get_template("page.html").render(
         report=report, surfaces=SURFACES, image=image, times=times
     )
+    return printable(page)
 
 
 def write_report(report: Report, folder: PathLike) -> list[Path]:

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from .._core.escaping import visible
 from .layout import Table
 
 _NUMBER = re.compile(r"[<>≤≥≈~±+\-−]?\s*\.?\d")
@@ -59,6 +60,11 @@ def typeset(text: str) -> str:
     """
     text = re.sub(r"(?<=\w)'", "’", text)
     return re.sub(r"(?<=\w) (?=\d\b|[=%])|(?<= =) ", "\u00a0", text)
+
+
+def printable(page: str) -> str:
+    """A page in which control characters are seen, not done; newlines stay."""
+    return "\n".join(map(visible, page.split("\n")))
 
 
 def cell_text(cell: str | None) -> str:

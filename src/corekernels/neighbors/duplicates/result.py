@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._core.escaping import fields
 from ..._core.types import Array, PathLike
 from ...documents.reader import DocumentReader
 from ...io.readers import RowReader, watched
@@ -148,7 +149,7 @@ def write_pairs(
     """A line `i`, `j`, `similarity` for each pair, with tabs between, after a line of names.
 
     Rows may have names, those of the first and those of the second column: then they follow, as
-    `name_i` and `name_j`.
+    `name_i` and `name_j`, escaped as by `predict`.
 
     Examples
     --------
@@ -164,14 +165,13 @@ def write_pairs(
         file.write(b"i\tj\tsimilarity" + (b"" if names is None else b"\tname_i\tname_j") + b"\n")
         for start in range(0, len(found.pairs), _LINES):
             some = slice(start, start + _LINES)
-            pairs = zip(found.pairs[some].tolist(), found.similarities[some].tolist(), strict=True)
-            lines = [f"{i}\t{j}\t{value:.6f}" for (i, j), value in pairs]
+            first, second = found.pairs[some].T.tolist()
+            columns = fields(first), fields(second), found.similarities[some].tolist()
+            lines = [f"{i}\t{j}\t{value:.6f}" for i, j, value in zip(*columns, strict=True)]
             if names is not None:
-                both = found.pairs[some].tolist()
-                lines = [
-                    f"{line}\t{names[0][i]}\t{names[1][j]}"
-                    for line, (i, j) in zip(lines, both, strict=True)
-                ]
+                named = [fields(map(names[0].__getitem__, first))]
+                named.append(fields(map(names[1].__getitem__, second)))
+                lines = ["\t".join(line) for line in zip(lines, *named, strict=True)]
             file.write("".join(f"{line}\n" for line in lines).encode())
 
 
@@ -194,7 +194,8 @@ def write_groups(
     with open_target(target) as file:
         file.write(b"row\tgroup\n")
         for group in found.groups(scores):
-            file.write("".join(f"{row}\t{group[0]}\n" for row in group.tolist()).encode())
+            rows = fields(group.tolist())
+            file.write("".join(f"{row}\t{rows[0]}\n" for row in rows).encode())
 
 
 def write_kept(

@@ -30,15 +30,18 @@ def make_rotations(recipe: Recipe) -> Rotations:
     is_minus = [
         stream(recipe.seed, Purpose.NUMBER, bank, BUCKETS) >> np.uint64(63) for bank in banks
     ]
-    signs = np.where(np.array(is_minus), -1.0, 1.0) / math.sqrt(BUCKETS)
+    signs = np.where(np.array(is_minus), -1, 1)
     slots, places = np.arange(BUCKETS), np.arange(PLACES)
     vectors = 1 - 2 * (np.array(SIGN_VECTORS)[:, None] >> places & 1)
     patterns = hadamard(PLACES)[:, None] * vectors
-    # for each bank and vector, the numbers of bucket 0; those of the others are in another order
-    numbers = (signs[:, None] * np.tile(vectors, BUCKETS // PLACES)) @ hadamard(BUCKETS)
+    # for each bank and vector, the numbers of bucket 0; those of the others are in another order.
+    # Sums of integers, divided last: where a sum is 0, fractions would leave a sign or a remainder
+    # that depends on the processor.
+    sums = (signs[:, None] * np.tile(vectors, BUCKETS // PLACES)) @ hadamard(BUCKETS)
+    numbers = sums / math.sqrt(BUCKETS)
     return Rotations(
         keys=read_only(np.array([mix_key(recipe.seed, Key.DIRECTION, bank) for bank in banks])),
-        signs=_aligned(signs),
+        signs=_aligned(signs / math.sqrt(BUCKETS)),
         patterns=_aligned(np.stack([patterns, -patterns], axis=2)),
         slices=_aligned(numbers[:, :, slots ^ places[:, None]].swapaxes(1, 2)),
     )

@@ -11,7 +11,6 @@ def test_plan_and_its_inverse(kernel, n_bits):
     wanted = ck.plan(0.04, kernel=kernel, n_bits=n_bits, n_rows=1000)
     assert ck.plan(n_hashes=wanted.n_hashes, kernel=kernel, n_bits=n_bits).error <= 0.04
     assert ck.plan(n_hashes=wanted.n_hashes - 1, kernel=kernel, n_bits=n_bits).error > 0.04
-    assert wanted.seconds > 0
 
 
 @pytest.mark.parametrize("kernel", ["resemblance", "core1", "core2", "core_rbf"])
@@ -72,21 +71,3 @@ def test_a_plan_keeps_its_error():
 def test_plan_refuses(arguments, message):
     with pytest.raises(ParameterError, match=message):
         ck.plan(**arguments)
-
-
-@pytest.mark.parametrize("n_columns", [784, 2**16, 2**32])
-def test_forecast_of_seconds(n_columns):
-    """Longer rows take longer, but for those that the sieve makes short work of."""
-    lengths = [10, 30, 100, 300, 784]
-    seconds = [
-        ck.plan(n_hashes=100, length=length, n_columns=n_columns, n_rows=1).seconds
-        for length in lengths
-    ]
-    assert seconds == sorted(seconds)
-    alone = [
-        ck.plan(
-            n_hashes=100, kernel="resemblance", length=length, n_columns=n_columns, n_rows=1
-        ).seconds
-        for length in lengths
-    ]
-    assert (alone == sorted(alone)) == (n_columns > 2**16)

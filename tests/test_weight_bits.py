@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
+from corekernels.distributed.columns import signature_columns
 from corekernels.errors import ParameterError, RecipeMismatch
 from support.command_line import as_json, run
 
@@ -124,7 +125,7 @@ def test_clusters_pass_them_on(X, tmp_path):
     pytest.importorskip("pyarrow")
     import pyarrow
 
-    table = pyarrow.table(ck.distributed.signature_columns(S))
+    table = pyarrow.table(signature_columns(S))
     assert table.column_names == ["slots", "lengths"]
     again = ck.distributed.signatures_of_table(table, S.recipe)
     np.testing.assert_array_equal(again.slots, S.slots)

@@ -1,4 +1,4 @@
-"""The planner: from an error to the hashes it takes, and back; memory and time before a run."""
+"""The planner: from an error to the hashes it takes, and back; memory before a run."""
 
 import math
 from collections.abc import Callable
@@ -9,21 +9,11 @@ from statistics import NormalDist
 import numpy as np
 
 from .errors import ParameterError
-from .kernel_table import HashedKernel
 from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, OFFSET_WIDTH, Recipe
 from .theory.aliasing import NO_ALIASING
 from .theory.banks import BANK_STEP
 from .theory.pairs import Pair
 
-# As `benchmarks/hashing.py` measured them, one thread on a server core with 512-bit vectors;
-# machines differ by a factor of three or so.
-_MINIMA_PER_SECOND = 50e9  # slot updates: nonzeros x hashes
-_BUCKET_SECONDS = 4e-12  # of projections, per slot and nonzero
-_ROTATION_SECONDS = 4e-10  # the same per slot, whatever the row's length
-_SECONDS_PER_SLOT = 1e-9  # whatever the row's length
-_SIEVE_SECONDS = 1.4e-11  # per slot, times columns over nonzeros: long rows go through a sieve
-_FALL_SECONDS = 3e-12  # per slot and nonzero, where wide columns decide all slots they fall into
-_DECIDED_LENGTH = 8 * OFFSET_WIDTH  # nonzeros, from which they do
 _TYPICAL_LENGTH = 100
 _GRID = np.linspace(0, 1, 101)  # of R and of the size of rho where they are not known
 
@@ -47,7 +37,6 @@ class Plan:
     confidence: float
     bytes_per_row: int
     n_bytes: int | None
-    seconds: float | None
     gamma: float | None = None
     weight_bits: int = Recipe.weight_bits
 
@@ -56,7 +45,7 @@ def plan(
     error: float | None = None, *, n_hashes: int | None = None, kernel: str = Recipe.kernel,
     n_bits: int | None = Recipe.n_bits, confidence: float = 0.95, R: float | None = None,
     rho: float | None = None, length: int | None = None, heaviness: float = 1.0,
-    n_columns: int | None = None, n_rows: int | None = None, threads: int = 1,
+    n_columns: int | None = None, n_rows: int | None = None,
     gamma: float | None = None, weight_bits: int = Recipe.weight_bits,
 ) -> Plan:  # fmt: skip
     """How many hashes an error takes, or the error that many hashes give.
@@ -86,8 +75,8 @@ def plan(
         nonzeros. It is 1 for binary rows, about 2 for TF-IDF, and hundreds for counts.
     n_columns : int, optional
         Number of columns; more than 65,536 if None.
-    n_rows, threads : int, optional
-        For the forecast of total bytes and of seconds (right to a factor of about three).
+    n_rows : int, optional
+        For the total bytes.
     gamma : float, optional
         Parameter of the kernel, if it has one; its default if None.
     weight_bits : {16, 8, 4}
@@ -121,7 +110,6 @@ def plan(
         ("length", length, 1, n_columns, Integral),
         ("heaviness", heaviness, 1, math.inf, Real),
         ("n_rows", n_rows, 0, math.inf, Integral),
-        ("threads", threads, 1, math.inf, Integral),
     ):
         _require_range(name, value, low, high, kind)
     if not 0 < confidence < 1:
@@ -147,10 +135,9 @@ def plan(
         if n_hashes > MAX_HASHES:
             raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
     per_row = replace(one_slot, n_hashes=n_hashes).bytes_per_row
-    seconds = n_hashes * _seconds_per_slot(entry, length, n_columns) / threads
-    n_bytes, total = (None, None) if n_rows is None else (n_rows * per_row, n_rows * seconds)
+    n_bytes = None if n_rows is None else n_rows * per_row
     return Plan(
-        kernel, n_hashes, n_bits, error_of(n_hashes), confidence, per_row, n_bytes, total,
+        kernel, n_hashes, n_bits, error_of(n_hashes), confidence, per_row, n_bytes,
         entry.gamma, weight_bits,
     )  # fmt: skip
 
@@ -206,14 +193,3 @@ def _first(holds: Callable[[int], bool], low: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
-
-
-def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> float:
-    """Seconds that one slot of one row takes on one thread."""
-    minima = length / _MINIMA_PER_SECOND
-    if n_columns <= NARROW_COLUMNS:
-        minima = min(minima, n_columns / length * _SIEVE_SECONDS)
-    elif length >= _DECIDED_LENGTH:
-        minima = length * _FALL_SECONDS
-    projections = length * _BUCKET_SECONDS + _ROTATION_SECONDS if kernel.projections else 0.0
-    return minima + projections + _SECONDS_PER_SLOT

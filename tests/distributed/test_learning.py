@@ -247,6 +247,7 @@ def test_the_commands(hashed, digits, tmp_path):
 @pytest.mark.engines
 @pytest.mark.parametrize("engine", ["spark"], indirect=True)
 def test_spark_ml(engine, digits, tmp_path):
+    import pyarrow
     from pyspark.ml import Pipeline
     from pyspark.ml.linalg import Vectors
 
@@ -258,10 +259,19 @@ def test_spark_ml(engine, digits, tmp_path):
 
     X, y = digits
     easy = np.flatnonzero(y < 2)[:N_SPARK]  # a single step tells zeros from ones
-    made = [(float(y[row]), Vectors.dense(X[row])) for row in easy.tolist()]
+    vectors = [Vectors.dense(X[row]) for row in easy]
+    vectors[::2] = [Vectors.sparse(64, list(enumerate(vector))) for vector in vectors[::2]]
+    made = [(float(y[row]), vector) for row, vector in zip(easy, vectors, strict=True)]
     frame = engine.session.createDataFrame(made, ["label", "features"]).repartition(2)
     hashes = {"nHashes": 32, "nBits": 4}
-    assert "codes" in CoREHashTransformer(**hashes).transform(frame).columns
+    hashed = CoREHashTransformer(**hashes).transform(frame)
+    assert hashed.columns == ["label", "codes", "weights", "lengths"]
+    columns = [list(column) for column in zip(*hashed.collect(), strict=True)]
+    table = pyarrow.table(columns, hashed.columns)
+    found = distributed.signatures_of_table(table, ck.Recipe(n_hashes=32, n_bits=4, n_columns=64))
+    expected = ck.CoREHasher(n_hashes=32, n_bits=4, random_state=0).fit(X).sketch(X[easy])
+    order = np.lexsort(expected.codes.T), np.lexsort(found.codes.T)  # Spark shuffles rows
+    np.testing.assert_array_equal(found.codes[order[1]], expected.codes[order[0]])
     rounded = CoREHashTransformer(kernel="core_rbf", gamma=2.0, weightBits=4, **hashes)
     assert "slots" in rounded.transform(frame).columns
     learner = CoRESparkClassifier(folder=str(tmp_path), maxIter=1, **hashes)

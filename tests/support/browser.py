@@ -1,106 +1,96 @@
-"""What a headless Chromium sees of a page: sizes, colours, and what it complains of.
+"""What a headless Chromium sees of pages that are served from this machine.
 
-The page is shown under a policy that forbids scripts and all fetching, so that either is a
-complaint on the console.
+One browser opens all pages in turn, in a frame of the wanted width, as windows have a least width.
+A policy says what pages may fetch and run: all else is a complaint on the console.
 """
 
-import html
 import json
 import os
-import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-# a frame of the wanted width, as windows have a least width
+OF_A_SITE = "default-src 'self' 'unsafe-inline' data:"
+OF_ONE_FILE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+CHATTER = ("[PST]", "Got invalid theme mode")  # what the theme of the site says of each page
+WRAPPER_ADDRESS = "/wrapper-of-pages"
 WRAPPER = """<!DOCTYPE html>
 <meta charset="utf-8">
-<pre id="seen"></pre>
-<iframe id="frame" style="border:0;width:%(width)dpx;height:900px"></iframe>
+<iframe id="frame" style="border:0;height:900px"></iframe>
 <script>
-frame.onload = () => {
-  const page = frame.contentDocument, root = page.documentElement;
-  const view = frame.contentWindow;
-  const inScroller = (node) => {
-    for (; node; node = node.parentElement)
-      if (["auto", "scroll"].includes(view.getComputedStyle(node).overflowX)) return true;
-    return false;
+const measure = (page) => {
+  const style = (node) => frame.contentWindow.getComputedStyle(node);
+  const root = page.documentElement, width = root.clientWidth;
+  const inScroller = (node) => node && node != root && node != page.body
+    && (["auto", "scroll"].includes(style(node).overflowX) || inScroller(node.parentElement));
+  const shown = (node) => {
+    const box = node.getBoundingClientRect();
+    return node.checkVisibility({opacityProperty: true, visibilityProperty: true})
+      && box.width > 1 && box.height > 1;
   };
-  const box = (node) => {
-    const r = node.getBoundingClientRect();
-    return {name: node.id || node.tagName, width: r.width, height: r.height, right: r.right};
-  };
-  const images = [...page.querySelectorAll("figure img")].filter(
-    (image) => view.getComputedStyle(image.parentElement).display != "none");
-  // the insides of the images that are shown, at their size, where they can be measured
-  const drawn = images.map((image) => {
-    const bytes = Uint8Array.from(atob(image.currentSrc.split(",")[1]), (c) => c.charCodeAt(0));
-    const text = new TextDecoder().decode(bytes);
-    const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-    svg.setAttribute("width", image.width);
-    svg.setAttribute("height", image.height);
-    return document.body.appendChild(document.importNode(svg, true));
-  });
-  const texts = drawn.flatMap((svg) => {
-    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
-    return [...svg.querySelectorAll("text")].map(
-      (text) => scale * parseFloat(getComputedStyle(text).fontSize));
-  });
-  const clipped = drawn.flatMap((svg) => {
-    const out = svg.getBoundingClientRect();
-    return [...svg.querySelectorAll("text")].filter((text) => {
-      const r = text.getBoundingClientRect();
-      return r.left < out.left - 1 || r.right > out.right + 1 || r.top < out.top - 1
-        || r.bottom > out.bottom + 1;
-    }).map((text) => text.textContent);
-  });
-  const unstuck = [...page.querySelectorAll(".scroll")].filter((scroll) => {
-    scroll.scrollLeft = 1e4;
-    const left = scroll.getBoundingClientRect().left;
-    return [...scroll.querySelectorAll("th[scope=row]")].some(
-      (head) => Math.abs(head.getBoundingClientRect().left - left) > 1);
-  });
-  seen.textContent = JSON.stringify({
+  const headline = page.querySelector("h1");
+  return {
     scroll_width: root.scrollWidth,
-    client_width: root.clientWidth,
     too_wide: [...page.body.querySelectorAll("*")]
-      .filter((n) => n.getBoundingClientRect().right > root.clientWidth + 0.5 && !inScroller(n))
+      .filter((n) => shown(n) && !inScroller(n) && n.getBoundingClientRect().right > width + 0.5)
       .map((n) => n.tagName + "." + (n.getAttribute("class") || "")),
-    figures: [...page.querySelectorAll("figure"), ...images].map(box),
-    papers: drawn.map((svg) => getComputedStyle(svg.querySelector("path:not(defs *)")).fill),
-    unstuck: unstuck.map(box),
     cut_off: [...page.querySelectorAll(".scroll")]
-      .filter((scroll) => scroll.scrollWidth > scroll.clientWidth + 1).map(box),
-    background: view.getComputedStyle(page.body).backgroundColor,
-    smallest_text: Math.min(...texts),
-    clipped: clipped,
-  });
+      .filter((n) => n.scrollWidth > n.clientWidth + 1).map((n) => n.textContent.trim()),
+    missing_images: [...page.images].filter((image) => !image.naturalWidth)
+      .map((image) => image.getAttribute("src").slice(0, 99)),
+    shown_images: [...page.images].filter(shown).length,
+    headline: headline && shown(headline) ? headline.textContent : "",
+    background: style(page.body).backgroundColor,
+  };
 };
-frame.srcdoc = %(page)s;
+(async () => {
+  const seen = [];
+  for (const [address, width] of %s) {
+    frame.style.width = `${width}px`;
+    const loaded = new Promise((resolve) => { frame.onload = resolve; });
+    frame.src = "/" + address;
+    await loaded;
+    const page = frame.contentDocument;
+    for (const image of page.images) image.loading = "eager";
+    await Promise.all([...page.images].map((image) => image.decode().catch(() => null)));
+    seen.push({page: address, width: width, ...measure(page)});
+  }
+  await fetch(location, {method: "POST", body: JSON.stringify(seen)});
+})();
 </script>
 """
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenPage:
     """A page as it stands in a window of some width."""
 
+    page: str
+    width: int
     scroll_width: int
-    client_width: int
     too_wide: list[str]  # elements that reach over the right edge, outside of scrolling boxes
-    figures: list[dict[str, float]]  # boxes of figures and of the images shown in them
-    papers: list[str]  # the colours that these images are drawn on
-    unstuck: list[dict[str, float]]  # tables whose first column leaves with the others
-    cut_off: list[dict[str, float]]  # tables that have to be scrolled sideways
+    cut_off: list[str]  # tables that have to be scrolled sideways
+    missing_images: list[str]
+    shown_images: int
+    headline: str  # empty where it is not shown
     background: str
-    smallest_text: float  # pixels, in the figures; infinite where there is none
-    clipped: list[str]  # texts that reach out of their figure
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Pages, and what went wrong with any of them."""
+
+    pages: list[SeenPage]
     console: list[str]
+    missing_files: list[str]
 
 
 def find_browser() -> str | None:
@@ -108,90 +98,97 @@ def find_browser() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
-def look_at(page: Path, width: int, dark: bool = False) -> Seen:
-    """Open a page in a window of this width, in the light or the dark theme."""
-    with tempfile.TemporaryDirectory() as folder:
-        wrapper = Path(folder) / "wrapper.html"
-        wrapper.write_text(WRAPPER % {"page": _quoted(page), "width": width}, encoding="utf-8")
-        ended = run_browser(
-            folder,
-            "--dump-dom",
-            "--virtual-time-budget=5000",
-            "--enable-logging=stderr",
-            scheme_option(dark),
-            wrapper.as_uri(),
-        )
-    found = re.search(r'<pre id="seen">(\{.*?\})</pre>', ended.stdout, re.DOTALL)
-    assert found, f"no measurements came back:\n{ended.stderr[-2000:]}"
-    console = [line for line in ended.stderr.splitlines() if "CONSOLE" in line]
-    seen = json.loads(html.unescape(found[1]))
-    seen["smallest_text"] = seen["smallest_text"] or float("inf")  # JSON has no infinity
-    return Seen(console=console, **seen)
+def look_at(
+    folder: Path, pages: Sequence[str], widths: Sequence[int], dark: bool = False,
+    policy: str = OF_A_SITE, patience: float = 300.0,
+) -> Seen:  # fmt: skip
+    """Open these pages of a folder one after the other, in each width, in one of the themes."""
+    places = [(page, width) for page in pages for width in widths]
+    answers: list[list[dict[str, object]]] = []
+    missing: set[str] = set()
+    done = threading.Event()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == WRAPPER_ADDRESS:
+                self.answer(WRAPPER % json.dumps(places))
+            else:
+                super().do_GET()
+
+        def do_POST(self) -> None:
+            answers.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.answer("")
+            done.set()
+
+        def answer(self, text: str) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def end_headers(self) -> None:
+            if self.path != WRAPPER_ADDRESS:
+                self.send_header("Content-Security-Policy", policy)
+            super().end_headers()
+
+        def send_error(self, code: int, *rest: object) -> None:
+            if not self.path.endswith("/favicon.ico"):  # browsers ask without being told to
+                missing.add(f"{code} {self.path}")
+            super().send_error(code)
+
+        def log_message(self, *rest: object) -> None:
+            """Nothing: the tests say what was missing."""
+
+    handler = partial(Handler, directory=str(folder))
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
+        tempfile.TemporaryDirectory() as profile,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}{WRAPPER_ADDRESS}"
+        log = Path(profile) / "log"
+        with log.open("w") as stderr:
+            browser = subprocess.Popen(
+                _command(profile, dark, address),
+                stderr=stderr, env={**os.environ, "HOME": profile}, start_new_session=True,
+            )  # fmt: skip
+            try:
+                came = done.wait(patience)
+            finally:
+                os.killpg(browser.pid, signal.SIGKILL)
+                browser.wait()
+                server.shutdown()
+        text = log.read_text("utf-8", errors="replace")
+    assert came, f"no measurements came back:\n{text[-2000:]}"
+    console = [line for line in text.splitlines() if "CONSOLE" in line]
+    spoken = [line for line in console if not any(word in line for word in CHATTER)]
+    return Seen([SeenPage(**one) for one in answers[0]], spoken, sorted(missing))
 
 
-def require_readable(page: Path, width: int, dark: bool = False) -> Seen:
-    """What a page looks like, after asserting that a person can read all of it."""
-    seen = look_at(page, width, dark)
-    assert seen.console == []
-    assert seen.scroll_width == seen.client_width == width
-    assert seen.too_wide == []
-    assert all(box["width"] > 0 and box["height"] > 0 for box in seen.figures)
-    assert seen.clipped == []
-    assert seen.smallest_text >= 9
-    assert seen.unstuck == []
-    assert set(seen.papers) <= {seen.background}
-    return seen
+def require_readable(path: Path, dark: bool = False) -> None:
+    """Assert that a page of one file fits a phone and a desktop, and needs nothing else."""
+    seen = look_at(path.parent, [path.name], (390, 1280), dark, OF_ONE_FILE)
+    assert (seen.console, seen.missing_files) == ([], [])
+    for page in seen.pages:
+        assert (page.scroll_width, page.too_wide, page.missing_images) == (page.width, [], [])
+        assert page.headline
+        assert is_dark(page.background) == dark
 
 
-def _quoted(page: Path) -> str:
-    """A page under the policy, as a string in a script."""
-    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    text = page.read_text(encoding="utf-8")
-    head = re.search(r"<head>|<!DOCTYPE html>", text)
-    at = head.end() if head else 0
-    return json.dumps(text[:at] + policy + text[at:]).replace("</", "<\\/")
+def is_dark(colour: str) -> bool:
+    """Whether a colour, as browsers write it, is one of a dark theme."""
+    parts = [float(part) for part in colour.strip("rgba()").split(",")[:3]]
+    return sum(parts) / 3 < 128
 
 
-def print_to_pdf(page: Path, target: Path, dark: bool = False) -> None:
-    """Print a page from a wide window."""
-    with tempfile.TemporaryDirectory() as folder:
-        run_browser(
-            folder,
-            "--window-size=1280,900",
-            "--no-pdf-header-footer",
-            f"--print-to-pdf={target}",
-            scheme_option(dark),
-            page.resolve().as_uri(),
-        )
-
-
-def scheme_option(dark: bool) -> str:
-    return f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-
-
-def run_browser(profile: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Chromium with these options, until it ends by itself."""
-    return subprocess.run(
-        browser_command(profile, *options),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-        env={**os.environ, "HOME": profile},
-    )
-
-
-def browser_command(profile: str, *options: str) -> list[str]:
-    """The command of a Chromium that keeps its files in a folder and leaves the screen alone."""
+def _command(profile: str, dark: bool, address: str) -> list[str]:
+    """A Chromium that keeps its files in a folder and leaves the screen alone."""
     browser = find_browser()
     assert browser is not None
-    settings = (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        "--disable-background-networking",
-        "--no-first-run",
-        f"--user-data-dir={profile}/profile",
-    )
-    return [browser, *settings, *options]
+    return [
+        browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+        "--disable-background-networking", "--no-first-run", "--enable-logging=stderr",
+        "--remote-debugging-port=0",  # or it would end before the pages have loaded
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        f"--user-data-dir={profile}/profile", address,
+    ]  # fmt: skip

@@ -84,11 +84,6 @@ def watch_compiling() -> None:
     event.register("numba:compile", _WATCH)
 
 
-def compile_seconds() -> float:
-    """Seconds that this process has spent on compiling loops so far."""
-    return _WATCH.seconds
-
-
 @contextlib.contextmanager
 def unannounced() -> Iterator[None]:
     """Within this block, long compiling is not announced."""

@@ -166,9 +166,7 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
         "suggested": f"--kernel {plan.kernel} --n-hashes {plan.n_hashes} --n-bits {plan.n_bits}",
         "because": found.reason,
         "error": f"{plan.error:.2g} on close pairs (confidence {plan.confidence:.0%})",
-        "forecast": f"{(plan.n_bytes or 0) / 1e6:,.3g} MB of signatures, "
-        f"{found.reading_seconds:.2g} s of reading and {plan.seconds or 0:.2g} s of hashing "
-        "(measured here)",
+        "memory": f"{(plan.n_bytes or 0) / 1e6:,.3g} MB of signatures",
     }
 
 

@@ -107,14 +107,13 @@ def plan(
     heaviness: Annotated[float, Option(help="As `info` prints it; for core2.")] = 1.0,
     gamma: Gamma = None,
     weight_bits: WeightBits = DEFAULT_WEIGHT_BITS,
-    n_rows: Annotated[int | None, Option(help="Rows, for the forecast.")] = None,
-    threads: Annotated[int, Option(help="Threads, for the forecast.")] = 1,
+    n_rows: Annotated[int | None, Option(help="Rows, for the bytes of all.")] = None,
 ) -> None:
-    """How many hashes an error takes, or what error they give; memory and time."""
+    """How many hashes an error takes, or what error they give; memory."""
     found = planner.plan(
         error, n_hashes=n_hashes, kernel=kernel, n_bits=n_bits, confidence=confidence,
         R=resemblance, rho=rho, length=length, heaviness=heaviness, n_columns=n_columns,
-        n_rows=n_rows, threads=threads, gamma=gamma, weight_bits=weight_bits,
+        n_rows=n_rows, gamma=gamma, weight_bits=weight_bits,
     )  # fmt: skip
     show(asdict(found), output.as_json)
 

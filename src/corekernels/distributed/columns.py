@@ -122,15 +122,7 @@ def rows_of_block(block: Any, columns: FrameColumns, n_columns: int, name: str) 
 
 
 def signature_columns(S: Signatures) -> dict[str, Any]:
-    """Arrow arrays that hold signatures: a row's codes and weights are bytes, the rest numbers.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2]]).sketch([[1.0, 2]])
-    >>> sorted(ck.distributed.signature_columns(S))
-    ['codes', 'lengths', 'weights']
-    """
+    """Arrow arrays that hold signatures: a row's codes and weights are bytes, the rest numbers."""
     arrow = require_extra("pyarrow", "parquet", "Columns of frames")
     found = {}
     for name, array in S.arrays().items():
@@ -147,16 +139,16 @@ def signature_columns(S: Signatures) -> dict[str, Any]:
 
 
 def signatures_of_table(table: Any, recipe: Recipe) -> Signatures:
-    """The signatures that the columns of an Arrow table or batch hold.
+    """The signatures that columns of an Arrow table hold, as `CoREHashTransformer` makes them.
 
     Examples
     --------
-    >>> import pyarrow
+    >>> import numpy as np, pyarrow
     >>> import corekernels as ck
-    >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2]]).sketch([[1.0, 2]])
-    >>> table = pyarrow.table(ck.distributed.signature_columns(S))
-    >>> len(ck.distributed.signatures_of_table(table, S.recipe))
-    1
+    >>> recipe = ck.Recipe("resemblance", n_hashes=8)
+    >>> columns = {"codes": [bytes(8), bytes(8)], "lengths": np.array([3, 4], np.int64)}
+    >>> len(ck.distributed.signatures_of_table(pyarrow.table(columns), recipe))
+    2
     """
     arrays = {}
     for name, (dtype, shape) in recipe.arrays.items():

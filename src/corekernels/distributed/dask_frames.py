@@ -10,49 +10,10 @@ from ..files.hashing import HashReport
 from ..files.readers import sketch_batch
 from ..io.provenance import Origin
 from ..recipe import Recipe
-from .columns import LISTS, FrameColumns, rows_of_block, signature_columns
+from .columns import LISTS, FrameColumns, rows_of_block
 from .dask import DaskEngine
 from .hashing import HashJob, fill_folder
 from .plan import Part, Plan
-
-
-def hash_dask_frame(frame: Any, recipe: Recipe, columns: FrameColumns = LISTS) -> Any:
-    """A Dask DataFrame of the signatures of another one's rows, with the same index.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-    recipe : Recipe
-        Its `n_columns` is the number of columns of the matrix.
-    columns : FrameColumns
-        Where rows and labels are; labels become the column "label".
-
-    Returns
-    -------
-    dask.dataframe.DataFrame with the columns of `signature_columns`.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> hashed = ck.distributed.hash_dask_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
-    """
-    pandas = require_extra("pandas", "dask", "Dask frames")
-    types = {name: "object" if shape else dtype for name, (dtype, shape) in recipe.arrays.items()}
-    if columns.label is not None:
-        types["label"] = frame.dtypes[columns.label]
-    meta = pandas.DataFrame({name: pandas.Series(dtype=kind) for name, kind in types.items()})
-    return frame.map_partitions(_hashed_frame, recipe, columns, meta=meta)
-
-
-def _hashed_frame(block: Any, recipe: Recipe, columns: FrameColumns) -> Any:
-    """The signatures of the rows of a pandas frame, as a pandas frame."""
-    pandas = require_extra("pandas", "dask", "Dask frames")
-    X, y = rows_of_block(block, columns, recipe.n_columns, "frame")
-    found = signature_columns(sketch_batch(X, recipe, 1, "frame"))
-    data = {name: array.to_pandas().to_numpy() for name, array in found.items()}
-    if y is not None:
-        data["label"] = y
-    return pandas.DataFrame(data, index=block.index)
 
 
 def hash_dask_blocks(

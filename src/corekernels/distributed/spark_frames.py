@@ -4,7 +4,7 @@ Spark does not keep the order of rows: whoever needs to know which signature is 
 column that tells.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -16,64 +16,10 @@ from ..files.readers import SignatureReader, sketch_batch
 from ..files.shards import part_name
 from ..io.provenance import Origin
 from ..recipe import Recipe
-from .columns import (
-    LISTS,
-    FrameColumns,
-    joined_labels,
-    labels_of_table,
-    rows_of_table,
-    signature_columns,
-)
+from .columns import LISTS, FrameColumns, joined_labels, labels_of_table, rows_of_table
 from .engines import Failure
 from .hashing import HashJob, PartFolder, require_one_kind
 from .plan import Part, Plan
-
-_SQL_TYPES = {"int64": "bigint", "float32": "float"}
-
-
-def hash_spark_frame(
-    frame: Any,
-    recipe: Recipe,
-    columns: FrameColumns = LISTS,
-    keep: Sequence[str] = (),
-) -> Any:
-    """A Spark DataFrame of the signatures of another one's rows.
-
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame
-    recipe, columns
-        As for `hash_dask_frame`; labels are not looked at.
-    keep : sequence of str
-        Columns to keep beside the signatures: one that tells rows apart, labels.
-
-    Returns
-    -------
-    pyspark.sql.DataFrame with the columns kept and those of `signature_columns`, in no order.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> hashed = ck.distributed.hash_spark_frame(frame, ck.Recipe(n_columns=784))  # doctest: +SKIP
-    """
-    kept = [f"`{name}` {frame.schema[name].dataType.simpleString()}" for name in keep]
-    own = [
-        f"{name} {'binary' if shape else _SQL_TYPES[dtype.name]}"
-        for name, (dtype, shape) in recipe.arrays.items()
-    ]
-    work = partial(_hashed_batches, recipe, columns, tuple(keep))
-    return frame.mapInArrow(work, ", ".join([*kept, *own]))
-
-
-def _hashed_batches(
-    recipe: Recipe, columns: FrameColumns, keep: Sequence[str], batches: Iterator[Any]
-) -> Iterator[Any]:
-    arrow = require_extra("pyarrow", "spark", "Spark frames")
-    for batch in batches:
-        X = rows_of_table(batch, columns, recipe.n_columns, "frame")
-        found = signature_columns(sketch_batch(X, recipe, 1, "frame"))
-        arrays = [*(batch.column(name) for name in keep), *found.values()]
-        yield arrow.RecordBatch.from_arrays(arrays, [*keep, *found])
 
 
 def hash_spark_rows(

@@ -19,18 +19,20 @@ from pyspark.sql import functions
 from .._core.extras import require_extra
 from .._core.types import PathLike
 from ..classifier import CoREClassifier
+from ..files.readers import sketch_batch
 from ..recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
-from .columns import FrameColumns, rows_of_table
+from .columns import FrameColumns, rows_of_table, signature_columns
 from .learning import train_parts
 from .plan import plan_parts
 from .spark import SparkEngine
-from .spark_frames import hash_spark_frame, hash_spark_rows
+from .spark_frames import hash_spark_rows
 
 # fields of a recipe, and what Spark's naming makes of them
 _OF_RECIPE = {
     "kernel": "kernel", "n_hashes": "nHashes", "n_bits": "nBits", "weight_bits": "weightBits",
     "gamma": "gamma", "seed": "seed",
 }  # fmt: skip
+_SQL_TYPES = {"int64": "bigint", "float32": "float"}
 
 
 def _parameter(name: str, doc: str, convert: Any) -> Any:
@@ -64,7 +66,10 @@ class _Hashing(HasFeaturesCol):
 
 
 class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultParamsWritable):
-    """Adds the columns of signatures (`signature_columns`) to a frame with a column of vectors."""
+    """Columns of signatures in the place of a column of vectors.
+
+    `signatures_of_table` makes `Signatures` of them again.
+    """
 
     @keyword_only  # type: ignore[untyped-decorator]
     def __init__(
@@ -76,10 +81,13 @@ class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultP
         self._set(**self._input_kwargs)
 
     def _transform(self, dataset: Any) -> Any:
-        columns = FrameColumns(self.getFeaturesCol())
         recipe = self._recipe_of(dataset)
-        kept = [name for name in dataset.columns if name != self.getFeaturesCol()]
-        return hash_spark_frame(dataset, recipe, columns, kept)
+        own = [
+            f"{name} {'binary' if shape else _SQL_TYPES[dtype.name]}"
+            for name, (dtype, shape) in recipe.arrays.items()
+        ]
+        work = partial(_hashed_batches, recipe, FrameColumns(self.getFeaturesCol()))
+        return dataset.mapInArrow(work, ", ".join([*_kept_fields(dataset, self), *own]))
 
 
 class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
@@ -142,15 +150,11 @@ class CoRESparkModel(Model, HasFeaturesCol, HasPredictionCol):
     def _transform(self, dataset: Any) -> Any:
         labels = self.model.classes_
         kind = "string" if labels.dtype.kind == "U" else "double"
-        kept = [
-            f"`{field.name}` {field.dataType.simpleString()}"
-            for field in dataset.schema
-            if field.name != self.getFeaturesCol()
-        ]
         sent = dataset.sparkSession.sparkContext.broadcast(self.model)
         names = FrameColumns(self.getFeaturesCol()), self.getPredictionCol()
         work = partial(_predicted_batches, sent, *names)
-        return dataset.mapInArrow(work, ", ".join([*kept, f"`{names[1]}` {kind}"]))
+        fields = [*_kept_fields(dataset, self), f"`{names[1]}` {kind}"]
+        return dataset.mapInArrow(work, ", ".join(fields))
 
     def save(self, path: PathLike) -> None:
         """Write the model to a file, for `CoREClassifier.load` too."""
@@ -162,16 +166,36 @@ class CoRESparkModel(Model, HasFeaturesCol, HasPredictionCol):
         return cls(CoREClassifier.load(path))
 
 
+def _kept_fields(frame: Any, stage: HasFeaturesCol) -> list[str]:
+    """The fields of a frame without the vectors of a stage, with their types."""
+    return [
+        f"`{field.name}` {field.dataType.simpleString()}"
+        for field in frame.schema
+        if field.name != stage.getFeaturesCol()
+    ]
+
+
+def _hashed_batches(recipe: Recipe, columns: FrameColumns, batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches with signatures in the place of their vectors."""
+    for batch in batches:
+        X = rows_of_table(batch, columns, recipe.n_columns, "frame")
+        yield _with_columns(batch, columns, signature_columns(sketch_batch(X, recipe, 1, "frame")))
+
+
 def _predicted_batches(
     sent: Any, columns: FrameColumns, name: str, batches: Iterator[Any]
 ) -> Iterator[Any]:
-    """Batches without their vectors, and with what is predicted for them."""
+    """Batches with predictions in the place of their vectors."""
     arrow = require_extra("pyarrow", "spark", "Spark frames")
     model = sent.value.set_params(n_jobs=1)
     for batch in batches:
         X = rows_of_table(batch, columns, model.recipe_.n_columns, "frame")
         labels = model.predict(X)
-        found = arrow.array(labels if labels.dtype.kind == "U" else labels.astype(float))
-        names = [other for other in batch.schema.names if other != columns.features]
-        arrays = [*(batch.column(other) for other in names), found]
-        yield arrow.RecordBatch.from_arrays(arrays, [*names, name])
+        array = arrow.array(labels if labels.dtype.kind == "U" else labels.astype(float))
+        yield _with_columns(batch, columns, {name: array})
+
+
+def _with_columns(batch: Any, vectors: FrameColumns, added: dict[str, Any]) -> Any:
+    """A batch without its vectors, and with these arrays."""
+    kept = {name: batch.column(name) for name in batch.schema.names if name != vectors.features}
+    return type(batch).from_pydict(kept | added)

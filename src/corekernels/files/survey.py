@@ -1,27 +1,21 @@
 """What the rows of a file are like, and how to hash them: one pass, constant memory."""
 
 import math
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._core.arguments import require_count, seed_of
-from .._core.threads import thread_count
 from .._core.types import Array
 from .._core.validation import clean_rows
-from .._loops.compile_events import compile_seconds
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched
 from ..kernel_table import CORE1, CORE2, RESEMBLANCE
 from ..kernels import correlation, resemblance
 from ..planner import Plan, plan
-from ..recipe import Recipe
-from ..signatures import sketch
 from .histogram import Histogram
 from .readers import require_labels
 
@@ -32,9 +26,6 @@ _HEAVY = 10.0
 _DENSE = 0.9
 _SPARSE = 0.02  # as texts are; images and histograms are denser
 _SIZES = (256, 8192)
-_TIMED_SECONDS = 0.05  # a sample that takes this long to hash tells how long all rows take
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -59,11 +50,8 @@ class Survey:
         Rows of each label; None if there are no labels or more than a thousand.
     typical_R, typical_rho : float
         Resemblance and cosine of the closer pairs of a sample: nine in ten are below.
-    reading_seconds : float
-        What reading the rows took.
     plan : Plan
-        Kernel, `n_hashes`, `n_bits` suggested, with memory and time to hash all rows: the
-        time that a sample took in this process, on one thread, extrapolated.
+        Kernel, `n_hashes`, `n_bits` suggested, with the memory that all signatures take.
     reason : str
         Why that kernel.
     length_histogram : Histogram
@@ -94,7 +82,6 @@ class Survey:
     classes: dict[Any, int] | None
     typical_R: float
     typical_rho: float
-    reading_seconds: float
     plan: Plan
     reason: str
     length_histogram: Histogram
@@ -121,8 +108,7 @@ def survey(
     classes: Counter[Any] | None = Counter()
     kept = Sample(_SAMPLE_ROWS, seed)
     least, greatest, fourths = math.inf, -math.inf, 0.0
-    watch = _Watch()
-    for batch in watch.timed(watched(reader, "reading", progress)):
+    for batch in watched(reader, "reading", progress):
         rows = clean_rows(batch.X, reader.name)
         lengths.update(rows.lengths.tolist())
         if rows.nnz:
@@ -147,16 +133,13 @@ def survey(
     suggested = _plan(
         kernel=kernel, R=R, rho=rho, length=max(1, round(nonzeros / max(1, full))),
         heaviness=max(1.0, heaviness), n_columns=reader.n_columns, n_rows=n_rows,
-        threads=thread_count(n_jobs),
     )  # fmt: skip
-    seconds = _hashing_seconds(some, suggested) * nonzeros / thread_count(n_jobs)
     return Survey(
         n_rows, reader.n_columns, nonzeros, lengths[0], density, _quantiles(lengths),
         least=least if full else math.nan, greatest=greatest if full else math.nan,
         binary=bool(full) and least == greatest, negative=least < 0, heaviness=heaviness,
         classes=None if classes is None else dict(sorted(classes.items())),
-        typical_R=R, typical_rho=rho, reading_seconds=watch.seconds,
-        plan=replace(suggested, seconds=seconds), reason=reason,
+        typical_R=R, typical_rho=rho, plan=suggested, reason=reason,
         length_histogram=Histogram.of(list(lengths), list(lengths.values())),
         value_histogram=Histogram.of(some.data[some.data != 0]),
     )  # fmt: skip
@@ -217,39 +200,6 @@ def sample(
     if not n_read:
         raise DataError(f"{reader.name}: holds no rows.")
     return kept.rows()
-
-
-class _Watch:
-    """Adds up the time that an iterator takes to give its items, less that of compiling."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def timed(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The same items."""
-        start, compiling = time.perf_counter(), compile_seconds()
-        for item in items:
-            self.seconds += time.perf_counter() - start
-            yield item
-            start = time.perf_counter()
-        self.seconds += time.perf_counter() - start
-        self.seconds = max(0.0, self.seconds - (compile_seconds() - compiling))
-
-
-def _hashing_seconds(X: Any, plan: Plan) -> float:
-    """Seconds per nonzero that hashing takes here, on one thread."""
-    X = X[np.flatnonzero(np.diff(X.indptr))]
-    if not X.nnz:
-        return 0.0
-    recipe = Recipe(plan.kernel, plan.n_hashes, plan.n_bits, n_columns=X.shape[1])
-    sketch(X[:1], recipe, 1)  # makes the tables and loads the loops
-    n_rows, seconds = 1, 0.0
-    while seconds < _TIMED_SECONDS and n_rows < X.shape[0]:
-        n_rows = min(4 * n_rows, X.shape[0])
-        start = time.perf_counter()
-        sketch(X[:n_rows], recipe, 1)
-        seconds = time.perf_counter() - start
-    return seconds / int(X[:n_rows].nnz)
 
 
 def _heaviness(rows: Any) -> float:

@@ -1,4 +1,4 @@
-"""Figures drawn by matplotlib as SVG: on light or dark paper, for wide or narrow screens."""
+"""Figures drawn by matplotlib as SVG, on light or dark paper."""
 
 import io
 import math
@@ -11,12 +11,10 @@ from .._core.extras import require_extra
 from ..errors import ParameterError
 from .layout import Figure, Line, Panel
 from .palette import SURFACES, Look
-from .svg import short_svg
 from .wording import printable
 
-WIDE, NARROW = 880, 370  # pixels across
+_WIDTH = 880  # pixels
 _PANEL_HEIGHTS = {1: 330, 2: 280, 3: 245, 4: 220}  # pixels, by the number of panels per row
-_NARROW_HEIGHT = 250
 _LABELS = 45  # pixels beside the axes, about
 _LETTER, _BOLD_LETTER = 6.6, 8.6  # pixels, of legends and of titles
 _KEY_WIDTH, _KEY_HEIGHT = 55, 18  # pixels of an entry in the legend, without its letters
@@ -38,9 +36,7 @@ class Ink(NamedTuple):
     looks: Mapping[str, Look]
 
 
-def draw(
-    figure: Figure, looks: Mapping[str, Look], *, dark: bool = False, narrow: bool = False
-) -> str:
+def draw(figure: Figure, looks: Mapping[str, Look], *, dark: bool = False) -> str:
     """A whole figure as the text of an SVG image; the same figure gives the same text."""
     if not figure.panels:
         raise ParameterError(f"figure {figure.name!r}: has no panels; leave it out.")
@@ -51,23 +47,22 @@ def draw(
     page = {name: pair[dark] for name, pair in SURFACES.items()}
     lines: dict[str | None, str] = {name: look.colours[dark] for name, look in looks.items()}
     ink = Ink(page, lines | {None: page["quiet"]}, looks)
-    width, columns = (NARROW, 1) if narrow else (WIDE, figure.n_columns)
+    columns = figure.n_columns
     rows = -(-len(figure.panels) // columns)
-    heights = [_panel_height(panel) for panel in figure.panels if panel.intervals]
-    height = rows * max(_NARROW_HEIGHT if narrow else _PANEL_HEIGHTS[columns], *heights, 0)
+    height = rows * max(_PANEL_HEIGHTS[columns], *map(_panel_height, figure.panels))
     with matplotlib.style.context(["default", _style(ink)]), warnings.catch_warnings():
-        # browsers draw the text, with fonts of the reader that may have more letters
+        # browsers draw the text, with a font of the reader that may have more letters
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         canvas = matplotlib.figure.Figure(layout="constrained")
         grid = list(canvas.subplots(rows, columns, sharey=figure.same_y, squeeze=False).flat)
         for spare in grid[len(figure.panels) :]:
             spare.remove()
         values = [
-            _draw_panel(axes, panel, figure, ink, width / columns)
+            _draw_panel(axes, panel, figure, ink, _WIDTH / columns)
             for axes, panel in zip(grid, figure.panels, strict=False)
         ]
-        height += _draw_legend(canvas, figure, ink, width)
-        canvas.set_size_inches(width / _PIXELS, height / _PIXELS)
+        height += _draw_legend(canvas, figure, ink)
+        canvas.set_size_inches(_WIDTH / _PIXELS, height / _PIXELS)
         canvas.draw_without_rendering()  # computes the layout
         canvas.set_layout_engine("none")
         for texts in values:
@@ -75,7 +70,7 @@ def draw(
         file = io.StringIO()
         title = " ".join(figure.alt.split())
         canvas.savefig(file, format="svg", metadata={"Date": None, "Title": title})
-        return printable(short_svg(file.getvalue()))
+        return printable(file.getvalue())
 
 
 def _style(ink: Ink) -> dict[str, Any]:
@@ -85,6 +80,7 @@ def _style(ink: Ink) -> dict[str, Any]:
         "font.size": 8.25, "font.sans-serif": ["DejaVu Sans"], "text.color": ink.page["ink"],
         "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "corekernels",
         "figure.facecolor": ink.page["paper"], "figure.constrained_layout.h_pad": 0.06,
+        "figure.constrained_layout.w_pad": 0.1,  # letters are wider in browsers
         "figure.constrained_layout.hspace": 0.05, "figure.constrained_layout.wspace": 0.05,
         "axes.facecolor": "none", "axes.edgecolor": axis, "axes.labelcolor": quiet,
         "axes.titlelocation": "left", "axes.titleweight": "bold", "axes.titlesize": 9.5,
@@ -132,7 +128,7 @@ def _draw_panel(axes: Any, panel: Panel, figure: Figure, ink: Ink, width: float)
 
 def _panel_height(panel: Panel) -> int:
     """Pixels that the intervals of a panel need."""
-    return _INTERVALS_FRAME + _INTERVAL_HEIGHT * len(panel.intervals)
+    return _INTERVALS_FRAME + _INTERVAL_HEIGHT * len(panel.intervals) if panel.intervals else 0
 
 
 def _draw_intervals(axes: Any, panel: Panel, page: Mapping[str, str], width: float) -> None:
@@ -199,7 +195,7 @@ def _set_log(axis: Any, set_scale: Any, values: Sequence[float]) -> None:
         axis.axes.minorticks_off()
 
 
-def _draw_legend(canvas: Any, figure: Figure, ink: Ink, width: float) -> int:
+def _draw_legend(canvas: Any, figure: Figure, ink: Ink) -> int:
     """Draw one legend above all panels: lines, then marks. Returns the pixels that it takes."""
     from matplotlib.lines import Line2D
 
@@ -213,7 +209,7 @@ def _draw_legend(canvas: Any, figure: Figure, ink: Ink, width: float) -> int:
     if not keys:
         return 0
     widths = [_KEY_WIDTH + _LETTER * len(name) for name in keys]
-    columns = len(keys) if sum(widths) <= width else max(1, int(width / max(widths)))
+    columns = len(keys) if sum(widths) <= _WIDTH else max(1, int(_WIDTH / max(widths)))
     # matplotlib fills columns from top to bottom; people read rows
     order = [name for first in range(columns) for name in list(keys)[first::columns]]
     handles = [tuple(keys[name].values()) for name in order]

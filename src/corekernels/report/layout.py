@@ -109,19 +109,16 @@ class Figure:
     caption: str
     alt: str  # what is to be seen, for those who cannot
     panels: Sequence[Panel]
-    columns: int | None = None  # panels per row on a wide screen, 1 to 4; None: 2 or 3
     same_y: bool = False  # one scale and range of y for all panels
 
     def __post_init__(self) -> None:
         _require_name("figure", self.name)
-        if self.columns not in (None, 1, 2, 3, 4):
-            raise ParameterError(f"figure {self.name!r}: columns {self.columns}; give 1 to 4.")
 
     @property
     def n_columns(self) -> int:
-        """How many panels stand in a row on a wide screen."""
+        """How many panels stand in a row."""
         n = len(self.panels)
-        return self.columns or (1 if n == 1 else 3 if n % 3 == 0 or n > 4 else 2)
+        return 1 if n == 1 else 3 if n % 3 == 0 or n > 4 else 2
 
     def line_names(self) -> list[str]:
         """The names of its lines, and of lines that its marks belong to, each once."""

@@ -14,7 +14,7 @@ from .drawing import draw
 from .layout import Figure, Report, Table
 from .markdown import markdown_page
 from .palette import SURFACES, assign_looks
-from .wording import cell_text, column_kinds, duration, printable, sign, spans, typeset
+from .wording import cell_text, column_kinds, duration, printable, sign, spans
 
 
 def require_page() -> None:
@@ -48,12 +48,12 @@ def html_page(report: Report) -> str:
     )  # fmt: skip
     environment.filters |= {
         "cell_text": cell_text, "duration": duration, "group_starts": _group_starts,
-        "kinds": column_kinds, "sign": sign, "spans": spans, "typeset": typeset,
+        "kinds": column_kinds, "sign": sign, "spans": spans,
     }  # fmt: skip
     looks = assign_looks(report.figures(), report.series)
 
-    def image(figure: Figure, dark: bool, narrow: bool) -> str:
-        text = draw(figure, looks, dark=dark, narrow=narrow)
+    def image(figure: Figure, dark: bool) -> str:
+        text = draw(figure, looks, dark=dark)
         return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
 
     times = [section.seconds for section in report.sections if section.seconds is not None]

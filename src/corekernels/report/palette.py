@@ -1,9 +1,9 @@
 """Colours and markers: one pair for each name of a line, on light and on dark paper.
 
-The first five colours stay apart under the three kinds of colour blindness
-(tests/report/test_page.py measures it), and all ten can be read as text; markers differ too, so
-that colour is never the only sign. Names that differ in a number alone ("k = 64", "k = 128",
-"k = 256") are a scale: they get a ramp of colours in the order of the numbers, and open markers.
+The first five colours stay apart under the three kinds of colour blindness, and all ten can be read
+as text; markers differ too, so that colour is never the only sign. Names that differ in a number
+alone ("k = 64", "k = 128", "k = 256") are a scale: they get a ramp of colours in the order of the
+numbers, and open markers.
 """
 
 import re
@@ -35,15 +35,9 @@ SERIES = _pairs(
     "#3d4149 #9a6612 #10846c #0e4caf #a02005 #763e90 #3a7390 #566129 #ce3881 #5963dc",
     "#d3d8e2 #e9b01e #1e9b79 #76a5fe #ef5433 #c46acb #64cddb #a3b371 #e987a9 #8677f8",
 )
-RAMPS = (
-    _pairs(
-        "#7f9a1f #4d962f #1f8a55 #117a76 #1a678c #26509a #35389a #3d1f84 #350a5c",
-        "#3f6fd8 #2f8fd6 #27a9c4 #33c0a4 #5fd086 #93dc6c #c3e55a #eaec62 #fdf6b0",
-    ),
-    _pairs(
-        "#c97f12 #d26d1f #cd5530 #c03f45 #ab2e5b #91226f #731b78 #521674 #310f5e",
-        "#b0459f #cc4f8c #e05f76 #ee7562 #f58d53 #f9a64d #fbc055 #fadb70 #fbf2a6",
-    ),
+RAMP = _pairs(
+    "#7f9a1f #4d962f #1f8a55 #117a76 #1a678c #26509a #35389a #3d1f84 #350a5c",
+    "#3f6fd8 #2f8fd6 #27a9c4 #33c0a4 #5fd086 #93dc6c #c3e55a #eaec62 #fdf6b0",
 )
 # as matplotlib names them
 SERIES_MARKERS, STEP_MARKERS = "os^DvPX*<>", "os^Dv<>ph"
@@ -89,9 +83,8 @@ def _ramps(names: Iterable[str]) -> dict[str, Look]:
             pattern = name[: number.start()] + "#" + name[number.end() :]
             scales.setdefault(pattern, {})[name] = float(number[0])
     looks = {}
-    for i, scale in enumerate(scale for scale in scales.values() if len(scale) >= 3):
-        ramp = RAMPS[i % len(RAMPS)]
+    for scale in (scale for scale in scales.values() if len(scale) >= 3):
         for step, name in enumerate(sorted(scale, key=scale.__getitem__)):
-            colours = ramp[round(step * (len(ramp) - 1) / (len(scale) - 1))]
+            colours = RAMP[round(step * (len(RAMP) - 1) / (len(scale) - 1))]
             looks[name] = Look(colours, STEP_MARKERS[step % len(STEP_MARKERS)], is_step=True)
     return looks

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from ..files import Histogram, Survey
 from .layout import Figure, Line, Panel, Report, Section, Table
-from .wording import duration, named_file
+from .wording import named_file
 
 _MOST_CLASSES = 20
 
 
 def survey_report(found: Survey, source: str, options: str = "") -> Report:
-    """A report on the rows of a file: what they are like, how to hash them, what that takes.
+    """A report on the rows of a file: what they are like, how to hash them, the memory it takes.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def survey_report(found: Survey, source: str, options: str = "") -> Report:
     >>> found = ck.files.survey(ck.files.open_reader("rows.svm"))
     >>> page = ck.report.survey_report(found, "rows.svm")
     >>> page.title, [section.title for section in page.sections]
-    ('Rows of rows.svm', ['What to run next', 'The rows', 'The labels', 'Time, memory and error'])
+    ('Rows of rows.svm', ['What to run next', 'The rows', 'The labels', 'Memory and error'])
     """
     sections = [_next(found, named_file(source, options)), _rows(found)]
     if found.classes:
         sections.append(_classes(found.classes))
-    sections.append(_forecast(found))
+    sections.append(_error(found))
     return Report(f"Rows of {Path(source).name}", _lead(found), sections)
 
 
@@ -89,17 +89,9 @@ def _classes(classes: dict[object, int]) -> Section:
     return Section("classes", "The labels", [], [Table(title, ["class", "rows", "share"], rows)])
 
 
-def _forecast(found: Survey) -> Section:
+def _error(found: Survey) -> Section:
     plan = found.plan
-    seconds = plan.seconds or 0.0
-    rows: list[list[str | None]] = [
-        ["reading", duration(found.reading_seconds, fine=True), None],
-        ["hashing", duration(seconds, fine=True), f"{(plan.n_bytes or 0) / 1e6:,.3g}"],
-    ]
-    table = Table(
-        "Forecast for all rows, from the time that a sample took on this machine.",
-        ["step", "time", "megabytes"], rows,
-    )  # fmt: skip
+    text = f"The signatures of all rows take {(plan.n_bytes or 0) / 1e6:,.3g} MB."
     sizes = [64, 256, 1024, 4096, 16384]
     errors = [plan.error * (plan.n_hashes / size) ** 0.5 for size in sizes]
     line = Line("error", sizes, errors)
@@ -108,7 +100,7 @@ def _forecast(found: Survey) -> Section:
         "error", "Four times as many hashes halve the error, and take four times the memory.",
         "A falling curve of the error over the number of hashes.", [panel],
     )  # fmt: skip
-    return Section("forecast", "Time, memory and error", [], [table], [figure])
+    return Section("error", "Memory and error", [text], figures=[figure])
 
 
 def _next(found: Survey, file: str) -> Section:

@@ -52,16 +52,6 @@ def spans(text: str) -> Iterator[tuple[bool, str]]:
             yield i % 2 == 1, piece
 
 
-def typeset(text: str) -> str:
-    """Prose with round apostrophes, and with no line broken before a short number, = or %.
-
-    >>> typeset("the paper's Table 1: 80 %")
-    'the paper’s Table\\xa01: 80\\xa0%'
-    """
-    text = re.sub(r"(?<=\w)'", "’", text)
-    return re.sub(r"(?<=\w) (?=\d\b|[=%])|(?<= =) ", "\u00a0", text)
-
-
 def printable(page: str) -> str:
     """A page in which control characters are seen, not done; newlines stay."""
     return "\n".join(map(visible, page.split("\n")))

@@ -2,9 +2,12 @@
 
 import gc
 import os
+import signal
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
@@ -91,19 +94,48 @@ def test_blocks_inside_blocks():
     assert run_blocks(work, range(5), 3) == [6 * item for item in range(5)]
 
 
-def test_threads_are_woken_as_long_as_they_are_needed():
-    """Each by the one before it, so that the fourth never is where three have done all."""
-    awake, left = [], [3]
+def test_help_is_called_as_long_as_it_is_needed():
+    """By each thread for the next, so that the fourth is never called where three do all."""
+    awake, n_needed, together = [], [3], threading.Barrier(3, timeout=10)
 
     def work(number):
         awake.append(number)
+        together.wait()
 
     def is_needed():
-        left[0] -= 1
-        return left[0] > 0
+        n_needed[0] -= 1
+        return n_needed[0] > 0
 
     run_together(work, 8, is_needed, list)
     assert sorted(awake) == [0, 1, 2]
+
+
+def test_calls_inside_calls_do_not_wait_for_a_free_thread(monkeypatch):
+    """One that has not begun when its caller is done is not needed: even one thread is enough."""
+    monkeypatch.setattr(threads, "_pool", ThreadPoolExecutor(1))
+
+    def work(item):
+        time.sleep(0.001)
+        return sum(run_blocks(lambda other: item * other, range(4), 4))
+
+    assert run_blocks(work, range(20), 4) == [6 * item for item in range(20)]
+
+
+def test_without_a_thread_that_can_be_started(monkeypatch):
+    """As when the interpreter ends, where functions of `atexit` may still compute."""
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    monkeypatch.setattr(threads, "_pool", pool)
+    assert run_blocks(abs, [-1, -2, -3], 3) == [1, 2, 3]
+
+
+def test_many_callers_at_once():
+    def call(start):
+        return [run_blocks(abs, range(start, start + 9), 4) for _ in range(50)]
+
+    with ThreadPoolExecutor(8) as callers:
+        for start, results in zip(range(16), callers.map(call, range(16)), strict=True):
+            assert results == [list(range(start, start + 9))] * 50
 
 
 def test_no_thread_is_woken_after_an_error():
@@ -148,35 +180,24 @@ def test_an_interrupt_stops_the_others_before_they_are_waited_for():
     assert time.perf_counter() - start < 50
 
 
-def test_an_interrupt_that_comes_when_the_wait_is_over(monkeypatch):
-    """Python raises it after the lock was acquired: to wait for that lock again would never end."""
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="threads get no signals here")
+def test_an_interrupt_while_others_are_waited_for():
+    """It is raised when they have come back, so that nobody writes to the caller's arrays later."""
+    begun, is_interrupted, ended = threading.Event(), threading.Event(), []
 
-    class LateLock:
-        def __init__(self):
-            self.lock, self.n_acquired = threading.Lock(), 0
+    def work(number):
+        if number == 0:
+            assert begun.wait(10)
+            return
+        begun.set()
+        time.sleep(0.1)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        is_interrupted.wait(10)
+        ended.append(number)
 
-        def acquire(self):
-            self.lock.acquire()
-            self.n_acquired += 1
-            if self.n_acquired == 2:  # the first is that of the one who begins
-                raise KeyboardInterrupt
-
-        def release(self):
-            self.lock.release()
-
-    raised = []
-
-    def work():
-        monkeypatch.setattr(threads, "Lock", LateLock)
-        with pytest.raises(KeyboardInterrupt):
-            run_together(lambda number: time.sleep(0.1 * number), 2, lambda: True, lambda: None)
-        raised.append(True)
-
-    run_together(lambda number: None, 2, lambda: True, lambda: None)  # there is an idle thread
-    waiting = threading.Thread(target=work, daemon=True)
-    waiting.start()
-    waiting.join(10)
-    assert raised
+    with pytest.raises(KeyboardInterrupt):
+        run_together(work, 2, lambda: True, is_interrupted.set)
+    assert ended == [1]
 
 
 def test_what_was_worked_on_is_free_at_once():
@@ -209,23 +230,42 @@ def test_thread_count(monkeypatch):
             thread_count(wrong)
 
 
-def test_threads_are_used_again():
-    def names(_):
-        barrier.wait()
-        return threading.current_thread()
+def test_threads_are_used_again(monkeypatch):
+    """Not always the same: one may be done with its work and not yet be known to be idle."""
+    monkeypatch.setattr(threads, "_pool", ThreadPoolExecutor(1000))
+    helpers = set()
+    for _ in range(100):
+        together = threading.Barrier(3, timeout=10)
 
-    barrier = threading.Barrier(3)
-    first = set(run_blocks(names, range(3), 3))
-    second = set(run_blocks(names, range(3), 3))
-    assert len(first) == 3
-    assert first == second
+        def name_thread(_, together=together):
+            together.wait()
+            return threading.current_thread()
+
+        helpers.update(run_blocks(name_thread, range(3), 3))
+    assert len(helpers) < 30
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 @pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
 def test_a_forked_process_has_threads_of_its_own():
-    run_blocks(abs, range(3), 3)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if run_blocks(abs, [-1, -2, -3], 3) == [1, 2, 3] else 1)
-    assert os.waitpid(child, 0)[1] == 0
+    """Also if its parent's threads work meanwhile, for which it does not wait at its end."""
+    begun, is_forked, context = threading.Event(), threading.Event(), get_context("fork")
+
+    def wait_for_fork(item):
+        begun.set()
+        assert is_forked.wait(10)
+
+    with ThreadPoolExecutor(1) as caller:
+        waiting = caller.submit(run_blocks, wait_for_fork, range(3), 3)
+        assert begun.wait(10)
+        child = context.Process(target=_compute_together)
+        child.start()
+        is_forked.set()
+        waiting.result(10)
+    child.join(20)
+    assert child.exitcode == 0
+
+
+def _compute_together():
+    together = threading.Barrier(3, timeout=10)
+    run_blocks(lambda _: together.wait(), range(3), 3)

@@ -6,12 +6,13 @@ rows. Where a result could depend on how rows are cut into blocks, they are cut 
 the work alone, never by the number of threads.
 """
 
+import contextlib
 import operator
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import partial
-from threading import Lock, Thread, local
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import local
 from typing import TypeVar
 
 from numba import config
@@ -90,19 +91,22 @@ def run_together(
 ) -> None:  # fmt: skip
     """Have `work` called with the numbers of threads: 0 for this one, up to `n_threads` in all.
 
-    Each thread wakes the next if it is still needed, then begins itself: all of them can only be
-    woken one after the other (they share the GIL), and short work is done before the last is.
-    After an error, or an interrupt from the keyboard, `stop` is called, which is to keep the others
-    from beginning anything more; it is raised when all have come back.
+    Each thread calls the next for help if it is still needed, then begins itself: short work is
+    done before the last is awake. Help that has not begun when this thread is done is called off,
+    so that calls inside calls never wait for a free thread. After an error, or an interrupt from
+    the keyboard, `stop` is called, which is to keep the others from beginning anything more; it is
+    raised when all have come back.
     """
     run = _Run(work, n_threads, is_needed, stop)
     try:
-        run.call_work(0)
-        _await(run.done)
+        run.take_part(0)
+        run.wait()
     except BaseException:
         run.end()
-        _await(run.done)
+        run.wait()
         raise
+    finally:
+        run.close()
     if run.errors:
         raise run.errors[0]
 
@@ -119,8 +123,8 @@ def stop_if_asked() -> None:
 class _Run:
     """One call of `run_together`, and the one around it.
 
-    A class, because a function that gave itself to another thread would keep what it works on in
-    memory until Python looks for cycles.
+    A class rather than a function that hands itself to another thread: no reference cycle, which
+    would keep arrays in memory until Python looks for cycles.
     """
 
     def __init__(
@@ -131,25 +135,41 @@ class _Run:
         self.outer = _current()
         self.is_stopped = False
         self.errors: list[BaseException] = []
-        self.done: list[_Done] = []  # one for each thread that was woken
+        self.helpers: list[Future[None]] = []
 
-    def call_work(self, number: int) -> None:
-        """Wake the next thread, then do what this one is for."""
+    def take_part(self, number: int) -> None:
+        """Call the next thread for help, then do what this one is for."""
         outer, _local.run = _current(), self
         try:
-            if number + 1 < self.n_threads and not self.is_stopped and self.is_needed():
-                self.done.append(_begin(partial(self.call_work, number + 1)))
+            if self.is_stopped:
+                return
+            if number + 1 < self.n_threads and self.is_needed():
+                with contextlib.suppress(RuntimeError):  # no thread can be started: go on without
+                    self.helpers.append(_pool.submit(self.take_part, number + 1))
             self.work(number)
         except BaseException as error:
-            self.end()
             self.errors.append(error)
+            self.end()
         finally:
             _local.run = outer
+
+    def wait(self) -> None:
+        """Wait until nobody helps any more; again if an interrupt came in between."""
+        while self.helpers:
+            last = self.helpers[-1]
+            if not last.cancel():
+                last.exception()
+            self.helpers.remove(last)  # it may have called another meanwhile
 
     def end(self) -> None:
         """Let no thread begin anything more."""
         self.is_stopped = True
         self.stop()
+
+    def close(self) -> None:
+        """Let go of what was worked on, which the pool may hold a little longer."""
+        self.is_stopped = True
+        del self.work, self.is_needed, self.stop
 
 
 class _Stopped(BaseException):
@@ -164,74 +184,15 @@ def _current() -> _Run | None:
     return getattr(_local, "run", None)
 
 
-class _Done:
-    """Whether a piece of work is done.
-
-    Not a lock alone: an interrupt from the keyboard may come when the lock was acquired and
-    before anybody knows of it, and who then waits once more would wait for ever.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._is_set = Lock(), False
-        self._lock.acquire()
-
-    def set(self) -> None:
-        """Let those who wait go on."""
-        self._is_set = True
-        self._lock.release()
-
-    def wait(self) -> None:
-        """Wait until it is done; for one thread, which may be interrupted and wait again."""
-        if not self._is_set:
-            self._lock.acquire()
+_MOST_THREADS = 1024  # of all calls together; a thread is started when none is idle
+_pool: ThreadPoolExecutor
 
 
-def _await(done: list[_Done]) -> None:
-    """Wait until all these pieces of work are done."""
-    while done:
-        last = done[-1]
-        last.wait()
-        done.remove(last)  # it may have woken another meanwhile
+def _start_pool() -> None:
+    global _pool
+    _pool = ThreadPoolExecutor(_MOST_THREADS, "corekernels")
 
 
-class _Helper(Thread):
-    """A thread that does one piece of work after another, and waits in `_idle` in between."""
-
-    def __init__(self) -> None:
-        super().__init__(name="corekernels", daemon=True)
-        self._work: tuple[Callable[[], None], _Done] | None = None
-        self._begun = Lock()
-        self._begun.acquire()
-
-    def begin(self, work: Callable[[], None]) -> _Done:
-        """Have `work` called, which must not raise."""
-        done = _Done()
-        self._work = work, done
-        self._begun.release()
-        return done
-
-    def run(self) -> None:
-        while True:
-            self._begun.acquire()
-            assert self._work is not None
-            work, done = self._work
-            work()
-            self._work = None
-            del work  # and with it the arrays it works on
-            _idle.append(self)
-            done.set()
-
-
-_idle: list[_Helper] = []
+_start_pool()
 if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
-    os.register_at_fork(after_in_child=_idle.clear)
-
-
-def _begin(work: Callable[[], None]) -> _Done:
-    """Have `work` called by a thread that is idle, or a new one."""
-    try:
-        helper = _idle.pop()
-    except IndexError:
-        helper = _Helper()
-        helper.start()
-    return helper.begin(work)
+    os.register_at_fork(after_in_child=_start_pool)

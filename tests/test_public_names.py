@@ -64,6 +64,7 @@ def test_public_names_are_the_intended_ones():
         "CoRENeighbors",
         "CoRENeighborsTransformer",
         "CoRERegressor",
+        "Levels",
         "Plan",
         "Recipe",
         "Signatures",

@@ -16,6 +16,7 @@ from .kernels import (
     gram_to_file,
     resemblance,
 )
+from .levels import Levels
 from .models import load_model
 from .neighbors import CoRENeighbors, CoRENeighborsTransformer
 from .planner import Plan, plan
@@ -36,6 +37,7 @@ __all__ = [
     "CoRENeighbors",
     "CoRENeighborsTransformer",
     "CoRERegressor",
+    "Levels",
     "Plan",
     "Recipe",
     "Signatures",

@@ -42,6 +42,14 @@ def core_rbf(X, Y, gamma=2.0):
     return resemblance(X, Y) * np.exp(-gamma * (1 - correlation(X, Y)))
 
 
+def min_max(X, Y):
+    """Of values of any sign: positive and negative parts are columns side by side."""
+    u, v = (np.hstack([np.maximum(Z, 0), np.maximum(-Z, 0)]) for Z in (X, Y))
+    smaller = np.minimum(u[:, None], v[None]).sum(axis=2)
+    larger = np.maximum(u[:, None], v[None]).sum(axis=2)
+    return smaller / np.where(larger > 0, larger, 1)
+
+
 def kernel(name, X, Y=None, gamma=None):
     """Any kernel, its exponential variant included; gamma is core_rbf's own."""
     X = dense(X)

@@ -13,6 +13,7 @@ import pytest
 from corekernels.errors import MissingExtra, ParameterError
 from corekernels.report import Figure, Line, Mark, Panel, Report, Section, Table, write_page
 from corekernels.report.drawing import draw
+from corekernels.report.markdown import markdown_page
 from corekernels.report.page import html_page
 from corekernels.report.palette import RAMP, SERIES, SURFACES, assign_looks
 from support.browser import OF_ONE_FILE, find_browser, look_at, require_readable

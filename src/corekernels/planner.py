@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import ParameterError
 from .kernel_table import HashedKernel
-from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, OFFSET_WIDTH, Recipe
+from .recipe import BINNED_WIDTH, MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
 from .theory.aliasing import NO_ALIASING
 from .theory.banks import BANK_STEP
 from .theory.pairs import Pair
@@ -23,7 +23,7 @@ _ROTATION_SECONDS = 4e-10  # the same per slot, whatever the row's length
 _SECONDS_PER_SLOT = 1e-9  # whatever the row's length
 _SIEVE_SECONDS = 1.4e-11  # per slot, times columns over nonzeros: long rows go through a sieve
 _FALL_SECONDS = 3e-12  # per slot and nonzero, where wide columns decide all slots they fall into
-_DECIDED_LENGTH = 8 * OFFSET_WIDTH  # nonzeros, from which they do
+_DECIDED_LENGTH = 8 * BINNED_WIDTH  # nonzeros, from which they do
 _TYPICAL_LENGTH = 100
 _GRID = np.linspace(0, 1, 101)  # of R and of the size of rho where they are not known
 
@@ -183,7 +183,7 @@ def _fewest_hashes(are_enough: Callable[[int], bool], n_columns: int) -> int:
     In between it may rise for a while: another bank begins, which knows nothing of the one before,
     or, for wide columns, all banks become wider.
     """
-    most = n_columns if n_columns <= NARROW_COLUMNS else OFFSET_WIDTH
+    most = n_columns if n_columns <= NARROW_COLUMNS else BINNED_WIDTH
     n_banks = _first(lambda n: n * most > MAX_HASHES or are_enough(n * most), 0)
     low, high = (n_banks - 1) * most, n_banks * most
     if n_columns > NARROW_COLUMNS:  # as many banks of fewer slots are full in between

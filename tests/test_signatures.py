@@ -17,7 +17,6 @@ from sklearn.model_selection import (
 
 import corekernels as ck
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
-from corekernels.recipe import CONTRACT_VERSION
 
 KERNELS = ("resemblance", "core1", "core2")
 X = np.random.default_rng(0).poisson(0.3, (40, 60)) * np.random.default_rng(1).normal(size=(40, 60))
@@ -208,20 +207,20 @@ def test_a_length_bomb(saved):
         ck.Signatures.load(saved)
 
 
-def test_newer_and_edited_files(saved):
-    rewrite(saved, version="9")
-    with pytest.raises(FileError, match="written by a newer corekernels"):
-        ck.Signatures.load(saved)
-    rewrite(saved, version="one")
-    with pytest.raises(FileError, match="description is damaged"):
-        ck.Signatures.load(saved)
+def test_files_of_other_versions_and_edited_ones(saved):
+    for version in ("9", "one"):
+        rewrite(saved, version=version)
+        with pytest.raises(FileError, match=f"is in version {version} of its format, .* reads ver"):
+            ck.Signatures.load(saved)
     rewrite(saved, version="1", about="{")
     with pytest.raises(FileError, match="description is damaged"):
         ck.Signatures.load(saved)
     recipe = hashed("core2").recipe.asdict()
+    for number in (0, 2, "1", True, None):
+        rewrite(saved, about=json.dumps({"recipe": {**recipe, "contract": number}}))
+        with pytest.raises(FileError, match=f"hashed by contract {number}, this .* by contract 1"):
+            ck.Signatures.load(saved)
     for change in (
-        {"version": 2},
-        {"version": CONTRACT_VERSION + 1},
         {"n_hashes": 0},
         {"kernel": "rbf"},
         {"extra": 1},

@@ -117,7 +117,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
             provenance = self.provenance_
             matrix = self._fitted_matrix(X)
             wanted = self._recipe(matrix.shape[1], self.recipe_.seed)
-            if wanted.in_version_of(self.recipe_) != self.recipe_:
+            if wanted != self.recipe_:
                 raise RecipeMismatch(self.recipe_, wanted)
         S = sketch(matrix, self.recipe_, self.n_jobs)
         linear.partial_fit(S, y, classes, sample_weight)

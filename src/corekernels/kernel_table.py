@@ -106,8 +106,6 @@ class HashedKernel(Kernel):
         What stands beside the code of each slot.
     projections : tuple of str
         Kinds of random projections that weights can be made of; none if they are not.
-    version : int
-        Version of the hash contract in which the weights were last changed.
     keeps_sums : bool
         Whether signatures keep the sum of each unit row's values.
     linear_form : callable
@@ -130,7 +128,6 @@ class HashedKernel(Kernel):
     variance: Callable[..., Any]
     observed_pair: Callable[..., Pair]
     projections: tuple[str, ...] = ()
-    version: int = 3
     rounded_weights: Callable[[int], WeightRounding] | None = None
 
 
@@ -174,7 +171,7 @@ def core_rbf(gamma: float) -> HashedKernel:
         number=loops.CORE_RBF, uses_values=True, gamma=gamma, with_gamma=core_rbf,
         value=lambda pair: pair.R * np.exp(-gamma * (1 - np.asarray(pair.rho, float))),
         # the exponential is that of normal projections alone
-        slot_weight=SlotWeight.COSINE, projections=("gaussian",), keeps_sums=False, version=5,
+        slot_weight=SlotWeight.COSINE, projections=("gaussian",), keeps_sums=False,
         linear_form=projection_form, variance=partial(variance_core_rbf, gamma=gamma),
         observed_pair=partial(observed_core_rbf, gamma=gamma),
         least_resemblance=lambda value: value, rounded_weights=rounded_cosine,

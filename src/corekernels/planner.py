@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from .errors import ParameterError
-from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, OFFSET_WIDTH, Recipe
+from .recipe import BINNED_WIDTH, MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
 from .theory.aliasing import NO_ALIASING
 from .theory.banks import BANK_STEP
 from .theory.pairs import Pair
@@ -170,7 +170,7 @@ def _fewest_hashes(are_enough: Callable[[int], bool], n_columns: int) -> int:
     In between it may rise for a while: another bank begins, which knows nothing of the one before,
     or, for wide columns, all banks become wider.
     """
-    most = n_columns if n_columns <= NARROW_COLUMNS else OFFSET_WIDTH
+    most = n_columns if n_columns <= NARROW_COLUMNS else BINNED_WIDTH
     n_banks = _first(lambda n: n * most > MAX_HASHES or are_enough(n * most), 0)
     low, high = (n_banks - 1) * most, n_banks * most
     if n_columns > NARROW_COLUMNS:  # as many banks of fewer slots are full in between

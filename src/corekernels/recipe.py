@@ -5,7 +5,7 @@ Limits, defaults and the version of the hash contract stand here and nowhere els
 
 import math
 import operator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,16 @@ from .theory.banks import positions_per_bank, share_slots, slots_per_bank
 from .theory.dependence import (
     INDEPENDENT,
     Dependence,
+    binning_change,
     circulant_change,
-    falling_change,
-    offset_change,
     one_permutation_change,
     two_ended_change,
 )
 from .theory.few_columns import aliasing_at_share
 from .theory.rounding import WeightRounding
-from .theory.ties import RANKED, aliasing_with_ties
+from .theory.ties import aliasing_with_ties
 
-ROUNDED_VERSION = 6  # of the contract, where weights are rounded to fewer than 16 bits
-CONTRACT_VERSION = 8  # where a position of wide columns serves two slots also with values
+CONTRACT = 1  # number of the hash contract, which every file of hashed rows names
 
 SCHEMES = ("circulant", "independent", "one-permutation")
 
@@ -50,9 +48,9 @@ MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for th
 
 # parts of the hash contract
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
-OFFSET_LOCATIONS = 1 << 16  # size of the space of locations beyond, with offsets (version 4 on)
-WIDE_LOCATIONS = 1 << 32  # the same without (version 3 and other schemes)
-OFFSET_WIDTH = 512  # slots per bank with offsets, at most
+BINNED_LOCATIONS = 1 << 16  # size of the space of locations beyond, where columns fall into bins
+WIDE_LOCATIONS = 1 << 32  # the same by other schemes
+BINNED_WIDTH = 512  # bins, which are the slots of a bank, at most
 DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
 
@@ -77,11 +75,6 @@ class Recipe:
         projections, always.
     seed : int from 0 to 2**64 - 1
     n_columns : int >= 1
-    version : int, optional
-        Version of the hash contract: that in which this hash was last changed. It is that of the
-        kernel's entry, but 6 with `weight_bits` below 16; 7 for Gaussian projections, unless the
-        scheme is "independent", and for the scheme "circulant" with more than 65,536 columns, where
-        that of core2 is 8. Older ones are known as well, for files written before.
     gamma : float from 0 to 10,000, optional
         Parameter of the kernel, its default unless given; None for kernels without one, always.
     weight_bits : {16, 8, 4}
@@ -107,7 +100,6 @@ class Recipe:
     projection: str | None = DEFAULT_PROJECTION
     seed: int = 0
     n_columns: int = 1
-    version: int = 0
     gamma: float | None = None
     weight_bits: int = DEFAULT_WEIGHT_BITS
 
@@ -129,38 +121,6 @@ class Recipe:
         if self.n_bits is not None:
             self._require_integer("n_bits", 1, MAX_BITS)
         self._require_weight_bits(kernel)
-        known = self._known_versions
-        if self.version == 0:
-            object.__setattr__(self, "version", known[0])
-        if self.version not in known:
-            raise ParameterError(
-                f"version: got {self.version!r}; such rows are hashed by version "
-                f"{' or '.join(map(str, known))} of the hash contract: hash them again."
-            )
-
-    @property
-    def _known_versions(self) -> tuple[int, ...]:
-        """The versions in which this hash was changed, as far as they are known; the last first."""
-        changed = {3, 4, 7} if self._is_wide_circulant else {3}
-        if self._has_structured_projections:
-            changed.add(7)
-        if self._is_wide_circulant and self.entry.slot_weight is SlotWeight.VALUE:
-            changed.add(8)
-        least = ROUNDED_VERSION if self.has_rounded_weights else self.entry.version
-        return tuple(sorted({least, *(version for version in changed if version > least)}))[::-1]
-
-    def as_of(self, version: int) -> "Recipe":
-        """This recipe as it was when the hash contract had that version.
-
-        >>> Recipe(n_columns=784).version, Recipe(n_columns=784).as_of(6).version
-        (7, 3)
-        """
-        if version > CONTRACT_VERSION or version < self._known_versions[-1]:
-            raise ParameterError(
-                f"version: got {version!r}; versions {self._known_versions[-1]} to "
-                f"{CONTRACT_VERSION} of the hash contract are known."
-            )
-        return replace(self, version=next(one for one in self._known_versions if one <= version))
 
     def _require_integer(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)
@@ -199,10 +159,6 @@ class Recipe:
         return hashed_kernel(self.kernel, self.gamma)
 
     @property
-    def _is_wide_circulant(self) -> bool:
-        return self.scheme == "circulant" and self.n_columns > NARROW_COLUMNS
-
-    @property
     def has_own_tables(self) -> bool:
         """Whether the scheme "independent" keeps a number for each column and slot."""
         return (
@@ -211,42 +167,20 @@ class Recipe:
         )
 
     @property
-    def has_offsets(self) -> bool:
-        """Whether locations are 16-bit numbers that columns may share, in tables with offsets."""
-        return self._is_wide_circulant and self.version >= 4
-
-    @property
-    def has_strata(self) -> bool:
-        """Whether columns with locations in the lowest stratum are told apart by rank."""
-        return self.has_offsets and not self.has_falls
-
-    @property
-    def has_falls(self) -> bool:
-        """Whether each column falls into one slot of a bank, before slices are looked at."""
-        return self._is_wide_circulant and self.version >= 7
-
-    @property
-    def is_two_ended(self) -> bool:
-        """Whether positions serve two slots: their least location is first in one, in the other
-        their greatest."""
-        return self.has_falls and (
-            self.version >= 8 or self.entry.slot_weight is not SlotWeight.VALUE
-        )
+    def is_binned(self) -> bool:
+        """Whether columns fall into bins: those of wide rows do, with the scheme "circulant"."""
+        return self.scheme == "circulant" and self.n_columns > NARROW_COLUMNS
 
     @property
     def has_rotations(self) -> bool:
         """Whether rows are projected by rotations, not by tables or hashes of random numbers."""
-        return self._has_structured_projections and self.version >= 7
-
-    @property
-    def _has_structured_projections(self) -> bool:
         return self.projection == "gaussian" and self.scheme != "independent"
 
     @property
     def n_locations(self) -> int:
         """Size of the space that locations come from."""
-        if self.has_offsets:
-            return OFFSET_LOCATIONS
+        if self.is_binned:
+            return BINNED_LOCATIONS
         if self.scheme == "one-permutation" or self.n_columns > NARROW_COLUMNS:
             return WIDE_LOCATIONS
         if self.scheme == "independent" and not self.has_own_tables:
@@ -264,8 +198,9 @@ class Recipe:
 
         The share of equal codes, where it is known, matters for few columns.
         """
-        if self.has_offsets:
-            return aliasing_with_ties(f1, f2, self.n_bits, self._ranked_share)
+        if self.is_binned:
+            _, n_bins = share_slots(self.n_hashes, BINNED_WIDTH)
+            return aliasing_with_ties(f1, f2, self.n_bits, 1 / n_bins)
         if self.n_bits is None:
             return None
         if share is not None and self.has_few_columns:
@@ -279,14 +214,11 @@ class Recipe:
         wide, change = self.n_columns > NARROW_COLUMNS, 0.0
         if self.scheme == "one-permutation":
             change = one_permutation_change(union, self.n_hashes)
-        elif self.has_offsets:
-            per_bank = slots_per_bank(self.n_hashes, OFFSET_WIDTH)
-            change = offset_change(union, per_bank)
-            if self.has_falls:
-                if self.is_two_ended:
-                    positions = positions_per_bank(self.n_hashes, OFFSET_WIDTH)
-                    change = two_ended_change(union, *positions)
-                change = falling_change(union, self._offset_bank_width, per_bank, change)
+        elif self.is_binned:
+            _, n_bins = share_slots(self.n_hashes, BINNED_WIDTH)
+            per_bank = slots_per_bank(self.n_hashes, BINNED_WIDTH)
+            of_slices = two_ended_change(union, *positions_per_bank(self.n_hashes, BINNED_WIDTH))
+            change = binning_change(union, n_bins, per_bank, of_slices)
         elif not wide:
             per_bank = slots_per_bank(self.n_hashes, self.n_columns)
             change = circulant_change(union, self.n_columns, per_bank)
@@ -295,15 +227,6 @@ class Recipe:
         # banks have directions of their own
         share = slots_per_bank(self.n_hashes, DIRECTIONS) / self.n_hashes
         return Dependence(change, share / DIRECTIONS if wide else 0.0)
-
-    @property
-    def _ranked_share(self) -> float:
-        """The probability with which a column has a rank in a slot, where tables have offsets."""
-        return 1 / self._offset_bank_width if self.has_falls else RANKED / OFFSET_LOCATIONS
-
-    @property
-    def _offset_bank_width(self) -> int:
-        return share_slots(self.n_hashes, OFFSET_WIDTH)[1]
 
     @property
     def has_rounded_weights(self) -> bool:
@@ -354,11 +277,6 @@ class Recipe:
         """Bytes that the signature of one row takes."""
         return sum(dtype.itemsize * math.prod(shape) for dtype, shape in self.arrays.values())
 
-    def in_version_of(self, other: "Recipe") -> "Recipe":
-        """The other recipe if only the version of the contract differs, else this one."""
-        mine, theirs = self.asdict(), other.asdict()
-        return other if mine == {**theirs, "version": self.version} else self
-
     def facts(self) -> dict[str, Any]:
         """The recipe in the words of a reader, for displays."""
         return {
@@ -378,22 +296,25 @@ class Recipe:
         return html_table("Recipe", self.facts())
 
     def asdict(self) -> dict[str, Any]:
-        """The fields, for a file; those that older files lack only where they matter."""
-        fields = asdict(self)
-        if self.gamma is None:
-            del fields["gamma"]
-        if not self.has_rounded_weights:
-            del fields["weight_bits"]
-        return fields
+        """The fields, and the number of the contract, for a file."""
+        return {"contract": CONTRACT, **asdict(self)}
 
     @classmethod
     def fromdict(cls, fields: Any) -> "Recipe":
         """The recipe a file describes."""
-        names = set(cls.__dataclass_fields__)
-        newer = {"gamma", "weight_bits"}
-        if not isinstance(fields, dict) or set(fields) | newer != names:
+        if not isinstance(fields, dict):
+            raise ParameterError("recipe: is not a table of fields.")
+        require_contract(fields.get("contract"))
+        known: dict[str, Any] = {name: fields.get(name) for name in cls.__dataclass_fields__}
+        recipe = cls(**known)
+        if recipe.asdict() != fields:
             raise ParameterError("recipe: fields are missing or unknown.")
-        recipe = cls(**fields)
-        if recipe.gamma is not None and "gamma" not in fields:
-            raise ParameterError("recipe: its gamma is missing.")
         return recipe
+
+
+def require_contract(number: Any) -> None:
+    """Refuse what was hashed by another contract than this package's."""
+    if type(number) is not int or number != CONTRACT:
+        raise ParameterError(
+            f"hashed by contract {str(number)[:20]}, this corekernels hashes by contract {CONTRACT}"
+        )

@@ -1,8 +1,6 @@
-"""Hashing depends on the recipe alone, and the versions of the contract stand still."""
+"""Hashing depends on the recipe alone, and the contract stands still."""
 
-import math
 import zlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,18 +11,14 @@ from corekernels._core.validation import as_matrix
 from corekernels._hashing.directions import random_numbers
 from corekernels._hashing.sketch import _cuts, hash_matrix
 from corekernels._hashing.streams import (
-    Key,
     Purpose,
-    mix_key,
-    mixed,
-    permutation,
     stream,
     with_random_signs,
 )
 from corekernels._hashing.tables import HashTables, hash_tables
 from corekernels._loops.hashing.banks import find_starts
 from corekernels.errors import DataError
-from corekernels.recipe import DIRECTIONS
+from support.contract import directions
 from support.rows import compact_rows
 
 SCHEMES = ("circulant", "independent", "one-permutation")
@@ -150,10 +144,11 @@ def starts_in(banks, bank, n_columns):
 def test_projections_are_the_table_s(scheme, n_hashes):
     """core1 weights, restated densely from the tables: 16 lower halves, then 16 upper ones."""
     X = np.random.default_rng(0).normal(size=(4, 30))
-    recipe = ck.Recipe(n_hashes=n_hashes, scheme=scheme, seed=3, n_columns=30, version=3)
+    fields = {"projection": "rademacher", "n_hashes": n_hashes, "scheme": scheme, "seed": 3}
+    recipe = ck.Recipe(n_columns=30, **fields)
     banks = hash_tables(recipe).directions
     assert len(banks.tables) == (2 if n_hashes > 2**16 else 1)
-    S = hash_rows(X, n_hashes=n_hashes, scheme=scheme, seed=3, version=3)
+    S = hash_rows(X, **fields)
     np.testing.assert_allclose(S.weights, projections(X, recipe), rtol=2**-11, atol=1e-5)
 
 
@@ -180,10 +175,9 @@ def projections(X, recipe):
 )
 def test_core_rbf_weights_are_cosines_of_core1_s_projections(scheme, n_hashes, gamma):
     X = np.random.default_rng(0).normal(size=(4, 30))
-    S = hash_rows(
-        X, kernel="core_rbf", gamma=gamma, n_hashes=n_hashes, scheme=scheme, seed=3, version=5
-    )
-    angles = np.sqrt(gamma) * projections(X, S.recipe)
+    S = hash_rows(X, kernel="core_rbf", gamma=gamma, n_hashes=n_hashes, scheme=scheme, seed=3)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    angles = np.sqrt(gamma) * unit @ directions(S.recipe.asdict(), np.arange(30))
     numbers = stream(3, Purpose.PHASE, 0, n_hashes) >> np.uint64(40)
     expected = np.sqrt(2) * np.cos(angles + 2 * np.pi * numbers / 2**24)
     # angles of single precision, sums of 30 terms; then a half
@@ -202,15 +196,6 @@ def test_gamma_matters_and_the_locations_are_core1_s():
         two.estimate(three)
 
 
-def test_directions_are_numbers_of_the_list():
-    """Each table holds the whole list twice, once in each half of its words."""
-    recipe = ck.Recipe(n_hashes=10, seed=3, n_columns=30, version=3)
-    words = hash_tables(recipe).directions.tables[0, :DIRECTIONS]
-    numbers = np.sort(random_numbers("gaussian"))
-    for half in (words << np.uint32(16), words & np.uint32(0xFFFF0000)):
-        np.testing.assert_array_equal(np.sort(half.view(np.float32)), numbers)
-
-
 def test_minima_are_the_table_s():
     X = sparse.random_array((5, 70), density=0.2, format="csr", rng=np.random.default_rng(0))
     for scheme in ("circulant", "independent"):
@@ -226,43 +211,6 @@ def test_minima_are_the_table_s():
         expected = [locations[X[[row]].indices].min(axis=0) for row in range(5)]
         S = hash_rows(X, kernel="resemblance", n_hashes=200, n_bits=None, scheme=scheme, seed=3)
         np.testing.assert_array_equal(S.codes, expected)
-
-
-def locations_with_strata(recipe, columns):
-    """Locations of a row and the places of the columns behind them, as of version 4."""
-    n_banks = math.ceil(recipe.n_hashes / 512)
-    width = min(512, 64 * math.ceil(recipe.n_hashes / n_banks / 64))
-    table = 4 * np.argsort(permutation(recipe.seed, Purpose.LOCATION, 0, 2**14))
-    table += (stream(recipe.seed, Purpose.LOCATION, 1, 2**14) >> np.uint64(62)).astype(int)
-    slots, everyone = np.arange(recipe.n_hashes), np.arange(len(columns))[:, None]
-    values, ranks = np.empty((2, len(columns), recipe.n_hashes), int)
-    for bank in range(n_banks):
-        mixes = mixed(columns, mix_key(recipe.seed, Key.POSITION, bank))[:, None]
-        starts, offsets = mixes >> np.uint64(54), mixes >> np.uint64(40) & np.uint64(2**14 - 1)
-        mine = slots // width == bank
-        positions = 16 * starts.astype(int) + slots[mine] % width
-        values[:, mine] = (table[positions % 2**14] + 4 * offsets.astype(int)) % 2**16
-        ranks[:, mine] = (mixes & np.uint64(2**32 - 1)).astype(int)
-    last_of_lowest = np.lexsort((-everyone + 0 * values, values), axis=0)[0]
-    first_in_rank = np.where(values < 4, ranks, 2**32).argmin(axis=0)
-    ranked = values.min(axis=0) < 4
-    behind = np.where(ranked, first_in_rank, last_of_lowest)
-    return np.where(ranked, ranks[behind, slots] % 2**16, values[behind, slots]), behind
-
-
-@pytest.mark.parametrize(("n_columns", "length"), [(2**16 + 1, 1), (10**6, 300), (2**40, 20_000)])
-@pytest.mark.parametrize("n_hashes", [3, 70, 600])
-def test_many_columns_in_version_4(n_columns, length, n_hashes):
-    rng = np.random.default_rng(length)
-    columns = np.unique(rng.integers(0, n_columns, length))
-    values = rng.normal(size=len(columns))
-    X = compact_rows(values, columns, [0, len(columns)], n_columns)
-    recipe = ck.Recipe("core2", n_hashes, 16, n_columns=n_columns, seed=11, version=4)
-    locations, behind = locations_with_strata(recipe, columns)
-    found = signatures(X, recipe)
-    np.testing.assert_array_equal(found.codes[0], locations)
-    units = values / np.linalg.norm(values) * np.sqrt(len(values))
-    np.testing.assert_allclose(found.weights[0], units[behind], rtol=1e-3)
 
 
 @pytest.mark.parametrize("n_columns", [64, 65, 100, 513, 784, 5000, 2**16])
@@ -292,102 +240,101 @@ def test_random_numbers_are_standard():
         assert (numbers**4).mean() == pytest.approx(fourth, rel=1e-3)
 
 
-# three rows over few columns, and the same over columns beyond 2^31: first codes of the second
-# row, a checksum of all codes, and the sum of the magnitudes of all weights
-GOLDEN_VALUES = [
-    ([8, 18, 28, 16], 1912333454, 145.272),
-    ([8, 18, 28, 16], 1912333454, 172.65),
-    ([30, 32, 7, 17], 438594993, 147.235),
-    ([30, 32, 7, 17], 438594993, 169.005),
-    ([254, 239, 134, 188], 3017381109, 145.272),
-    ([254, 239, 134, 188], 3017381109, 163.974),
-    ([8, 252, 73, 206], 2016027594, 186.807),
-    ([8, 252, 73, 206], 2016027594, 152.258),
-    ([77, 234, 255, 76], 4037201404, 171.988),
-    ([77, 234, 255, 76], 4037201404, 170.698),
-    ([254, 210, 70, 188], 1959708574, 186.807),
-    ([254, 210, 70, 188], 1959708574, 169.18),
-    ([8, 18, 28, 16], 1912333454, 175.046),
-    ([582812936, 460898556, 127197257, 1436958670], 1812023706, None),
-    ([15752, 11973, 25722, 4533], 2915756064, None),
-    ([169, 6, 179, 3], 952220761, 186.807),
-    ([169, 6, 179, 3], 952220761, 170.714),
-    ([12969, 2310, 13491, 2307], 1076872007, None),
-    ([8, 18, 28, 16], 1912333454, 180.774),
-    ([30, 32, 7, 17], 438594993, 180.352),
-    ([254, 239, 134, 188], 3017381109, 180.774),
-    ([169, 6, 179, 3], 952220761, 190.063),
-    ([77, 234, 255, 76], 4037201404, 173.025),
-    ([254, 210, 70, 188], 1959708574, 190.063),
-    ([22614, 2310, 13491, 2307], 118112305, 179.116),
-    ([8, 18, 28, 16], 1912333454, 141.514),
-    ([254, 239, 134, 188], 3017381109, 141.514),
-    ([169, 6, 179, 3], 673913934, 147.979),
-    ([254, 210, 70, 188], 1959708574, 147.979),
-    ([8, 18, 28, 16], 1912333454, 177.617),
-    ([254, 239, 134, 188], 3017381109, 177.617),
-    ([169, 6, 179, 3], 673913934, 177.26),
-    ([254, 210, 70, 188], 1959708574, 177.26),
-    ([8, 18, 28, 16], 927550815, 1595.908),
-    ([12969, 2310, 13491, 2307], 2607483835, None),
-    ([12969, 2310, 13491, 2307], 852719803, 170.063),
-    ([12969, 2310, 13491, 2307], 2607483835, 171.002),
-    ([12969, 2310, 13491, 2307], 1631274929, None),
-    ([12969, 2310, 13491, 2307], 3333407371, 2575.466),
-    ([12969, 2310, 13491, 2307], 1631274929, 2616.048),
-]
-
-
 def golden_rows(n_columns):
     columns = np.array([0, 5, 9, 5, 9, 60, n_columns - 1])
     values = np.array([1.0, 2.0, -3.0, 0.5, 4.0, 1.0, 2.0])
     return compact_rows(values, columns, [0, 3, 7, 7], n_columns)
 
 
-def golden_cases():
-    base = ck.Recipe("core1", 100, 8, "circulant", "gaussian", 42, 100, version=3)
-    for n_columns in (100, 2**40):
-        for scheme in SCHEMES:
-            for kernel in ("core1", "core2"):
-                yield replace(base, scheme=scheme, kernel=kernel, n_columns=n_columns)
-    yield replace(base, projection="rademacher")
-    yield replace(base, kernel="resemblance", n_bits=None, n_columns=2**40)
-    yield replace(base, kernel="resemblance", n_bits=16, n_columns=50_000, seed=2**63)
-    for kernel in ("core1", "core2"):
-        yield replace(base, kernel=kernel, n_columns=2**40, version=4)
-    yield replace(base, kernel="resemblance", n_bits=None, n_columns=2**40, version=4)
-    for n_columns in (100, 2**40):
-        for scheme in SCHEMES:
-            yield replace(base, kernel="core_rbf", scheme=scheme, n_columns=n_columns, version=5)
-    yield replace(base, kernel="core_rbf", gamma=5.5, n_bits=16, n_columns=70_000, version=5)
-    for kernel in ("core1", "core_rbf"):
-        for n_columns in (100, 2**40):
-            for scheme in ("circulant", "one-permutation"):
-                fields = {"kernel": kernel, "scheme": scheme, "n_columns": n_columns}
-                yield replace(base, **fields, version=7)
-    yield replace(base, n_hashes=1000, version=7)
-    for n_hashes in (100, 1500):
-        fields = {"n_hashes": n_hashes, "n_columns": 2**40, "n_bits": None}
-        for kernel in ("resemblance", "core2"):
-            yield replace(base, kernel=kernel, **fields, version=7)
-        yield replace(base, kernel="core2", **fields, version=8)
-
-
-def fingerprint(recipe):
-    S = signatures(golden_rows(recipe.n_columns), recipe)
-    total = None if S.weights is None else round(float(np.abs(S.weights).sum(dtype=float)), 3)
-    codes = S.codes.astype(f"<u{S.codes.itemsize}")
-    return S.codes[1, :4].tolist(), zlib.crc32(codes.tobytes()), total
+# kernel, scheme, columns and other fields; first codes of the second row, a checksum of all codes,
+# and the sum of the magnitudes of all weights
+GOLDEN = [
+    (
+        "resemblance",
+        "circulant",
+        50_000,
+        {"n_bits": 16, "seed": 2**63},
+        [15752, 11973, 25722, 4533],
+        2915756064,
+        None,
+    ),
+    (
+        "resemblance",
+        "circulant",
+        2**40,
+        {"n_bits": None},
+        [12969, 2310, 13491, 2307],
+        2607483835,
+        None,
+    ),
+    (
+        "resemblance",
+        "circulant",
+        2**40,
+        {"n_hashes": 1500, "n_bits": None},
+        [12969, 2310, 13491, 2307],
+        1631274929,
+        None,
+    ),
+    ("core1", "circulant", 100, {"projection": "rademacher"}, [8, 18, 28, 16], 1912333454, 175.046),
+    ("core1", "circulant", 100, {}, [8, 18, 28, 16], 1912333454, 141.514),
+    ("core1", "circulant", 100, {"n_hashes": 1000}, [8, 18, 28, 16], 927550815, 1595.908),
+    ("core1", "circulant", 2**40, {}, [169, 6, 179, 3], 673913934, 147.979),
+    ("core1", "independent", 100, {}, [30, 32, 7, 17], 438594993, 147.235),
+    ("core1", "independent", 2**40, {}, [77, 234, 255, 76], 4037201404, 171.988),
+    ("core1", "one-permutation", 100, {}, [254, 239, 134, 188], 3017381109, 141.514),
+    ("core1", "one-permutation", 2**40, {}, [254, 210, 70, 188], 1959708574, 147.979),
+    ("core2", "circulant", 100, {}, [8, 18, 28, 16], 1912333454, 172.65),
+    (
+        "core2",
+        "circulant",
+        2**40,
+        {"n_bits": None},
+        [12969, 2310, 13491, 2307],
+        2607483835,
+        171.002,
+    ),
+    (
+        "core2",
+        "circulant",
+        2**40,
+        {"n_hashes": 1500, "n_bits": None},
+        [12969, 2310, 13491, 2307],
+        1631274929,
+        2616.048,
+    ),
+    ("core2", "independent", 100, {}, [30, 32, 7, 17], 438594993, 169.005),
+    ("core2", "independent", 2**40, {}, [77, 234, 255, 76], 4037201404, 170.698),
+    ("core2", "one-permutation", 100, {}, [254, 239, 134, 188], 3017381109, 163.974),
+    ("core2", "one-permutation", 2**40, {}, [254, 210, 70, 188], 1959708574, 169.18),
+    ("core_rbf", "circulant", 100, {}, [8, 18, 28, 16], 1912333454, 177.617),
+    ("core_rbf", "circulant", 2**40, {}, [169, 6, 179, 3], 673913934, 177.26),
+    ("core_rbf", "independent", 100, {}, [30, 32, 7, 17], 438594993, 180.352),
+    ("core_rbf", "independent", 2**40, {}, [77, 234, 255, 76], 4037201404, 173.025),
+    ("core_rbf", "one-permutation", 100, {}, [254, 239, 134, 188], 3017381109, 177.617),
+    ("core_rbf", "one-permutation", 2**40, {}, [254, 210, 70, 188], 1959708574, 177.26),
+    (
+        "core_rbf",
+        "circulant",
+        70_000,
+        {"n_bits": 16, "gamma": 5.5},
+        [22614, 2310, 13491, 2307],
+        3196965202,
+        178.162,
+    ),
+]
 
 
 @pytest.mark.parametrize(
-    ("recipe", "expected"), list(zip(golden_cases(), GOLDEN_VALUES, strict=True))
+    ("kernel", "scheme", "n_columns", "fields", "first_codes", "checksum", "total"), GOLDEN
 )
-def test_golden_vectors(recipe, expected):
-    codes, checksum, total = fingerprint(recipe)
-    assert (codes, checksum) == expected[:2]
+def test_golden_vectors(kernel, scheme, n_columns, fields, first_codes, checksum, total):
+    fields = {"n_hashes": 100, "seed": 42, **fields}
+    S = hash_rows(golden_rows(n_columns), kernel=kernel, scheme=scheme, **fields)
+    assert S.codes[1, :4].tolist() == first_codes
+    assert zlib.crc32(S.codes.astype(f"<u{S.codes.itemsize}").tobytes()) == checksum
     if total is not None:
-        assert total == pytest.approx(expected[2], rel=1e-4)
+        assert np.abs(S.weights).sum(dtype=float) == pytest.approx(total, rel=1e-4)
 
 
 GOLDEN_LONG_ROW = ([0, 4, 3, 5, 0, 0, 0, 1, 2, 1], 2614494100)

@@ -143,15 +143,14 @@ GOOD = {"__metadata__": {"format": "corekernels.x", "version": "1", "about": "{}
         (container({"a": [1, 2]}), "entry of array 'a' is damaged"),
         (container(b'{"a": {}, "a": {}}'), "a name occurs twice"),
         (container({"__metadata__": {"format": "corekernels.y"}}), "holds corekernels.y, not"),
-        (container({"__metadata__": {**GOOD["__metadata__"], "version": "²"}}), "is damaged"),
         (
             container({"__metadata__": {**GOOD["__metadata__"], "version": "9" * 5000}}),
-            "is damaged",
+            "is in version 99999999999999999999 of its format",
         ),
         (container({"__metadata__": {**GOOD["__metadata__"], "about": "[" * 9999}}), "too deeply"),
         (
             container({"__metadata__": {**GOOD["__metadata__"], "version": "2"}}),
-            "newer corekernels",
+            "is in version 2 of its format, this corekernels reads version 1; make it again",
         ),
     ],
 )

@@ -7,7 +7,7 @@ from scipy import sparse
 import corekernels as ck
 from corekernels._core.memory import aligned_zeros
 from corekernels._hashing.sketch import hash_matrix
-from corekernels._hashing.tables import hash_tables, make_tables
+from corekernels._hashing.tables import hash_tables
 from corekernels._loops.hashing import minwise, rotation, sieve
 from corekernels.kernel_table import hashed_kernel
 from corekernels.theory import Pair
@@ -29,13 +29,12 @@ from support.contract import rotated
 )
 @pytest.mark.parametrize(("n_columns", "k"), [(40, 60), (130, 300), (70_000, 60)])
 def test_hashing_gives_the_kernel(X, kernel, weight_bits, scheme, n_columns, k):
-    """Within five standard errors; small tables keep the plain Python quick."""
+    """Within five standard errors."""
     rows = sparse.csr_array((X[X != 0], np.nonzero(X)), shape=(7, n_columns))
     bits = {"n_bits": min(6, weight_bits), "weight_bits": weight_bits}
     recipe = ck.Recipe(kernel, k, scheme=scheme, n_columns=n_columns, seed=1, **bits)
-    tables = make_tables(recipe, wide_positions=1 << 12)
     with np.errstate(over="ignore"):  # the mixes are products modulo 2^64
-        S = ck.Signatures.from_arrays(recipe, hash_matrix(rows, recipe, 1, tables=tables))
+        S = ck.Signatures.from_arrays(recipe, hash_matrix(rows, recipe, 1))
     exact = oracles.kernel(kernel, X)
     i, j = np.indices(exact.shape).reshape(2, -1)
     estimate, error = S.estimate_pairs(i, j)
@@ -51,10 +50,9 @@ def test_hashing_gives_the_kernel(X, kernel, weight_bits, scheme, n_columns, k):
     np.testing.assert_allclose(S.estimate()[i, j], estimate, atol=1e-5)
 
 
-@pytest.mark.parametrize("fields", [{"projection": "rademacher"}, {"version": 3}])
-def test_projections_from_tables(X, fields):
-    """As above; tables of +-1, and those of older files."""
-    recipe = ck.Recipe("core1", 200, n_columns=X.shape[1], seed=1, **fields)
+def test_projections_from_tables(X):
+    """As above; tables of +-1."""
+    recipe = ck.Recipe("core1", 200, projection="rademacher", n_columns=X.shape[1], seed=1)
     with np.errstate(over="ignore"):
         S = ck.Signatures.from_arrays(recipe, hash_matrix(sparse.csr_array(X), recipe, 1))
     exact = oracles.kernel("core1", X)
@@ -97,7 +95,7 @@ def test_minima_of_slices_and_what_is_held_for_them(dtype, code_type):
         last = length - 1 - slices[::-1].argmin(axis=0)
         for weights in (None, held):
             out, values = np.zeros((3, 512), code_type), np.zeros((3, 512), np.uint16)
-            minwise.slice_minima(starts, None, weights, table, 64, 512, mask, 512, out, values)
+            minwise.slice_minima(starts, weights, table, 64, 512, mask, 512, out, values)
             np.testing.assert_array_equal(out[1], slices.min(axis=0) & 31)
             np.testing.assert_array_equal(values[1], 0 if weights is None else held[last])
             assert not out[::2].any()

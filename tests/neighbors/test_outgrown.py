@@ -108,19 +108,17 @@ def test_the_choice_does_not_depend_on_threads_or_on_a_file_between(X, tmp_path)
         np.testing.assert_array_equal(ids, answers[0][1])
 
 
-def test_files_that_do_not_say_how_many_rows_were_tuned_to(X, tmp_path):
+def test_files_that_do_not_say_what_they_should(X, tmp_path):
     new(X[:100]).add(X[100:150]).save(tmp_path / "index")
     arrays, about = load_arrays(tmp_path / "index", "index", 1, mmap=False)
     assert about["n_tuned"] == 100
-    about["n_tuned"] = "many"
-    save_arrays(tmp_path / "bad", "index", 1, arrays, about)
-    with pytest.raises(FileError, match="number of rows tuned to is no integer"):
-        ck.CoRENeighbors.load(tmp_path / "bad")
-    del about["n_tuned"]
-    save_arrays(tmp_path / "old", "index", 1, arrays, about)
-    old = ck.CoRENeighbors.load(tmp_path / "old")
-    assert old._snapshot.n_tuned == 100
-    assert old.add(X[150:8000]).method_ == "inverted"
+    for field, value, message in (
+        ("n_tuned", "many", "number of rows tuned to is no integer"),
+        ("contract", 2, "hashed by contract 2, this corekernels hashes by contract 1"),
+    ):
+        save_arrays(tmp_path / "bad", "index", 1, arrays, {**about, field: value})
+        with pytest.raises(FileError, match=message):
+            ck.CoRENeighbors.load(tmp_path / "bad")
 
 
 def test_parameters_changed_since_are_checked(X):

@@ -83,28 +83,14 @@ def circulant_narrow(recipe, columns):
     return locations, behind
 
 
-def circulant_wide_3(recipe, columns):
-    seed, k, M = recipe["seed"], recipe["n_hashes"], 1 << 22
-    locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
-    for bank, (first, n) in enumerate(banks(k, M)):
-        words = stream(seed, LOCATION, bank, M // 2)
-        pi = np.stack([words & np.uint64(2**32 - 1), words >> np.uint64(32)], axis=1).reshape(-1)
-        sigma = (mixed(seed, POSITION_KEY, columns, bank) >> np.uint64(64 - 22)).astype(np.int64)
-        values = pi[(sigma[:, None] + np.arange(n)) % M].astype(np.int64)
-        locations[first : first + n], behind[first : first + n] = lowest(values)
-    return locations, behind
-
-
 def circulant_wide(recipe, columns, bits):
-    """Versions 4, 7 and 8, which differ in where ranks count, and in what half of the slots hold.
+    """Columns fall into bins; of equal locations, the bits of core2's weights decide.
 
-    `bits` are those of the columns' weights, for core2. Equal ranks, of which one in millions of
-    pairs is, are not looked at.
+    Equal ranks, of which one in millions of pairs is, are not looked at.
     """
-    seed, k, M, version = recipe["seed"], recipe["n_hashes"], 1 << 14, recipe["version"]
-    has_values = recipe["kernel"] == "core2"
+    seed, k, M = recipe["seed"], recipe["n_hashes"], 1 << 14
     width = bank_width(k, 512)
-    half = width // 2 if version >= (8 if has_values else 7) else width
+    half = width // 2
     kappa = inverse(permutation(seed, LOCATION, 0, M))
     pi = 4 * kappa + (stream(seed, LOCATION, 1, M) >> np.uint64(62)).astype(np.int64)
     locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -115,14 +101,11 @@ def circulant_wide(recipe, columns, bits):
         rank = (z & np.uint64(2**32 - 1)).astype(np.int64)
         j = np.arange(n)
         values = (pi[(16 * s[:, None] + j % half) % M] + 4 * o[:, None]) % 2**16
-        has_rank = (rank * width >> 32)[:, None] == j if version >= 7 else values < 4
-        if version == 8:  # equal locations are told apart by the bits of the weights
-            words = values * 2**16 + bits[:, None]
-            last = np.where(j < half, words.argmin(axis=0), words.argmax(axis=0))
-            found = np.take_along_axis(values, last[None], axis=0)[0]
-            found = np.where(j < half, found, 2**16 - 1 - found)
-        else:
-            found, last = lowest(np.where(j < half, values, 2**16 - 1 - values))
+        words = values * 2**16 + bits[:, None]
+        last = np.where(j < half, words.argmin(axis=0), words.argmax(axis=0))
+        found = np.take_along_axis(values, last[None], axis=0)[0]
+        found = np.where(j < half, found, 2**16 - 1 - found)
+        has_rank = (rank * width >> 32)[:, None] == j
         for j in np.flatnonzero(has_rank.any(axis=0)):
             ranked = np.flatnonzero(has_rank[:, j])
             last[j] = ranked[np.argmin(rank[ranked])]
@@ -179,8 +162,6 @@ def find_locations(recipe, columns, bits):
         return one_permutation(recipe, columns)
     if not wide:
         return circulant_narrow(recipe, columns)
-    if recipe["version"] == 3:
-        return circulant_wide_3(recipe, columns)
     return circulant_wide(recipe, columns, bits)
 
 
@@ -199,7 +180,7 @@ def numbers(projection):
 def directions(recipe, columns):
     """Random numbers of each column (row) and slot (column)."""
     seed, D, k = recipe["seed"], recipe["n_columns"], recipe["n_hashes"]
-    if recipe["version"] >= 7 and recipe["projection"] == "gaussian":
+    if recipe["scheme"] != "independent" and recipe["projection"] == "gaussian":
         return rotated(seed, columns, k)
     drawn = numbers(recipe["projection"])
     if recipe["scheme"] == "independent":
@@ -224,7 +205,7 @@ def directions(recipe, columns):
 
 
 def rotated(seed, columns, k):
-    """Random numbers of version 7: the lists of a bank, in an order and with a sign per column."""
+    """Random numbers of rotations: the lists of a bank, in an order and with a sign per column."""
     H = hadamard(512).astype(np.float64)
     words = np.array([0, 0x6AC0, 0xAC60, 0x36A0])
     t = np.where(words[:, None] >> np.arange(512) % 16 & 1, -1, 1)

@@ -9,8 +9,8 @@ import pytest
 import corekernels as ck
 from corekernels.theory import Dependence, Pair, variance_core1, variance_resemblance
 from corekernels.theory.dependence import (
+    binning_change,
     circulant_change,
-    falling_change,
     offset_change,
     one_permutation_change,
     two_ended_change,
@@ -89,7 +89,7 @@ def test_variance_where_columns_fall_into_slots(f1, f2, a):
     for slot in range(n_slots):
         values[:, slot] -= slots == slot  # first come those that fall into it
     share = shared_first(values, f1, f2, a).mean(axis=1)
-    change = falling_change(union, width, n_slots, 0.0)
+    change = binning_change(union, width, n_slots, 0.0)
     expected = (1 + change) * variance_resemblance(Pair(0.0, f1, f2, a), n_slots)
     assert share.var() == pytest.approx(expected, rel=SLACK)
 
@@ -135,6 +135,8 @@ def test_columns_that_share_directions_add_an_error_that_stays():
     expected = variance_core1(pair, 2**60, dependence=Dependence(0.0, 1 / n_directions))
     kurtosis = np.mean((limit - limit.mean()) ** 4) / limit.var() ** 2
     assert limit.var() == pytest.approx(expected, rel=5 * np.sqrt((kurtosis - 1) / DRAWS))
-    for n_columns, version, shared in ((10**6, 4, 2**-16), (10**4, 3, 0), (10**6, 7, 0)):
-        recipe = ck.Recipe("core1", 4096, n_columns=n_columns, version=version)
+    for n_columns, projection, shared in (
+        (10**6, "rademacher", 2**-16), (10**4, "rademacher", 0), (10**6, "gaussian", 0),
+    ):  # fmt: skip
+        recipe = ck.Recipe("core1", 4096, n_columns=n_columns, projection=projection)
         assert recipe.dependence(300).shared_directions == shared

@@ -17,19 +17,9 @@ def require_some_rows(n_rows: int) -> None:
 
 
 def parameters_for_file(model: BaseEstimator, seed: int, gamma: float | None) -> dict[str, Any]:
-    """The parameters of an estimator with the seed and the gamma that were used.
-
-    `gamma` is left out where the kernel has none, `solver` and `weight_bits` where they are the
-    usual ones: older files have none of them.
-    """
+    """The parameters of an estimator with the seed and the gamma that were used."""
     parameters: dict[str, Any] = model.get_params(deep=False)
-    parameters |= {"random_state": seed, "gamma": gamma}
-    unsaid = {"gamma": None, "solver": "auto", "weight_bits": 16}
-    return {
-        name: value
-        for name, value in parameters.items()
-        if name not in unsaid or value != unsaid[name]
-    }
+    return parameters | {"random_state": seed, "gamma": gamma}
 
 
 class RowsEstimator(DocumentationLink, BaseEstimator):

@@ -9,7 +9,7 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.simd.slots import write_levels
 from ..errors import ParameterError
-from ..recipe import NARROW_COLUMNS, ROUNDED_VERSION, Recipe
+from ..recipe import Recipe
 
 
 def narrow(
@@ -34,7 +34,7 @@ def narrow(
 
 
 def _narrower(recipe: Recipe, n_bits: int, weight_bits: int | None) -> Recipe:
-    """The recipe with fewer bits; rounded weights have a version of their own."""
+    """The recipe with fewer bits."""
     if weight_bits is None or weight_bits == recipe.weight_bits:
         return replace(recipe, n_bits=n_bits)
     if recipe.has_rounded_weights:
@@ -42,13 +42,7 @@ def _narrower(recipe: Recipe, n_bits: int, weight_bits: int | None) -> Recipe:
             f"weight_bits: got {weight_bits!r}, but weights are rounded to {recipe.weight_bits} "
             "bits already; hash the rows again."
         )
-    if recipe.n_columns > NARROW_COLUMNS and recipe.version == 3 and recipe.scheme == "circulant":
-        raise ParameterError(
-            "weight_bits: version 3 of the hash contract, which these rows were hashed by, has "
-            "other codes; hash the rows again."
-        )
-    version = max(recipe.version, ROUNDED_VERSION)
-    return replace(recipe, n_bits=n_bits, weight_bits=weight_bits, version=version)
+    return replace(recipe, n_bits=n_bits, weight_bits=weight_bits)
 
 
 def _rounded(recipe: Recipe, codes: Array, weights: Array) -> Array:

@@ -14,14 +14,13 @@ from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.blocks import BlockScratch, Task
 from .._loops.hashing.minwise import BinScratch, MinimaScratch, SieveScratch, Way
 from .._loops.hashing.offsets import new_offsets
-from .._loops.hashing.older_offsets import Strata
 from .._loops.hashing.rotation import RotationScratch
 from .._loops.hashing.weights import Rounding
 from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
 from .._loops.simd.slots import write_levels
 from ..kernel_table import SlotWeight
-from ..recipe import OFFSET_LOCATIONS, Recipe
+from ..recipe import BINNED_LOCATIONS, Recipe
 from .directions import random_numbers
 from .streams import Key, mix_key, mixed, with_random_signs
 from .tables import HashTables
@@ -89,7 +88,7 @@ class RowHasher:
         with_values = self._weight is SlotWeight.VALUE
         k, codes = self.recipe.n_hashes, _codes(out).reshape(-1)
         scratch = minima_scratch(largest.row, codes.dtype)
-        most = OFFSET_LOCATIONS - 1 if self.recipe.has_offsets else np.iinfo(banks.tables.dtype).max
+        most = BINNED_LOCATIONS - 1 if self.recipe.is_binned else np.iinfo(banks.tables.dtype).max
         mask = banks.tables.dtype.type(self.recipe.code_mask & most)
         way = self._way(banks, largest.row)
         if not with_values:
@@ -107,12 +106,9 @@ class RowHasher:
 
     def _way(self, banks: Banks, longest: int) -> Way:
         """How minima are found, with working memory for one thread."""
-        if not self.recipe.has_offsets:
-            return Way(sieve=sieve_scratch(banks, self._weight is SlotWeight.VALUE))
-        offsets = new_offsets(longest, banks)
-        if self.tables.strata is not None:
-            return Way(strata=Strata(offsets, self.tables.strata))
-        return Way(ends=offsets) if self.recipe.is_two_ended else Way(offsets=offsets)
+        if self.recipe.is_binned:
+            return Way(ends=new_offsets(longest, banks))
+        return Way(sieve=sieve_scratch(banks, self._weight is SlotWeight.VALUE))
 
     def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Callable[[], None]:
         """The same for the projections of the blocks that were just done."""

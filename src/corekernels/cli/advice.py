@@ -12,7 +12,7 @@ import corekernels
 from .. import files, plotting, report
 from ..advice import DEFAULT_SIZES
 from ..advice import advise as advise_on
-from ..recipe import CONTRACT_VERSION
+from ..recipe import CONTRACT
 from .app import command
 from .options import Figure, Jobs, Output, Page, Reading, Rows, require_page
 from .printing import show, show_table
@@ -75,6 +75,6 @@ def advise(
 @command("corekernels version --json")
 def version(output: Output) -> None:
     """Versions of this package, of its hash contract and of what it stands on."""
-    versions = {"corekernels": corekernels.__version__, "hash_contract": CONTRACT_VERSION}
+    versions = {"corekernels": corekernels.__version__, "hash_contract": CONTRACT}
     versions |= {"python": platform.python_version()}
     show(versions | {name: metadata.version(name) for name in _SHOWN}, output.as_json)

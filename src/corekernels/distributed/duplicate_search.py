@@ -27,7 +27,7 @@ from ..neighbors.duplicates.copies import Copies
 from ..neighbors.duplicates.ending import too_many
 from ..neighbors.duplicates.result import FileDuplicates, FileMatches
 from ..neighbors.duplicates.tables import TablePlan, plan_tables
-from ..recipe import DEFAULT_KERNEL
+from ..recipe import CONTRACT, DEFAULT_KERNEL
 from .candidates import (
     LARGEST_BUCKET,
     DuplicatesJob,
@@ -47,7 +47,6 @@ from .plan import Part, Plan
 
 DRIVER_PAIRS = 30_000_000
 _PAIRS_PER_TASK = 1 << 20  # candidates that are compared
-_JOB_VERSION = 2  # of what a killed run leaves
 _OF_STEPS = (
     "keys-*",
     "bucket-pairs-*",
@@ -108,7 +107,7 @@ def find_similar_rows(
     """Pairs of rows of one plan, or rows of the second of two plans near those of the first."""
     job, driver_pairs = options.job(), require_count("driver_pairs", options.driver_pairs)
     about = {
-        "version": _JOB_VERSION, "rows": [_about(plan) for plan in plans],
+        "contract": CONTRACT, "rows": [_about(plan) for plan in plans],
         "kernel": job.kernel.name, "gamma": options.gamma, "threshold": job.threshold,
         "seed": job.seed, "largest_bucket": job.largest_bucket,
     }  # fmt: skip

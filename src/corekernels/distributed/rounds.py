@@ -36,7 +36,7 @@ from .recombination import (
 
 SWEEPS = 5  # over the rows of a part, per round
 MOST_CHANGES = 16  # that have a multiplier of their own; neighbours among more parts share one
-_KIND, _VERSION = "duals", 2
+_KIND, _VERSION = "duals", 1
 
 
 class Reached(NamedTuple):

@@ -17,7 +17,7 @@ from ..io.containers import load_arrays, save_arrays
 from ..io.readers import Batch, RowReader
 from ..neighbors.duplicates.copies import row_digests
 
-_KIND, _VERSION = "rows", 2
+_KIND, _VERSION = "rows", 1
 
 
 class StoredPart(NamedTuple):

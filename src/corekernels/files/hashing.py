@@ -17,7 +17,7 @@ from ..recipe import Recipe
 from ..signatures import Signatures
 from .merging import merge_parts
 from .readers import SignatureReader, sketch_batch
-from .shards import ShardWriter, has_parts, is_finished, is_shard_folder, recipe_of, shard_size
+from .shards import ShardWriter, has_parts, is_finished, is_shard_folder, require_recipe, shard_size
 
 PART_BYTES = 64 << 20
 
@@ -146,7 +146,7 @@ def finished_before(
 ) -> HashReport:
     """The report on shards that are complete, if recipe and origins are those of this job."""
     old = SignatureReader(target)
-    if old.recipe != recipe.in_version_of(old.recipe):
+    if old.recipe != recipe:
         raise RecipeMismatch(old.recipe, recipe)
     if not is_of_this_job(old.provenance):
         raise FileError(f"{target}: holds shards of other files; name another folder.")
@@ -165,7 +165,7 @@ def _to_file(
     named, target = target, require_target(target, reader.name)
     old = [target] if append and target.exists() else []
     if old:
-        recipe = recipe_of(target, recipe)
+        require_recipe(target, recipe)
     folder = parts_folder(target)
     writer = ShardWriter(folder, recipe, _name(reader), part_rows, resume=resume, target=target)
     with writer.writing():

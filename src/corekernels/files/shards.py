@@ -165,7 +165,7 @@ class ShardWriter:
         files = _numbered(self.folder, None if old is None else int(old["first_part"]))
         self._first = len(files)
         if files:
-            self.recipe = recipe_of(files[0], self.recipe)
+            require_recipe(files[0], self.recipe)
         job = {
             "recipe": self.recipe.asdict(), "source": self.source, "shard_rows": self.shard_rows,
         }  # fmt: skip
@@ -202,12 +202,11 @@ class ShardWriter:
         return whole
 
 
-def recipe_of(path: Path, wanted: Recipe) -> Recipe:
-    """The recipe of a signature file, which may differ from the one wanted in its version only."""
+def require_recipe(path: Path, recipe: Recipe) -> None:
+    """Refuse a file of signatures that were hashed by another recipe."""
     found = read_signatures(path).recipe
-    if found != wanted.in_version_of(found):
-        raise RecipeMismatch(found, wanted)
-    return found
+    if found != recipe:
+        raise RecipeMismatch(found, recipe)
 
 
 def _numbered(folder: Path, count: int | None) -> list[Path]:

@@ -163,22 +163,19 @@ def _kind_of(header: Header) -> str | None:
 
 
 def _require_kind(path: Path, header: Header, kinds: tuple[str, ...], version: int) -> str:
-    """The kind of the file, which must be one of these, of a version that is known."""
+    """The kind of the file, which must be one of these, in this version."""
     metadata, kind = header.metadata, _kind_of(header)
     if kind is None or kind not in kinds:
         found = metadata.get("format") or "something else"
         wanted = " or ".join(_PREFIX + kind for kind in kinds)
         raise FileError(f"{path}: holds {found[:80]}, not {wanted}; name another file.")
-    written = metadata.get("version", "")
-    if not (written.isascii() and written.isdigit() and len(written) < 10):
+    if not {"version", "about"} <= metadata.keys():
         raise FileError(f"{path}: its description is damaged; make it again from its source.")
-    if int(written) > version:
+    if metadata["version"] != str(version):
         raise FileError(
-            f"{path}: written by a newer corekernels (version {written} of this "
-            f"format, {version} is known here); upgrade corekernels to read it."
+            f"{path}: is in version {metadata['version'][:20]} of its format, this corekernels "
+            f"reads version {version}; make it again from its source."
         )
-    if "about" not in metadata:
-        raise FileError(f"{path}: its description is damaged; make it again from its source.")
     return kind
 
 

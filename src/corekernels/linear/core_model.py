@@ -68,7 +68,6 @@ class CoREModel(HashingEstimator):
         """
         require_signatures(S)
         recipe = self._recipe(S.recipe.n_columns, seed_of(self.random_state))
-        recipe = recipe.in_version_of(S.recipe)
         if recipe != S.recipe:
             raise RecipeMismatch(recipe, S.recipe)
         self.recipe_ = recipe

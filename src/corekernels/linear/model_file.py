@@ -55,8 +55,7 @@ def write_model(path: PathLike, model: SavedModel) -> None:
         about["classes"] = [_plain(label) for label in model.classes]
         dtype = model.classes.dtype
         about["class_type"] = "object" if dtype.kind == "O" else dtype.str
-        if model.multilabel:
-            about["multilabel"] = True
+        about["multilabel"] = model.multilabel
     if model.provenance is not None:
         about["sources"] = provenance_entries(model.provenance)
     arrays: dict[str, Array] = {
@@ -85,7 +84,7 @@ def _checked(container: Container) -> SavedModel:
     classes, n_planes, multilabel = None, 1, False
     if container.kind == CLASSIFIER:
         classes = _classes(about["classes"], about["class_type"])
-        multilabel = about.get("multilabel", False)
+        multilabel = about["multilabel"]
         require_fit(
             isinstance(multilabel, bool), "it does not say whether rows have several labels"
         )

@@ -24,7 +24,7 @@ from ..io.containers import load_arrays, save_arrays
 from ..io.fields import checking, column_names, require_fit, whole_number
 from ..io.provenance import Origin, provenance_entries, read_provenance
 from ..kernel_table import exact_kernel
-from ..recipe import MAX_COLUMNS, MAX_SEED
+from ..recipe import CONTRACT, MAX_COLUMNS, MAX_SEED, require_contract
 from .arguments import require_recall
 from .candidates import METHODS, Exact
 from .snapshot import Snapshot
@@ -58,6 +58,7 @@ def write_index(
         },
         "feature_names": None if names is None else [str(name) for name in names],
         "source": main.settings(),
+        "contract": CONTRACT,
         "n_wanted": main.n_wanted,
         "n_tuned": snapshot.n_tuned,
         "sources": provenance_entries(provenance),
@@ -86,6 +87,7 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
     """
     arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
     with checking(path, "save the index again"):
+        require_contract(about.get("contract"))
         parameters, facts = dict(about["parameters"]), dict(about["facts"])
         require_choice("method", parameters["method"], METHOD_NAMES)
         require_count("n_neighbors", parameters["n_neighbors"])
@@ -156,10 +158,7 @@ def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) 
     require_fit(is_unique, "an id occurs twice")
     reason, recall = facts["reason_"], require_recall(facts["estimated_recall_"])
     require_fit(isinstance(reason, str), "the reason is no text")
-    # files that do not say it count as chosen for the rows that the method has
-    n_tuned = whole_number(
-        about.get("n_tuned", len(store)), 0, 2**63, "the number of rows tuned to"
-    )
+    n_tuned = whole_number(about["n_tuned"], 0, 2**63, "the number of rows tuned to")
     return Snapshot(main, tail, read_only(ids), read_only(alive), reason, recall, n_tuned)
 
 

@@ -89,19 +89,19 @@ def two_ended_change(union: Any, positions_per_bank: float, paired: float) -> An
     return offset_change(U, positions_per_bank) * (1 - paired * 2 / U) - paired / (U - 1)
 
 
-def falling_change(union: Any, width: int, slots_per_bank: float, otherwise: Any) -> Any:
-    """Change of the variance where each column first falls into one of `width` slots of a bank.
+def binning_change(union: Any, n_bins: int, slots_per_bank: float, otherwise: Any) -> Any:
+    """Change of the variance where each column first falls into one of the bins of a bank.
 
-    Slots into which some of U columns fall have different columns, drawn without repetition, with
-    the correlation -1 / (U - 1). Two slots are both such with probability
-    1 - 2 (1 - 1/w)^U + (1 - 2/w)^U, and both not with (1 - 2/w)^U; then the change is `otherwise`.
-    One of each kind are independent.
+    Bins into which some of U columns fall have different columns, drawn without repetition, with
+    the correlation -1 / (U - 1). Of w bins two are both such with probability
+    1 - 2 (1 - 1/w)^U + (1 - 2/w)^U, and both empty with (1 - 2/w)^U; then the change is
+    `otherwise`. One of each kind are independent.
 
-    >>> [round(float(falling_change(U, 512, 512, 0.0)), 2) for U in (3, 30, 100, 400, 4000)]
+    >>> [round(float(binning_change(U, 512, 512, 0.0)), 2) for U in (3, 30, 100, 400, 4000)]
     [-0.01, -0.06, -0.16, -0.38, -0.13]
     """
     U = np.maximum(union, 2.0)
-    one, both = np.exp(U * np.log1p(-1 / width)), np.exp(U * np.log1p(-2 / width))
+    one, both = np.exp(U * np.log1p(-1 / n_bins)), np.exp(U * np.log1p(-2 / n_bins))
     return both * otherwise - (slots_per_bank - 1) * (1 - 2 * one + both) / (U - 1)
 
 

@@ -1,4 +1,4 @@
-"""Chance collisions where columns may share a location: wide rows, from version 4 on."""
+"""Chance collisions where columns may share a location: wide rows, whose columns fall into bins."""
 
 from typing import Any
 
@@ -8,7 +8,6 @@ from .._core.types import Array
 from .aliasing import Aliasing
 
 LOCATIONS = 1 << 16
-RANKED = 4  # the lowest locations, in which columns are told apart by rank in versions 4 to 6
 
 
 def aliasing_with_ties(f1: Any, f2: Any, b: int | None, ranked: float) -> Aliasing:
@@ -27,8 +26,7 @@ def aliasing_with_ties(f1: Any, f2: Any, b: int | None, ranked: float) -> Aliasi
     - or at two locations whose distance 2^b divides, the second at a geometric distance.
 
     That is computed without overlap and with the largest; C1 and C2 are those of the line
-    between. The true curve lies above it: by 0.0002 at most from version 7 on, and before by 0.008
-    for 20,000 nonzeros.
+    between. The true curve lies above it, by 0.0002 at most.
 
     >>> aliasing_with_ties(100, 100, 8, 1 / 512).C1.round(4)  # about 2^-8
     np.float64(0.0039)

@@ -2,7 +2,7 @@
 
 Several threads call these loops with the same counter. Each call does a few blocks and tells
 whether there may be more; a block with a flaw (see `inspect_rows`) is left alone and noted.
-`sieve`, `ends`, `offsets` and `strata` are a `minwise.Way`. Projections are loops of their own,
+`sieve` and `ends` are a `minwise.Way`. Projections are loops of their own,
 over the blocks that the thread has just done, so that those of minima are compiled once for all
 kernels without values. Codes hold the k slots of one row after those of another.
 """
@@ -70,9 +70,7 @@ def _write_lengths(indptr, out):
 
 
 @loop
-def hash_supports(
-    task, n_blocks, sieve, ends, offsets, strata, banks, mask, scratch, k, codes, lengths
-):
+def hash_supports(task, n_blocks, sieve, ends, banks, mask, scratch, k, codes, lengths):
     """Codes of up to `n_blocks` blocks; False if there is no more."""
     task.done[0] = 0
     for _ in range(min(n_blocks, MOST_BLOCKS)):
@@ -84,7 +82,7 @@ def hash_supports(
         columns = task.indices[indptr[0] : indptr[-1]]
         _write_lengths(indptr, lengths[start:stop])
         table_minima(
-            indptr, columns, None, sieve, ends, offsets, strata, banks, mask, scratch, k,
+            indptr, columns, None, sieve, ends, banks, mask, scratch, k,
             codes[start * k :], None,
         )  # fmt: skip
     return True
@@ -92,8 +90,8 @@ def hash_supports(
 
 @loop
 def hash_values(
-    task, n_blocks, sieve, ends, offsets, strata, banks, mask, scratch, block_scratch, k, codes,
-    weights, lengths, sums,
+    task, n_blocks, sieve, ends, banks, mask, scratch, block_scratch, k, codes, weights, lengths,
+    sums,
 ):  # fmt: skip
     """Codes and values of up to `n_blocks` blocks; False if there is no more."""
     task.done[0] = 0
@@ -111,7 +109,7 @@ def hash_values(
         sum_and_scale(indptr, values, sums[start:stop])
         write_nonzero_halves(values, halves)
         table_minima(
-            indptr, columns, halves, sieve, ends, offsets, strata, banks, mask, scratch, k,
+            indptr, columns, halves, sieve, ends, banks, mask, scratch, k,
             codes[start * k :], weights[start * k :],
         )  # fmt: skip
     return True

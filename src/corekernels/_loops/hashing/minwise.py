@@ -14,7 +14,6 @@ from ..simd.bit_sets import SLOTS
 from .banks import GROUP, find_starts
 from .mixing import mix_columns, step
 from .offsets import Offsets, ends_with_offsets
-from .older_offsets import Strata, minima_with_offsets, minima_with_strata
 from .sieve import mark_starts, sieve_minima, values_behind
 from .slices import slice_minima
 
@@ -44,14 +43,11 @@ class Way(NamedTuple):
     """How minima are found: working memory of one of these, None for the others.
 
     The loops are compiled for the way that is not None. With `sieve`, long rows go through the
-    sieve and short ones look at slices. The other ways are for many columns: `ends` and, in older
-    versions of the contract, `strata` (4 to 6) and `offsets` (7, with values).
+    sieve and short ones look at slices; `ends` are for many columns.
     """
 
     sieve: SieveScratch | None = None
     ends: Offsets | None = None
-    offsets: Offsets | None = None
-    strata: Strata | None = None
 
 
 class BinScratch(NamedTuple):
@@ -65,13 +61,12 @@ class BinScratch(NamedTuple):
 
 @loop(inline="always")
 def table_minima(
-    indptr, indices, values, sieve, ends, offsets, strata, banks, mask, scratch, n_hashes, out,
-    out_values,
-):  # fmt: skip
+    indptr, indices, values, sieve, ends, banks, mask, scratch, n_hashes, out, out_values
+):
     """Codes of all slots, from the tables of their banks, and the value behind each minimum.
 
     `out` and `out_values` hold the slots of one row after those of another. Only codes if
-    `values` and `out_values` are None. The four arguments after `values` are a `Way`.
+    `values` and `out_values` are None. The two arguments after `values` are a `Way`.
     """
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
@@ -94,14 +89,6 @@ def table_minima(
                 ends_with_offsets(
                     columns, mine, ends, banks, bank, n, mask, scratch, at, out, out_values
                 )
-            if offsets is not None:
-                minima_with_offsets(
-                    columns, mine, offsets, banks, bank, n, mask, scratch, at, out, out_values
-                )
-            if strata is not None:
-                minima_with_strata(
-                    columns, mine, strata, banks, bank, n, mask, scratch, at, out, out_values
-                )
 
 
 @loop(inline="always")
@@ -112,8 +99,7 @@ def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at,
     through the sieve.
     """
     first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
-    table = banks.tables[min(bank, banks.tables.shape[0] - 1)]
-    places = banks.sieve_places[min(bank, banks.sieve_places.shape[0] - 1)]
+    table, places = banks.tables[bank], banks.sieve_places[bank]
     starts, done, spare = scratch.starts[: columns.shape[0]], 0, out_values
     if values is not None:
         spare = scratch.values
@@ -124,7 +110,7 @@ def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at,
     else:
         find_starts(columns, banks, bank, starts)
         done = n_slots // GROUP * GROUP
-        slice_minima(starts, None, values, table, first_slot, done, mask, at, out, out_values)
+        slice_minima(starts, values, table, first_slot, done, mask, at, out, out_values)
     for slot in range(done, n_slots, SLOTS):
         n_left = min(SLOTS, n_slots - slot)
         codes = out[at + slot : at + slot + n_left]
@@ -134,7 +120,7 @@ def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at,
                 codes[j] = sieve.locations[j] & mask
         else:
             slice_minima(
-                starts, None, values, table, slot, n_left, mask, first_slot, scratch.codes, spare
+                starts, values, table, slot, n_left, mask, first_slot, scratch.codes, spare
             )
             for j in range(n_left):
                 codes[j] = scratch.codes[j]

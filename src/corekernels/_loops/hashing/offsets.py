@@ -7,10 +7,13 @@ Before any slice is looked at, each column falls into one slot of a bank, as in 
 hashing, and the first by rank of a row's columns that fall into a slot decides it. Different
 columns decide different slots, which makes estimates more accurate than those of independent
 slots; and where a row is so long that no slot of a group is left, its slices are skipped. The
-slots that are left have the minima of slices. One position serves two slots: in one the column of
-least location is first, in the other that of greatest location.
+slots that are left have the minima of slices: copies of other slots in their place, as in
+one-permutation hashing, would cost accuracy where rows are short.
 
-How older versions of the hash contract did it is in `older_offsets`.
+One position serves two slots: in one the column of least location is first, in the other that of
+greatest location. The loop is bound by loads and vector operations, so one load then serves two
+slots: 8.8 to 6.6 ns per nonzero and 512 slots. CoRE 2's values travel below the locations, in
+words of 32 bits; in vectors of their own they took 10 ns against 7, found after the minima 15.
 """
 
 from typing import NamedTuple

@@ -2,8 +2,12 @@
 
 The values of a row, with random signs, are added up in 512 random buckets, and these are rotated:
 a Walsh-Hadamard transform, random signs, and the transform again. A row of f nonzeros takes
-f + 512 log(512) additions for 512 slots, where random numbers of their own would take 512 f
-multiplications.
+f + 512 log(512) additions for 512 slots (2 ns per nonzero and 190 ns per row), where random numbers
+of their own would take 512 f multiplications (13.5 ns per nonzero). One transform would do for
+CoRE 1, with the statistics of +-1 directions; two make weights normal whatever the row, which CoRE
+RBF, rounded weights and signs in search rely on. Models are as accurate (M-Rotate, 256 hashes, 24
+seeds: a difference of 0.04 +- 0.09 %). Larger banks would save a little for long rows, and take
+more transforms for few hashes.
 
 Buckets are 32 lines of 16 numbers. The transform of 512 numbers is one across the lines, the same
 for each of the 16 places, and one within each line. Before the first transform a nonzero is one

@@ -17,12 +17,11 @@ from ..simd.vectors import (
 
 
 @inlined_loop
-def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, out_values):
+def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_values):
     """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
     and the value of the start each comes from, the last of equals.
 
-    Unless `offsets` is None, the offset of a start is added to all numbers of its slice, which
-    wrap around. No values if `values` is None; they travel in lanes as wide as the table's.
+    No values if `values` is None; they travel in lanes as wide as the table's.
     Four lines of minima at a time stay in registers. They are written from `at` on, in whole
     lines, also where that is more than `n_slots`: there has to be room.
     """
@@ -32,9 +31,6 @@ def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, 
         start = np.intp(starts[0]) + slot
         a, b = load_line(table, start), load_line(table, start + line)
         c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-        if offsets is not None:
-            more = splat_line(offsets[0])
-            a, b, c, d = add(a, more), add(b, more), add(c, more), add(d, more)
         if values is not None:
             mine = splat_line(table.dtype.type(values[0]))
             of_a, of_b, of_c, of_d = mine, mine, mine, mine
@@ -42,9 +38,6 @@ def slice_minima(starts, offsets, values, table, shift, n_slots, mask, at, out, 
             start = np.intp(starts[p]) + slot
             w, x = load_line(table, start), load_line(table, start + line)
             y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-            if offsets is not None:
-                more = splat_line(offsets[p])
-                w, x, y, z = add(w, more), add(x, more), add(y, more), add(z, more)
             if values is not None:
                 mine = splat_line(table.dtype.type(values[p]))
                 of_a, of_b = where_not_above(w, a, mine, of_a), where_not_above(x, b, mine, of_b)

@@ -121,7 +121,6 @@ class SearchMethod(ABC):
         cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
     ) -> Self:
         """The method that a file describes; a ValueError unless its parts fit together."""
-        settings = {"version": 3, **settings}  # of the hash contract: files before 4 do not say it
         parts: dict[str, Any] = {
             name: read_only(arrays[name]) if kind is Array else _setting(settings[name], kind, name)
             for name, kind in cls._parts()

@@ -16,7 +16,7 @@ less recall than a narrower beam of as much time.
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from ..._loops.search.graph import BatchLinks, GraphScratch
 from ..._loops.search.heaps import Heaps
 from ..._loops.search.inspection import is_permutation
 from ..._loops.search.pairs import Queries
-from ...io.fields import require_fit
+from ...io.fields import require_fit, whole_number
 from ...kernel_table import CORE1, RESEMBLANCE
-from ...recipe import CONTRACT_VERSION, Recipe
+from ...recipe import MAX_SEED, Recipe
 from ...signatures import sketch_rows
 from ..store import Store
 from .base import BLOCK_QUERIES, CandidateMethod, Tuned
@@ -69,7 +69,6 @@ class Graph(CandidateMethod):
     followed: int  # how many of them have their links followed
     n_signs: int
     seed: int
-    version: int  # of the hash contract
     order: Array  # the rows, in the order in which they were linked
     sketches: Array
     links: Array
@@ -85,7 +84,7 @@ class Graph(CandidateMethod):
         sketches = read_only(bit_sketches(team, store.rows(n_jobs), n_signs, seed))
         links, degrees = np.zeros((len(store), _LINKS), np.int32), np.zeros(len(store), np.int32)
         start = read_only(order[:0], np.int32)
-        settings = WIDTHS[0], WIDTHS[0], n_signs, seed, CONTRACT_VERSION
+        settings = WIDTHS[0], WIDTHS[0], n_signs, seed
         parts = *settings, start, sketches, links, degrees
         return cls(store, *parts, n_wanted=n_wanted)._with_rows(order, n_jobs)
 
@@ -142,7 +141,7 @@ class Graph(CandidateMethod):
         n = len(self.store)
         fresh = store.take(np.arange(n, len(store)))
         team = Team(n_jobs)
-        sketches = bit_sketches(team, fresh.rows(n_jobs), self.n_signs, self.seed, self.version)
+        sketches = bit_sketches(team, fresh.rows(n_jobs), self.n_signs, self.seed)
         room = np.zeros((len(fresh), _LINKS), np.int32)
         graph = replace(
             self, store=store, exact_search=None,
@@ -157,7 +156,7 @@ class Graph(CandidateMethod):
     def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
         """The rows of each query's beam."""
         out = self.room(rows, self.width, factor)
-        sketches = read_only(bit_sketches(team, rows, self.n_signs, self.seed, self.version))
+        sketches = read_only(bit_sketches(team, rows, self.n_signs, self.seed))
         graph = self.order, self.sketches, read_only(self.links), read_only(self.degrees)
         sizes, followed = (*self.links.shape, out.shape[1]), math.ceil(self.followed * factor)
         team.run(
@@ -197,20 +196,12 @@ class Graph(CandidateMethod):
         whole = graph.finished(held_out.sample, method.width, method.followed, held_out.n_jobs)
         return Tuned(whole, reason, recall)
 
-    @classmethod
-    def restored(
-        cls, store: Store, n_wanted: int, settings: dict[str, Any], arrays: dict[str, Array]
-    ) -> Self:
-        """The graph that a file describes: those before `followed` was a setting follow all."""
-        settings = {"followed": settings["width"], **settings}
-        return super().restored(store, n_wanted, settings, arrays)
-
     def require_whole(self) -> None:
         """Raise a ValueError if a search could leave the arrays."""
         n = len(self.store)
         fits = 1 <= self.followed <= self.width < 2**31 and 0 <= self.n_signs <= N_BITS
         require_fit(fits, "the settings of the graph are out of range")
-        _recipe(RESEMBLANCE.name, N_BITS, self.seed, self.store.n_columns, self.version)
+        whole_number(self.seed, 0, MAX_SEED, "the seed")
         shapes = [array.shape for array in (self.order, self.sketches, self.links, self.degrees)]
         fits = shapes == [(n,), (n, _WORDS), (n, _LINKS), (n,)]
         require_fit(fits and self.sketches.dtype == np.uint64, "the graph does not fit the rows")
@@ -251,23 +242,18 @@ def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
     return best
 
 
-def bit_sketches(
-    team: Team, rows: Rows, n_signs: int, seed: int, version: int = CONTRACT_VERSION
-) -> Array:
-    """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs.
-
-    Hashed by this version of the hash contract.
-    """
+def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int) -> Array:
+    """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs."""
     out = np.zeros((len(rows), _WORDS), np.uint64)
     n_minima, n_columns = N_BITS - n_signs, rows.n_columns
     for block in row_blocks(0, len(rows), _SKETCHED_ROWS):
         mine, target = rows.block(*block), out[slice(*block)]
         if n_minima:
-            recipe = _recipe(RESEMBLANCE.name, n_minima, seed, n_columns, version)
+            recipe = _recipe(RESEMBLANCE.name, n_minima, seed, n_columns)
             codes = read_only(sketch_rows(mine, recipe, team).codes), 0, target
             team.run(loops.pack_bits, codes, len(mine), _PACKED_ROWS)
         if n_signs:
-            recipe = _recipe(CORE1.name, n_signs, seed, n_columns, version)
+            recipe = _recipe(CORE1.name, n_signs, seed, n_columns)
             weights = np.asarray(sketch_rows(mine, recipe, team).weights).view(np.uint16)
             signs = read_only(weights), n_minima, target
             team.run(loops.pack_signs, signs, len(mine), _PACKED_ROWS)
@@ -275,5 +261,5 @@ def bit_sketches(
 
 
 @lru_cache(maxsize=16)
-def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int, version: int) -> Recipe:
-    return Recipe(kernel, n_hashes, 1, seed=seed, n_columns=n_columns).as_of(version)
+def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int) -> Recipe:
+    return Recipe(kernel, n_hashes, 1, seed=seed, n_columns=n_columns)

@@ -20,9 +20,9 @@ from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
 from ..._loops.search.inspection import ascend_in_buckets, is_permutation
 from ..._loops.search.pairs import Queries
-from ...io.fields import require_fit
+from ...io.fields import require_fit, whole_number
 from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
-from ...recipe import CONTRACT_VERSION, Recipe
+from ...recipe import MAX_SEED, Recipe
 from ...signatures import sketch_rows
 from ..store import Store
 from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned, first_of
@@ -50,22 +50,21 @@ class Tables(CandidateMethod):
     signed: bool  # whether keys hold the signs of projections too
     n_kept: int  # rows ranked again
     seed: int
-    version: int  # of the hash contract
     heads: Array
     rows: Array
 
     @classmethod
     def build(
         cls, store: Store, n_wanted: int, n_jobs: int | None, n_slots: int, n_tables: int,
-        signed: bool, n_kept: int, seed: int, version: int = CONTRACT_VERSION,
+        signed: bool, n_kept: int, seed: int,
     ) -> "Tables":  # fmt: skip
-        """Tables of all rows of a store, by this version of the hash contract."""
+        """Tables of all rows of a store."""
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
         numbers = np.empty((len(store), n_tables), np.uint32)
         team = Team(n_jobs)
-        write_keys(team, store.rows(n_jobs), n_slots, signed, seed, 64 - n_bits, numbers, version)
+        write_keys(team, store.rows(n_jobs), n_slots, signed, seed, 64 - n_bits, numbers)
         tables = fill_tables(team, numbers, 2**n_bits)
-        settings = n_slots, n_tables, signed, n_kept, seed, version
+        settings = n_slots, n_tables, signed, n_kept, seed
         return cls(store, *settings, *tables, n_wanted=n_wanted)
 
     @property
@@ -95,7 +94,7 @@ class Tables(CandidateMethod):
         """Number of the bucket of each row in each table."""
         out = np.empty((len(rows), self.n_tables), np.uint32)
         shift = 64 - (self.tables.heads.shape[1] - 1).bit_length() + 1
-        write_keys(team, rows, self.n_slots, self.signed, self.seed, shift, out, self.version)
+        write_keys(team, rows, self.n_slots, self.signed, self.seed, shift, out)
         return out
 
     @property
@@ -132,7 +131,7 @@ class Tables(CandidateMethod):
         fits = 1 <= self.n_slots <= _MOST_SLOTS and 1 <= self.n_kept < 2**31
         fits = fits and 1 <= self.n_tables <= _MOST_TABLES
         require_fit(fits, "the settings of the tables are out of range")
-        Recipe(seed=self.seed, n_columns=self.store.n_columns).as_of(self.version)
+        whole_number(self.seed, 0, MAX_SEED, "the seed")
         fits = heads.ndim == 2 and rows.shape == (self.n_tables, n) and len(heads) == self.n_tables
         require_fit(
             fits and heads.dtype == rows.dtype == np.int32, "the tables do not fit the rows"
@@ -163,17 +162,13 @@ def fill_tables(team: Team, numbers: Array, n_buckets: int) -> buckets.Tables:
 
 
 def write_keys(
-    team: Team, rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, out: Array,
-    version: int = CONTRACT_VERSION,
-) -> None:  # fmt: skip
-    """The key of each row in each table, one column of `out` per table, without its lowest bits.
-
-    Hashed by this version of the hash contract.
-    """
+    team: Team, rows: Rows, n_slots: int, signed: bool, seed: int, shift: int, out: Array
+) -> None:
+    """The key of each row in each table, one column of `out` per table, without its lowest bits."""
     recipe = Recipe(
         CORE1.name if signed else RESEMBLANCE.name, n_slots * out.shape[1], n_bits=None,
         seed=seed, n_columns=rows.n_columns,
-    ).as_of(version)  # fmt: skip
+    )  # fmt: skip
     for block in row_blocks(0, len(rows), max(1, _PORTION_CODES // recipe.n_hashes)):
         S = sketch_rows(rows.block(*block), recipe, team)
         weights = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)

@@ -22,15 +22,13 @@ from ...io.streams import require_file
 from ...io.workspace import Workspace
 from ...io.wrapped import Chained
 from ...kernel_table import CONTAINMENT, duplicates_kernel
-from ...recipe import DEFAULT_KERNEL
+from ...recipe import CONTRACT, DEFAULT_KERNEL
 from ..arguments import require_number
 from .by_tables import find_in_file
 from .containment import find_contained
 from .ending import boundary_of
 from .result import FileDuplicates
 from .tables import plan_tables
-
-_JOB_VERSION = 2  # of what a killed run leaves
 
 # of the time of a job, as measured on documents
 _SHARES = {"reading": 0.02, "hashing": 0.8, "sorting": 0.06, "comparing": 0.12}
@@ -118,7 +116,7 @@ def search_files(
         raise ParameterError("resume: needs the folder of the killed run; give parts.")
     plan = plan_tables(entry, least)
     job = {
-        "version": _JOB_VERSION, "files": [_about(reader) for reader in readers],
+        "contract": CONTRACT, "files": [_about(reader) for reader in readers],
         "kernel": entry.name, "gamma": gamma, "threshold": least, "seed": seed,
         "working_memory": n_bytes, "tables": None if plan is None else [*astuple(plan)],
     }  # fmt: skip

@@ -8,10 +8,15 @@ ENGINE_TESTS := tests/distributed
 SPARK_3_WARNS := -W "ignore:unclosed:ResourceWarning" \
 	-W "ignore:distutils Version classes:DeprecationWarning"
 
-.PHONY: demo test test-all test-oldest lint docs site bench dist clean
+.PHONY: demo reproduction test test-all test-oldest lint docs site bench dist clean
 
+# The page is build/reproduction/report.html.
 demo: .venv/report .venv/loops
-	$(BIN)/corekernels reproduce --scale quick --out reproduction
+	$(BIN)/python -m reproduction --scale quick
+
+# The same with the paper's data: hours, and gigabytes to download.
+reproduction: .venv/reproduction .venv/loops
+	$(BIN)/python -m reproduction --scale full
 
 test: lint
 	$(BIN)/pytest -q $(PARALLEL) $(COVERAGE)
@@ -72,7 +77,7 @@ dist: .venv/release
 	.venv-oldest/bin/python -m pip install --quiet --constraint oldest.txt --editable ".[test]"
 	touch $@
 
-.venv/report .venv/test .venv/docs .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
+.venv/report .venv/reproduction .venv/test .venv/docs .venv/bench .venv/release: .venv/%: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
@@ -82,4 +87,4 @@ dist: .venv/release
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest dist docs/_build docs/api/generated docs/gallery
+	rm -rf .venv .venv-oldest build dist docs/_build docs/api/generated docs/gallery

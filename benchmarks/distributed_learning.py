@@ -29,13 +29,13 @@ from corekernels import (
     CoREClassifier,
     CoREHasher,
     Signatures,
-    datasets,
     distributed,
     io,
     load_model,
 )
 from corekernels.distributed.learning import WARM_ROUNDS
 from corekernels.linear import HashedLinearClassifier
+from paper import datasets
 
 RESULTS = Path(__file__).parent / "results"
 N_HASHES, N_BITS, SEED = 1024, 8, 0

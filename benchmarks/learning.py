@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
 from corekernels.linear import HashedLinearClassifier, c_path
-from corekernels.paper.experiments.baselines import Landmarks
+from paper import Landmarks, datasets
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "learning.json"
@@ -319,7 +319,9 @@ def main():
     unknown = set(parts) - set(PARTS)
     if unknown:
         sys.exit(f"unknown part {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}")
-    data = ck.datasets.m_rotate(12_000, 20_000, seed=SEED)
+    rotated = datasets.load("m-rotate", seed=SEED)
+    X, X_test = (part[:20_000].toarray() for part in (rotated.X_train, rotated.X_test))
+    data = X, rotated.y_train, X_test, rotated.y_test[:20_000]
     for part in parts:
         print(f"--- {part}", flush=True)
         found = globals()[part](data)

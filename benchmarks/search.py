@@ -24,7 +24,6 @@ from sklearn.preprocessing import normalize
 
 import corekernels as ck
 import measure
-from corekernels import datasets
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels._loops.search.heaps import Heaps, sort_heaps
@@ -32,6 +31,7 @@ from corekernels._loops.search.pairs import rerank
 from corekernels.neighbors.candidates.graph import Graph
 from corekernels.neighbors.snapshot import Snapshot
 from corekernels.neighbors.store import make_queries
+from paper import datasets
 
 SEED = 0
 K = 10
@@ -77,7 +77,7 @@ def many_images(n_rows: int) -> np.ndarray:
 
 def text() -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
     """20 Newsgroups, TF-IDF."""
-    folder = datasets.data_folder("20news")
+    folder = Path(os.environ["COREKERNELS_DATA"]) / "20news"
     X, Q = (sparse.load_npz(folder / f"{part}_tf.npz") for part in ("train", "test"))
     weights = TfidfTransformer(sublinear_tf=True).fit(X)
     return weights.transform(X), weights.transform(Q)

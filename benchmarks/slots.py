@@ -32,8 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import corekernels as ck
 import measure
-from corekernels.datasets import Dataset
-from corekernels.paper.experiments.experiment import tuning_rows
+from paper import datasets, tuning_rows
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results"
@@ -96,9 +95,9 @@ def built_variants() -> list[Variant]:
 
 
 @cache
-def rows() -> Dataset:
+def rows() -> datasets.Dataset:
     """M-Rotate."""
-    return ck.datasets.load("m-rotate", seed=SEED)
+    return datasets.load("m-rotate", seed=SEED)
 
 
 def signatures(variant: Variant, X: Any) -> ck.Signatures:

@@ -13,7 +13,7 @@ print(len(recorder.buffer))
 print([name for name in (
     "matplotlib", "jinja2", "typer", "sklearn.ensemble", "sklearn.datasets",
 ) if name in sys.modules])
-print("datasets" in dir(corekernels), corekernels.datasets.__name__)
+print("distributed" in dir(corekernels), corekernels.distributed.__name__)
 print(corekernels.advise.__module__)
 """
 
@@ -23,5 +23,5 @@ def test_import_is_light_and_the_rest_comes_on_use():
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
     )
     assert ended.stdout.splitlines() == [
-        "0", "[]", "True corekernels.datasets", "corekernels.advice.verdict",
+        "0", "[]", "True corekernels.distributed", "corekernels.advice.verdict",
     ]  # fmt: skip

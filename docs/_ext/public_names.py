@@ -8,8 +8,8 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxRole
 
 ROOMS = (
-    "datasets", "distributed", "documents", "errors", "files", "io", "linear", "neighbors", "paper",
-    "report", "text", "theory",
+    "distributed", "documents", "errors", "files", "io", "linear", "neighbors", "report", "text",
+    "theory",
 )  # fmt: skip
 
 

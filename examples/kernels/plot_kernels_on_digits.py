@@ -9,6 +9,7 @@ and CoRE 2 use both: images of different digits fall further apart.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.ndimage import rotate
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
@@ -46,7 +47,9 @@ figure.colorbar(image, ax=grid, shrink=0.8, label="kernel value")
 # ``SVC(kernel=ck.core1)``. Here each matrix is computed once for all C.
 
 images = np.pad(load_digits().images, ((0, 0), (2, 2), (2, 2)))  # room for the corners
-X = ck.datasets.rotate_images(images).reshape(len(images), -1)
+rng = np.random.default_rng(0)
+turned = [rotate(image, rng.uniform(0, 360), order=1, reshape=False) for image in images]
+X = np.reshape(turned, (len(images), -1))
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
 Cs = np.logspace(-2, 3, 11)
 

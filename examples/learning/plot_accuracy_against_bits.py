@@ -10,6 +10,7 @@ Rows are hashed once for each k; ``narrow`` keeps fewer of their bits.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.ndimage import rotate
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import normalize
@@ -21,9 +22,10 @@ HASHES = (16, 64, 256, 1024)
 BITS = (1, 2, 4, 8)
 KERNELS = {"resemblance": "resemblance", "core1": "CoRE 1", "core2": "CoRE 2"}
 
-digits = load_digits()
+digits, rng = load_digits(), np.random.default_rng(0)
 images = np.pad(digits.images, ((0, 0), (2, 2), (2, 2)))  # room for the corners
-X, y = ck.datasets.rotate_images(images).reshape(len(images), -1), digits.target
+turned = [rotate(image, rng.uniform(0, 360), order=1, reshape=False) for image in images]
+X, y = np.reshape(turned, (len(images), -1)), digits.target
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 linear = LinearSVC(random_state=0).fit(normalize(X_train), y_train)
 baseline = linear.score(normalize(X_test), y_test)

@@ -14,6 +14,7 @@ from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.ndimage import rotate
 from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import train_test_split
@@ -23,9 +24,10 @@ from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
 
-digits = load_digits()
+digits, rng = load_digits(), np.random.default_rng(0)
 images = np.pad(digits.images, ((0, 0), (2, 2), (2, 2)))  # room for the corners
-X, y = ck.datasets.rotate_images(images).reshape(len(images), -1), digits.target
+turned = [rotate(image, rng.uniform(0, 360), order=1, reshape=False) for image in images]
+X, y = np.reshape(turned, (len(images), -1)), digits.target
 X_train, X_test, y_train, y_test = train_test_split(normalize(X), y, random_state=0)
 ck.CoREClassifier(n_hashes=64, random_state=0).fit(X_train, y_train).predict(X_test)
 ck.core1(X_train[:9])  # from here on everything is compiled

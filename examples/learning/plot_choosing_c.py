@@ -9,13 +9,15 @@ than its most expensive value.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.ndimage import rotate
 from sklearn.datasets import load_digits
 
 import corekernels as ck
 
-digits = load_digits()
+digits, rng = load_digits(), np.random.default_rng(0)
 images = np.pad(digits.images, ((0, 0), (2, 2), (2, 2)))  # room for the corners
-X, y = ck.datasets.rotate_images(images).reshape(len(images), -1), digits.target
+turned = [rotate(image, rng.uniform(0, 360), order=1, reshape=False) for image in images]
+X, y = np.reshape(turned, (len(images), -1)), digits.target
 train, test = slice(0, 1200), slice(1200, None)
 Cs = np.logspace(-3, 2, 11)
 

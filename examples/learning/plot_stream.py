@@ -10,6 +10,7 @@ on hashed rows go on, and further with more hashes.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.ndimage import rotate
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import normalize
@@ -23,20 +24,21 @@ shown, hidden = slice(0, 1200), slice(1200, None)
 rng = np.random.default_rng(0)
 
 
-def turned(chosen, seed):
+def turned(chosen):
     """Unit-length rows of images, turned by random angles."""
-    return normalize(ck.datasets.rotate_images(chosen, seed=seed).reshape(len(chosen), -1))
+    images = [rotate(image, rng.uniform(0, 360), order=1, reshape=False) for image in chosen]
+    return normalize(np.reshape(images, (len(chosen), -1)))
 
 
-X_test, y_test = turned(images[hidden], 0), digits.target[hidden]
+X_test, y_test = turned(images[hidden]), digits.target[hidden]
 models = {
     f"CoRE 1, k = {k}": ck.CoREClassifier("core1", k, random_state=0) for k in (4096, 1024, 256)
 }
 models["linear"] = SGDClassifier(average=True, random_state=0)
 scores = {name: [] for name in models}
-for number in range(1, BATCHES + 1):
+for _ in range(BATCHES):
     drawn = rng.integers(0, shown.stop, BATCH)
-    X, y = turned(images[drawn], number), digits.target[drawn]
+    X, y = turned(images[drawn]), digits.target[drawn]
     for name, model in models.items():
         model.partial_fit(X, y, classes=np.arange(10))
         scores[name].append(100 * model.score(X_test, y_test))

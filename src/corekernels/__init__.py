@@ -25,7 +25,7 @@ from .regressor import CoRERegressor
 from .signatures import Signatures, concatenate
 
 if TYPE_CHECKING:
-    from . import datasets, distributed
+    from . import distributed
     from .advice import advise
 
 __version__ = "0.1.0"
@@ -47,7 +47,6 @@ __all__ = [
     "core2",
     "core_rbf",
     "correlation",
-    "datasets",
     "distributed",
     "documents",
     "files",
@@ -63,7 +62,7 @@ __all__ = [
 ]
 
 # imported on use: what they need of scikit-learn takes as long as half of this package
-_ON_USE = {"advise": "advice", "datasets": "datasets", "distributed": "distributed"}
+_ON_USE = {"advise": "advice", "distributed": "distributed"}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,6 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer
 
 import corekernels as ck
 from corekernels._core.progress import progress_bar
@@ -14,6 +13,7 @@ from corekernels.advice.trials import Trials
 from corekernels.advice.verdict import _advice, _call
 from corekernels.errors import DataError, ParameterError
 from corekernels.kernel_table import HASHED_KERNELS
+from reproduction import datasets
 
 FEW = {"n_rows": 300, "sizes": (32, 128), "cv": 3, "repeats": 1, "time_limit": 1000}
 
@@ -291,12 +291,11 @@ def test_errors():
 @pytest.mark.slow
 @pytest.mark.skipif("COREKERNELS_DATA" not in os.environ, reason="needs COREKERNELS_DATA")
 def test_on_real_data():
-    images, digits = ck.datasets.mnist()
+    images, digits = datasets.mnist()
     advice = ck.advise(images.reshape(len(images), -1), digits)
     assert advice.helps
     assert advice.best.gain > 0.03
     assert advice.best.accuracy > 0.9
-    folder = ck.datasets.data_folder("20news")
-    X = TfidfTransformer(sublinear_tf=True).fit_transform(sparse.load_npz(folder / "train_tf.npz"))
-    advice = ck.advise(X, np.load(folder / "labels.npz")["train"])
+    news = datasets.load("20news")
+    advice = ck.advise(news.X_train, news.y_train)
     assert not advice.helps

@@ -15,7 +15,7 @@ from support.command_line import as_json, ok, run, shell
 
 COMMANDS = [
     "info", "hash", "convert", "kernel", "estimate", "plan", "train", "predict", "evaluate",
-    "path", "advise", "reproduce", "version", "index", "search", "dedup", "frequencies",
+    "path", "advise", "version", "index", "search", "dedup", "frequencies",
     "warmup",
 ]  # fmt: skip
 

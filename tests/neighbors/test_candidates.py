@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
-from sklearn.feature_extraction.text import TfidfTransformer
 
 import corekernels as ck
-from corekernels import datasets
+from reproduction import datasets
 from support.clusters import METHODS, clustered
 
 KERNELS = ("core1", "core2", "resemblance")
@@ -106,10 +105,8 @@ def real(name):
     if name == "mnist":
         images, _ = datasets.mnist()
         return images.reshape(len(images), -1)[:60_000], images.reshape(len(images), -1)[60_000:]
-    folder = datasets.data_folder("20news")
-    X, Q = (sparse.load_npz(folder / f"{part}_tf.npz") for part in ("train", "test"))
-    weights = TfidfTransformer(sublinear_tf=True).fit(X)
-    return weights.transform(X), weights.transform(Q)
+    news = datasets.load("20news")
+    return news.X_train, news.X_test
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, documents, files, report
+from .. import distributed, documents, files
 from ..errors import ParameterError
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
@@ -18,6 +18,7 @@ from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
 from ..models import Model
 from ..neighbors import CoRENeighbors
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
+from ..report.page import require_page_extra
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
@@ -259,7 +260,7 @@ def require_page(page: Path | None, *others: str | Path | None) -> None:
     """
     if page is not None:
         require_target(page, *(other for other in others if other is not None))
-        report.require_page()
+        require_page_extra()
 
 
 def require_file_target(target: str) -> None:

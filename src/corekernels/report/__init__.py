@@ -4,8 +4,7 @@ A report is a `Report` of `Section`s with `Table`s and `Figure`s; a figure has `
 `Line`s and `Mark`s, or with `Interval`s. `advice_report`, `c_path_report`, `duplicates_report`
 and `survey_report` make one of what was found. `write_page` makes of it one HTML file without
 script that fetches nothing, fits phones and paper, and follows the reader's choice of light or
-dark; `write_markdown` a Markdown twin with figures in files; `write_report` both. They need the
-extra `report`.
+dark; `svg_figures` gives its figures alone. They need the extra `report`.
 
 >>> from corekernels import report
 >>> curve = report.Line("CoRE 1", x=[64, 256, 1024], y=[63.6, 75.5, 82.9])
@@ -23,12 +22,10 @@ from .advice import advice_report
 from .c_path import c_path_report
 from .duplicates import duplicates_report
 from .layout import Figure, Interval, Line, Mark, Panel, Report, Section, Table
-from .markdown import markdown_page
-from .page import html_page, require_page, write_markdown, write_page, write_report
+from .page import svg_figures, write_page
 from .survey import survey_report
 
 __all__ = [
     "Figure", "Interval", "Line", "Mark", "Panel", "Report", "Section", "Table", "advice_report",
-    "c_path_report", "duplicates_report", "html_page", "markdown_page", "require_page",
-    "survey_report", "write_markdown", "write_page", "write_report",
+    "c_path_report", "duplicates_report", "survey_report", "svg_figures", "write_page",
 ]  # fmt: skip

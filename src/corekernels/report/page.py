@@ -1,7 +1,4 @@
-"""A report as one HTML file: no script, nothing fetched, light and dark, phone and print.
-
-Files, those of its Markdown twin too, are written whole or not at all.
-"""
+"""A report as one HTML file: no script, nothing fetched, light and dark, phone and print."""
 
 import base64
 from itertools import accumulate
@@ -11,35 +8,20 @@ from .._core.extras import require_extra
 from .._core.types import PathLike
 from ..io import atomic_write
 from .drawing import draw
-from .layout import Figure, Report, Table
-from .markdown import markdown_page
+from .layout import Report, Table
 from .palette import SURFACES, assign_looks
-from .wording import cell_text, column_kinds, duration, printable, sign, spans
+from .wording import cell_text, column_kinds, duration, printable, sign, spans, unbroken
 
 
-def require_page() -> None:
-    """Raise unless pages can be made: for use before long work.
-
-    Examples
-    --------
-    >>> from corekernels import report
-    >>> report.require_page()  # nothing happens: the extra is installed
-    """
+def require_page_extra() -> None:
+    """Raise unless pages can be made: for use before long work."""
     for package in ("jinja2", "matplotlib"):
         require_extra(package, "report", "pages")
 
 
 def html_page(report: Report) -> str:
-    """A report as the text of an HTML page; the same report gives the same text.
-
-    Examples
-    --------
-    >>> from corekernels import report
-    >>> page = report.Report("One result", ["More hashes help."], sections=[])
-    >>> "<h1>One result</h1>" in report.html_page(page)
-    True
-    """
-    require_page()
+    """A report as the text of an HTML page; the same report gives the same text."""
+    require_page_extra()
     import jinja2
 
     environment = jinja2.Environment(
@@ -48,33 +30,19 @@ def html_page(report: Report) -> str:
     )  # fmt: skip
     environment.filters |= {
         "cell_text": cell_text, "duration": duration, "group_starts": _group_starts,
-        "kinds": column_kinds, "sign": sign, "spans": spans,
+        "kinds": column_kinds, "sign": sign, "spans": spans, "unbroken": unbroken,
     }  # fmt: skip
-    looks = assign_looks(report.figures(), report.series)
-
-    def image(figure: Figure, dark: bool) -> str:
-        text = draw(figure, looks, dark=dark)
-        return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
-
+    themes = {"light": svg_figures(report), "dark": svg_figures(report, dark=True)}
+    images = {
+        (theme, name): "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
+        for theme, texts in themes.items()
+        for name, text in texts.items()
+    }
     times = [section.seconds for section in report.sections if section.seconds is not None]
     page = environment.get_template("page.html").render(
-        report=report, surfaces=SURFACES, image=image, times=times
+        report=report, surfaces=SURFACES, images=images, times=times
     )
     return printable(page)
-
-
-def write_report(report: Report, folder: PathLike) -> list[Path]:
-    """Write `report.html`, `report.md` and `figures/*.svg` into a folder. Returns the files.
-
-    Examples
-    --------
-    >>> from corekernels import report
-    >>> page = report.Report("One result", ["More hashes help."], sections=[])
-    >>> [path.name for path in report.write_report(page, ".")]
-    ['report.html', 'report.md']
-    """
-    page = write_page(report, Path(folder) / "report.html")
-    return [page, *write_markdown(report, Path(folder) / "report.md")]
 
 
 def write_page(report: Report, path: PathLike) -> Path:
@@ -87,33 +55,28 @@ def write_page(report: Report, path: PathLike) -> Path:
     >>> report.write_page(page, "page.html").name
     'page.html'
     """
-    return _write(Path(path), html_page(report))
+    text = html_page(report)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(text.encode())
+    return Path(path)
 
 
-def write_markdown(report: Report, path: PathLike, figures: str = "figures") -> list[Path]:
-    """Write a report as Markdown, and before it its figures as SVG files in a folder beside it.
+def svg_figures(report: Report, *, dark: bool = False) -> dict[str, str]:
+    """The figures of a report as texts of SVG images, by name, on light or dark paper.
 
     Examples
     --------
     >>> from corekernels import report
-    >>> page = report.Report("One result", ["More hashes help."], sections=[])
-    >>> [path.name for path in report.write_markdown(page, "page.md")]
-    ['page.md']
+    >>> panel = report.Panel("M-Rotate", "hashes", "accuracy", [report.Line("a", [1, 2], [3, 4])])
+    >>> section = report.Section("one", "One", figures=[report.Figure("curve", "", "", [panel])])
+    >>> list(report.svg_figures(report.Report("One result", [], [section])))
+    ['curve']
     """
     looks = assign_looks(report.figures(), report.series)
-    drawn = {figure.name: draw(figure, looks) for figure in report.figures()}
-    folder = Path(path).parent / figures
-    written = [_write(folder / f"{name}.svg", text) for name, text in drawn.items()]
-    return [*written, _write(Path(path), markdown_page(report, figures))]
+    return {figure.name: draw(figure, looks, dark=dark) for figure in report.figures()}
 
 
 def _group_starts(table: Table) -> list[int]:
     """The columns at which a group of columns begins, but the first."""
     return list(accumulate(width for _, width in table.groups))
-
-
-def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write(text.encode())
-    return path

@@ -57,6 +57,15 @@ def printable(page: str) -> str:
     return "\n".join(map(visible, page.split("\n")))
 
 
+def unbroken(text: str) -> str:
+    """Text with no line broken before a short number, = or %.
+
+    >>> unbroken("CoRE 1: 80 %")
+    'CoRE\\xa01: 80\\xa0%'
+    """
+    return re.sub(r"(?<=\w) (?=\d\b|[=%])|(?<= =) ", "\u00a0", text)
+
+
 def cell_text(cell: str | None) -> str:
     """What a cell shows: a dash for nothing, and a real minus before a number."""
     return re.sub(r"^-(?=[\d.])", "−", (cell or "").strip()) or "–"

@@ -25,7 +25,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Record = dict[str, Any]
 
-HASH_REVISION = 7  # of experiments on hashes: new hashes, new measurements
 # how much of the paper a run repeats, and how long that takes
 SCALES = {
     "quick": "scikit-learn's digits, a minute",

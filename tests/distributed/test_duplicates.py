@@ -108,7 +108,7 @@ def test_two_families_of_near_copies(local, tmp_path):
     """Every row of a family is like every other, in most tables; pairs are counted once each."""
     size, rng = 150, np.random.default_rng(3)
     families = [rng.uniform(1, 1.1, (size, 50)) for _ in range(2)]
-    X = sparse.csr_array(sparse.block_diag(families))
+    X = sparse.block_diag([sparse.csr_array(family) for family in families], format="csr")
     io.write_rows(tmp_path / "rows.npz", X)
     plan = distributed.plan_parts(local, tmp_path / "rows.npz", part_rows=100)
     expected = files.near_duplicates(files.open_reader(tmp_path / "rows.npz"), 0.9)

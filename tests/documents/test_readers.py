@@ -190,13 +190,14 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("line", "message"),
         [
-            (b'{"body": 1', "document 42 is not JSON"),
-            (b'["a", "b"]', "document 42 is no JSON object"),
-            (b'{"body": "a"}{"body": "b"}', "document 42 is not JSON"),
-            (b'{"body": null}', "document 42 has no 'body'"),
-            (b'{"text": "a"}', "document 42 has no column 'body'; choose from: text"),
-            (b'{"body": 17}', "document 42 has 17 as 'body'"),
-            (b'{"body": "caf\xe9"}', "document 42 is not valid UTF-8"),
+            (b'{"body": 1', "is not JSON"),
+            (b'["a", "b"]', "is no JSON object"),
+            (b'{"body": "a"}{"body": "b"}', "is not JSON"),
+            (b'{"body": null}', "has no 'body'"),
+            (b'{"text": "a"}', "has no column 'body'; choose from: text"),
+            (b'{"body": 17}', "has '17' as 'body', which is no text"),
+            (b'{"body": [17]}', "has a list as 'body', which is no text"),
+            (b'{"body": "caf\xe9"}', "is not valid UTF-8"),
         ],
     )
     def test_lines_that_are_not_right(self, line, message, tmp_path):
@@ -204,21 +205,23 @@ class TestErrors:
         json_lines(path)
         with open(path, "ab") as file:
             file.write(line + b"\n")
-        with pytest.raises(DataError, match=message) as found:
+        with pytest.raises(DataError, match=rf"document 43 \(line 84\) {message}") as found:
             rows_of(ck.documents.open_documents(path, "body"))
         assert str(path) in str(found.value)
 
     def test_a_single_json_value(self, tmp_path):
         path = tmp_path / "corpus.json"
         path.write_text(json.dumps(RECORDS, indent=1))
-        with pytest.raises(DataError, match=r"document 0 is not JSON.*write one JSON object per"):
+        with pytest.raises(
+            DataError, match=r"document 1 \(line 1\) is not JSON.*write one JSON object per"
+        ):
             rows_of(open_documents(path))
 
     @pytest.mark.parametrize("rows", [[], RECORDS])
     def test_null_in_parquet(self, rows, tmp_path):
         path = tmp_path / "corpus.parquet"
         pq.write_table(pa.Table.from_pylist([*rows, RECORDS[0] | {"body": None}]), path)
-        message = f"document {len(rows)} has no 'body'|column 'body' is of type null"
+        message = f"document {len(rows) + 1} has no 'body'|column 'body' is of type null"
         with pytest.raises(DataError, match=message):
             rows_of(open_documents(path))
 
@@ -232,7 +235,7 @@ class TestErrors:
     def test_record_with_too_many_fields(self, tmp_path):
         path = tmp_path / "corpus.csv"
         path.write_text('body,label\nfirst,1\n"two\nlines",2\nthird,3,4\n')
-        with pytest.raises(DataError, match="document 2 has 3 fields, the header 2"):
+        with pytest.raises(DataError, match=r"document 3 \(line 5\) has 3 fields, the header 2"):
             rows_of(open_documents(path))
 
     def test_quote_that_is_not_closed(self, tmp_path):
@@ -244,14 +247,18 @@ class TestErrors:
     def test_csv_that_is_not_utf8(self, tmp_path):
         path = tmp_path / "corpus.csv"
         path.write_bytes(b"body,label\nfirst,1\ncaf\xe9,2\n")
-        with pytest.raises(DataError, match=r"document 1 is not valid UTF-8 \(byte 3: 0xe9\)"):
+        with pytest.raises(
+            DataError, match=r"document 2 \(line 3\) is not valid UTF-8 \(byte 3: 0xe9\)"
+        ):
             rows_of(open_documents(path))
 
     def test_labels_of_two_kinds(self, tmp_path):
         path = tmp_path / "corpus.csv"
         lines = [f"text,{row}" for row in range(100)] + ["text,many"] * 100
         path.write_text("\n".join(["body,label", *lines]))
-        with pytest.raises(DataError, match="are text, those before are numbers"):
+        with pytest.raises(
+            DataError, match=r"document 101 \(line 102\) has the label 'many', others are numbers"
+        ):
             rows_of(open_documents(path, label="label"))
 
     def test_unknown_name_and_content(self, tmp_path):

@@ -277,7 +277,7 @@ GOOD = {"indices": [[0, 2], [], [1]], "values": [[1.0, 2.0], [], [3.0]], "label"
             "has a column|column",
         ),
         ({"label": [1, None, 2]}, "row 1 has no label"),
-        ({"label": [1.0, 2.0, np.inf]}, "label of row 2 is inf"),
+        ({"label": [1.0, 2.0, np.inf]}, "row 2 has the label inf"),
         ({"label": [[1], [2], [3]]}, "labels of type list"),
         (
             {"indices": [[], [], []], "values": [[], [], []]},

@@ -1,7 +1,6 @@
 """CSV and TSV: records of fields, read by pyarrow, with column names in the first record."""
 
 import contextlib
-import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -12,7 +11,9 @@ from .._core.types import Array, PathLike
 from .._core.validation import read_only
 from .._loops.text import records as loops
 from ..errors import DataError
-from .file import missing_column, pyarrow
+from ..io.arrow import strings_of, text_labels
+from ..io.faults import BadRecords
+from .file import Table, missing_column, others, pyarrow
 from .records import RecordFile, Records
 
 
@@ -20,7 +21,6 @@ class Delimited(RecordFile):
     """A file of records whose fields are separated by one character, and quoted where needed."""
 
     kind = "a table of records"
-    is_typed = False
 
     def __init__(self, path: PathLike, delimiter: str) -> None:
         super().__init__(path)
@@ -32,60 +32,56 @@ class Delimited(RecordFile):
     @contextlib.contextmanager
     def create(self, target: Path) -> Iterator[IO[bytes]]:
         """A file that has the column names of this one."""
-        for _ in self._records(1 << 16):
+        for _ in self.documents((), 1 << 16):
             break
         with super().create(target) as file:
             file.write(self._header + b"\n")
             yield file
 
-    def _columns(self, records: Records, names: Sequence[str]) -> dict[str, Any]:
-        arrow, module = pyarrow(), pyarrow("csv")
-        for name in names:
+    def table(self, records: Records, columns: Sequence[str]) -> "UntypedTable":
+        """These columns, all of them text."""
+        for name in columns:
             if name not in self._names:
                 raise missing_column(self.name, name, self._names)
-        invalid: list[tuple[int | None, int]] = []
+        faults: dict[int, str] = {}
 
         def refuse(row: Any) -> str:
-            invalid.append((row.number, row.actual_columns))
-            return "error"
+            faults[row.number - 1] = (
+                f"has {row.actual_columns} fields, the header {len(self._names)}; quote fields "
+                "that hold the separator or newlines"
+            )
+            return "skip"
 
-        text = records.text[records.starts[0] : records.ends[-1] + 1]
-        try:
-            found = module.read_csv(
-                arrow.BufferReader(arrow.py_buffer(text)),
-                read_options=module.ReadOptions(
-                    column_names=self._names, use_threads=False, block_size=len(text) + 1
-                ),
-                parse_options=module.ParseOptions(
-                    delimiter=self._delimiter, newlines_in_values=True,
-                    invalid_row_handler=refuse,
-                ),
-                convert_options=module.ConvertOptions(
-                    include_columns=list(names), strings_can_be_null=False, check_utf8=False,
-                    column_types={name: arrow.string() for name in names},
-                ),
-            )  # fmt: skip
-        except arrow.ArrowException as error:
-            raise self._invalid(records, invalid, error) from None
+        text = records.whole()
+        types = {name: pyarrow().string() for name in columns}
+        found = self._parsed(text, refuse, column_names=self._names, column_types=types)
+        if faults:
+            raise BadRecords(faults)
         if found.num_rows != len(records):
             raise DataError(
-                f"{self.name}: {len(records)} records from document {records.first_row} on read "
-                f"as {found.num_rows}; a quote there is opened and not closed."
+                f"{self.name}: {len(records)} records from {records.where(0)} on read as "
+                f"{found.num_rows}; look for quotes within fields."
             )
-        return {name: found.column(name) for name in names}
+        return UntypedTable(self.name, {name: found.column(name).chunk(0) for name in columns})
 
-    def _invalid(self, records: Records, invalid: list[Any], error: Exception) -> DataError:
-        if not invalid:
-            return DataError(
-                f"{self.name}: cannot be read from document {records.first_row} on ({error}); "
-                "look for quotes that are not closed."
-            )
-        number, n_fields = invalid[0]
-        where = "a document" if number is None else f"document {records.first_row + number - 1}"
-        return DataError(
-            f"{self.name}: {where} has {n_fields} fields, the header {len(self._names)}; quote "
-            "fields that hold the separator or newlines."
-        )
+    def _parsed(
+        self, text: Array, refuse: Any = None, column_names: Any = None, column_types: Any = None
+    ) -> Any:
+        """The fields of some records; those of the first one are names unless these are given."""
+        arrow, module = pyarrow(), pyarrow("csv")
+        return module.read_csv(
+            arrow.BufferReader(arrow.py_buffer(text)),
+            read_options=module.ReadOptions(
+                column_names=column_names, use_threads=False, block_size=len(text) + 1
+            ),
+            parse_options=module.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, invalid_row_handler=refuse
+            ),
+            convert_options=module.ConvertOptions(
+                include_columns=column_types and list(column_types), column_types=column_types,
+                strings_can_be_null=False, check_utf8=False,
+            ),
+        )  # fmt: skip
 
     def _find(self, text: Array, starts: Array, ends: Array) -> int:
         n, rest = loops.find_records(text, len(text), ord(self._delimiter), starts, ends)
@@ -96,22 +92,53 @@ class Delimited(RecordFile):
     def _find_cut(self) -> Any:
         def cut(buffer: Array, end: int) -> int:
             text = read_only(buffer)
-            room = int(loops.count_newlines(text, end))
-            places = np.empty((2, room), np.int64)
+            places = np.empty((2, int(loops.count_lines(text, end))), np.int64)
             return int(loops.find_records(text, end, ord(self._delimiter), *places)[1])
 
         return cut
 
-    def _after_header(self, records: Records) -> Records:
+    def _read_titles(self, text: Array, starts: Array, ends: Array) -> int:
         """Remember the column names, which are in the first record."""
-        if not len(records):
+        if not len(starts):
             raise DataError(f"{self.name}: is empty; its first line should name the columns.")
-        self._header = records.record(0)
+        self._header = text[starts[0] : ends[0]].tobytes()
         try:
-            header = self._header.decode()
+            self._names = self._parsed(np.frombuffer(self._header + b"\n", np.uint8)).column_names
         except UnicodeDecodeError:
             raise DataError(f"{self.name}: its header is not UTF-8; convert the file.") from None
-        self._names = next(csv.reader([header.rstrip("\r")], delimiter=self._delimiter))
         if len(set(self._names)) < len(self._names):
             raise DataError(f"{self.name}: two columns have the same name; rename one.")
-        return records.without_first()
+        return 1
+
+
+class UntypedTable(Table):
+    """Columns of text, which may stand for numbers."""
+
+    def labels(self, name: str, is_text: bool | None = None) -> Array:
+        """As of `Table`; numbers if all of the first documents look like them."""
+        labels = text_labels(self.columns[name])
+        if is_text or (numbers := _numbers_if_all(labels)) is None:
+            if is_text is False:
+                places = [
+                    row for row in range(len(labels)) if _numbers_if_all(labels[[row]]) is None
+                ]
+                fault = f"has the label {str(labels[places[0]])!r}, {others(is_text)}"
+                raise BadRecords.at(places, fault)
+            return labels
+        return numbers
+
+    def strings(self, name: str) -> list[str]:
+        """A column as text."""
+        return strings_of(self.columns[name], repr(name))
+
+
+def _numbers_if_all(labels: Array) -> Array | None:
+    """Labels as whole numbers, or as numbers, if all of them look like it."""
+    for kind in (np.int64, np.float64):
+        try:
+            numbers: Array = labels.astype(kind)
+        except (ValueError, OverflowError):
+            continue
+        if np.isfinite(numbers).all():
+            return numbers
+    return None

@@ -8,19 +8,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from .._core.extras import require_extra
 from .._core.types import Array
 from ..errors import DataError
-from ..io.arrow import labels_of_arrow
+from ..io.arrow import label_array, places_of_nulls, strings_of
+from ..io.faults import BadRecords
 
 Chosen = Callable[[int, int], Array]  # a mask: which of so many documents, from one on, are wanted
 
 BATCH_BYTES = 8 << 20
 SEPARATOR = "\n"  # between the texts of several columns
+_SHOWN = 20  # names of columns in a message
 
 
 def pyarrow(module: str = "") -> Any:
@@ -30,66 +32,58 @@ def pyarrow(module: str = "") -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of some consecutive documents."""
+    """Columns of some documents; a document that cannot be used as asked is in `BadRecords`."""
 
     name: str  # of the file they come from
     columns: dict[str, Any]  # Arrow arrays of equal length
-    first_row: int  # number of the first document in that file, from 0
-    n_rows: int
-    bytes_done: int  # how far the file, as stored, has been read
-    is_typed: bool = True  # whether the file tells numbers from text
 
-    def __len__(self) -> int:
-        return self.n_rows
-
-    def texts(self, names: tuple[str, ...]) -> Any:
+    def texts(self, names: Sequence[str]) -> Any:
         """The text of each document: that of several columns is joined by newlines."""
-        arrow = pyarrow()
-        arrays = []
-        for name in names:
-            array = self.columns[name]
-            self._require_values(array, name)
-            arrays.append(_as_text(arrow, array, f"{self.name}: column {name!r}"))
+        arrays = [self._text(name) for name in names]
         if len(arrays) == 1:
             return arrays[0]
+        arrow = pyarrow()
         wide = [array.cast(arrow.large_string()) for array in arrays]
         separator = arrow.scalar(SEPARATOR, arrow.large_string())
         return pyarrow("compute").binary_join_element_wise(*wide, separator)
 
-    def labels(self, name: str) -> Array:
-        """The labels of the documents: numbers, booleans or strings."""
-        if self.is_typed:
-            return labels_of_arrow(self.columns[name], self.name, self.first_row)
-        return _numbers_if_all(np.array(self.strings(name), dtype=np.str_))
+    def labels(self, name: str, is_text: bool | None = None) -> Array:
+        """The labels of the documents: numbers, booleans or strings.
+
+        `is_text` says whether those before were strings.
+        """
+        y = label_array(self.columns[name], self.name)
+        if is_text is not None and (y.dtype.kind == "U") != is_text:
+            raise BadRecords.at(
+                range(len(y)), f"has the label {y.tolist()[0]!r}, {others(is_text)}"
+            )
+        return y
 
     def strings(self, name: str) -> list[str]:
         """A column as text, whatever it holds; empty where there is nothing."""
-        try:
-            values = self.columns[name].to_pylist()
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{self.name}: column {name!r} is not valid UTF-8 ({error.reason}) near document "
-                f"{self.first_row}; convert the file to UTF-8."
-            ) from None
+        values = strings_of(self.columns[name], repr(name))
         return ["" if value is None else str(value) for value in values]
 
-    def take(self, places: Array) -> "Table":
-        """Some of the documents; `first_row` no longer says which they are."""
-        chosen = {name: array.take(pyarrow().array(places)) for name, array in self.columns.items()}
-        return replace(self, columns=chosen, n_rows=len(places))
-
-    def joined_strings(self, names: tuple[str, ...]) -> list[str]:
+    def joined_strings(self, names: Sequence[str]) -> list[str]:
         """Columns as text, whatever they hold, joined by newlines."""
         parts = [self.strings(name) for name in names]
         return [SEPARATOR.join(part) for part in zip(*parts, strict=True)]
 
-    def _require_values(self, array: Any, name: str) -> None:
-        if array.null_count:
-            row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-            raise DataError(
-                f"{self.name}: document {self.first_row + row} has no {name!r}; fill it with an "
-                "empty text, or drop it."
-            )
+    def _text(self, name: str) -> Any:
+        array = self.columns[name]
+        if len(places := places_of_nulls(array)):
+            raise BadRecords.at(places, without(name))
+        return _as_text(pyarrow(), array, f"{self.name}: column {name!r}")
+
+
+def without(name: str) -> str:
+    """The fault of a document that has null in a column of text."""
+    return f"has no {name!r}; fill it with an empty text, or drop it"
+
+
+def others(is_text: bool) -> str:
+    """The end of the fault of a label of another kind than the rest."""
+    return f"others are {'text' if is_text else 'numbers'}; make them alike"
 
 
 def _as_text(arrow: Any, array: Any, name: str) -> Any:
@@ -103,18 +97,6 @@ def _as_text(arrow: Any, array: Any, name: str) -> Any:
     raise DataError(f"{name} is of type {kind}; give a column of text.")
 
 
-def _numbers_if_all(labels: Array) -> Array:
-    """Labels as whole numbers, or as numbers, if all of them look like it."""
-    for kind in (np.int64, np.float64):
-        try:
-            numbers = labels.astype(kind)
-        except (ValueError, OverflowError):
-            continue
-        if np.isfinite(numbers).all():
-            return numbers
-    return labels
-
-
 class Copied(NamedTuple):
     """How far a copy is: documents written, and bytes of the source read."""
 
@@ -122,12 +104,51 @@ class Copied(NamedTuple):
     bytes_done: int
 
 
+@dataclass(frozen=True, eq=False)
+class Documents(ABC):
+    """Some documents of a file, not yet looked at; consecutive as they are read."""
+
+    name: str  # of the file
+    numbers: Array  # of the documents in the file, from 0
+    bytes_done: int  # how far the file, as stored, has been read
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @abstractmethod
+    def table(self, columns: Sequence[str]) -> Table:
+        """These columns; `BadRecords` if some of the documents cannot be read."""
+
+    @abstractmethod
+    def take(self, places: Array) -> Self:
+        """Some of the documents, by their places among these."""
+
+    def where(self, place: int) -> str:
+        """What messages call the document at a place: they count from 1."""
+        return f"{self.name}: document {self.numbers[place] + 1}"
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowDocuments(Documents):
+    """Documents that are in memory as Arrow arrays."""
+
+    data: Any
+
+    def table(self, columns: Sequence[str]) -> Table:
+        """These columns."""
+        return Table(self.name, {column: self.data.column(column) for column in columns})
+
+    def take(self, places: Array) -> Self:
+        """Some of the documents."""
+        data = self.data.take(pyarrow().array(places))
+        return replace(self, numbers=self.numbers[places], data=data)
+
+
 class DocumentFile(ABC):
     """Documents of one file: some of their columns in batches, or copies of some documents.
 
-    Attributes have the meaning of those of `io.Reader`. Where a file does not tell numbers from
-    text (`is_typed`), labels are numbers if all look like it. With
-    `starts_anywhere`, `tables` begins with document `from_row` without reading those before.
+    Attributes have the meaning of those of `io.Reader`. With `starts_anywhere`, `documents`
+    begins with document `start` without reading those before.
     """
 
     format: str
@@ -135,16 +156,15 @@ class DocumentFile(ABC):
     n_rows: int | None = None
     n_bytes: int | None = None
     is_stream: bool = False
-    is_typed: bool = True
     starts_anywhere: bool = False
 
     @abstractmethod
-    def tables(
-        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
-    ) -> Iterator[Table]:
-        """These columns of all documents, in batches of about that many bytes, none empty.
+    def documents(
+        self, columns: Sequence[str], batch_bytes: int, start: int = 0
+    ) -> Iterator[Documents]:
+        """All documents, in batches of about that many bytes, none empty.
 
-        Tables of documents before `from_row` may be without their columns.
+        `columns` are those that will be looked at.
         """
 
     @abstractmethod
@@ -158,5 +178,15 @@ class DocumentFile(ABC):
 
 def missing_column(name: str, column: str, known: Sequence[str], where: str = "") -> DataError:
     """The error for a column that is not there."""
-    there = ", ".join(known) or "none"
-    return DataError(f"{name}: {where}has no column {column!r}; choose from: {there}.")
+    return DataError(f"{name}: {where}{no_column(column, known)}.")
+
+
+def no_column(column: str, known: Sequence[str]) -> str:
+    """What is wrong where a column is not there."""
+    shown = [*known[:_SHOWN], *(["..."] if len(known) > _SHOWN else [])]
+    return f"has no column {column!r}; choose from: {', '.join(shown) or 'none'}"
+
+
+def numbered(first: int, n: int) -> Array:
+    """The numbers of consecutive documents."""
+    return np.arange(first, first + n)

@@ -1,5 +1,6 @@
 """A folder of text files, each of which is a document."""
 
+import codecs
 import contextlib
 import os
 import shutil
@@ -8,9 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from .._core.types import PathLike
-from ..errors import DataError, FileError
+from ..errors import FileError
 from ..io.streams import ByteStream
-from .file import Chosen, Copied, DocumentFile, Table, missing_column, pyarrow
+from .file import (
+    ArrowDocuments,
+    Chosen,
+    Copied,
+    DocumentFile,
+    missing_column,
+    numbered,
+    pyarrow,
+)
 
 FOLDER = "folder"
 _COLUMNS = ("text", "path")
@@ -40,29 +49,32 @@ class Folder(DocumentFile):
         self.n_rows = len(self._paths)
         self.n_bytes = sum((self._root / found).stat().st_size for found in self._paths)
 
-    def tables(
-        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
-    ) -> Iterator[Table]:
-        """Columns of all documents, in batches."""
+    def documents(
+        self, columns: Sequence[str], batch_bytes: int, start: int = 0
+    ) -> Iterator[ArrowDocuments]:
+        """All documents, in batches."""
         for name in columns:
             if name not in _COLUMNS:
                 raise missing_column(self.name, name, _COLUMNS, "a folder of text files ")
-        arrow = pyarrow()
-        first_row = min(max(0, from_row), len(self._paths))
+        first = min(max(0, start), len(self._paths))
         bytes_done = n_bytes = 0
-        texts: list[str] = []
-        for row, path in enumerate(self._paths[first_row:], first_row + 1):
-            text = self._text(path)
-            n_bytes += len(text)
+        contents: list[bytes] = []
+        for row, path in enumerate(self._paths[first:], first + 1):
+            content = self._content(path)
+            n_bytes += len(content)
             bytes_done += (self._root / path).stat().st_size
-            texts.append(text)
+            contents.append(content)
             if n_bytes >= batch_bytes or row == len(self._paths):
-                arrays = {
-                    "text": arrow.array(texts, arrow.large_string()),
-                    "path": arrow.array(self._paths[first_row:row], arrow.large_string()),
-                }
-                yield Table(self.name, arrays, first_row, len(texts), bytes_done)
-                first_row, n_bytes, texts = row, 0, []
+                yield self._together(first, contents, bytes_done)
+                first, n_bytes, contents = row, 0, []
+
+    def _together(self, first: int, contents: list[bytes], bytes_done: int) -> ArrowDocuments:
+        """Documents of such contents; whether these are UTF-8 is found out later."""
+        arrow = pyarrow()
+        numbers, paths = numbered(first, len(contents)), self._paths[first : first + len(contents)]
+        texts = arrow.array(contents, arrow.large_binary()).view(arrow.large_string())
+        data = arrow.table({"text": texts, "path": arrow.array(paths, arrow.large_string())})
+        return FolderDocuments(self.name, numbers, bytes_done, data)
 
     @contextlib.contextmanager
     def create(self, target: Path) -> Iterator[Path]:
@@ -92,16 +104,18 @@ class Folder(DocumentFile):
                 n_written += 1
             yield Copied(n_written, bytes_done)
 
-    def _text(self, path: str) -> str:
+    def _content(self, path: str) -> bytes:
         with ByteStream(self._root / path) as stream:
             content = b"".join(iter(lambda: stream.read(1 << 20), b""))
-        try:
-            return content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{self._root / path}: is not valid UTF-8 (byte {error.start}: "
-                f"0x{content[error.start]:02x}); convert it to UTF-8, or move it elsewhere."
-            ) from None
+        return content.removeprefix(codecs.BOM_UTF8)
+
+
+class FolderDocuments(ArrowDocuments):
+    """Files of a folder."""
+
+    def where(self, place: int) -> str:
+        """The name of the file."""
+        return f"{Path(self.name) / self.data['path'][place].as_py()}:"
 
 
 def _files(root: Path) -> Iterator[str]:

@@ -1,22 +1,39 @@
-"""JSON lines: one object per line.
+"""JSON lines: one object per line, read by loops of our own, or by Python where these refuse it."""
 
-Strings are read by loops of our own. Where a line is not quite what these expect, and for
-numbers, pyarrow reads the lines and, where that fails too, Python.
-"""
-
+import itertools
 import json
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import DataError
-from .file import missing_column, pyarrow
-from .json_strings import json_strings
+from .._core.threads import run_blocks, thread_count
+from .._core.types import Array
+from .._core.validation import read_only
+from .._loops.text import json_lines as loops
+from ..io.arrow import numbers_of_text, strings_of, text_labels
+from ..io.faults import BadRecords
+from .file import Table, no_column, others, pyarrow, without
 from .records import RecordFile, Records
 
-_BLOCK_BYTES = 1 << 20  # that a thread of pyarrow takes at a time
+_SEGMENT_BYTES = 1 << 20  # that a thread takes at least
 _REMEDY = "write one JSON object per line (jq -c does)"
+_QUOTE, _NULL, _TRUE = b'"nt'
+
+# what a value is, by its first byte
+_NESTED, _TEXT, _NUMBER, _BOOLEAN, _NOTHING = range(5)
+_KINDS = np.full(256, _NESTED, np.uint8)
+for _first, _kind in ((b'"', _TEXT), (b"-0123456789NI", _NUMBER), (b"tf", _BOOLEAN),
+                      (b"n", _NOTHING)):  # fmt: skip
+    _KINDS[list(_first)] = _kind
+
+
+class Values(NamedTuple):
+    """Values under a key: strings decoded, numbers and words as they stand; their first bytes."""
+
+    text: Any  # an Arrow array
+    first_bytes: Array
 
 
 class JsonLines(RecordFile):
@@ -25,99 +42,196 @@ class JsonLines(RecordFile):
     format = "jsonl"
     kind = "JSON lines"
 
-    def _columns(self, records: Records, names: Sequence[str]) -> dict[str, Any]:
-        arrow = pyarrow()
-        found = json_strings(records, names)
-        if found is not None:
-            return found
-        first = self._object(records, records.first_row)
-        kinds = {bool: arrow.bool_(), int: arrow.int64(), float: arrow.float64()}
-        schema = arrow.schema(
-            [(name, kinds.get(type(first.get(name)), arrow.string())) for name in names]
-        )
-        found = self._parsed(records, schema)
-        if found is None:
-            values = self._values(records, names)
-            return {name: self._array(name, values[name], records) for name in names}
-        for name in names:
-            self._require_key(found[name], name, records)
-        return found
+    def table(self, records: Records, columns: Sequence[str]) -> "JsonTable":
+        """The values under these keys."""
+        return JsonTable(self.name, read_values(records, columns))
 
-    def _parsed(self, records: Records, schema: Any) -> dict[str, Any] | None:
-        """Columns of these types; None where pyarrow cannot make them."""
-        arrow, module = pyarrow(), pyarrow("json")
-        longest = int((records.ends - records.starts).max()) + 2
-        try:
-            found = module.read_json(
-                arrow.BufferReader(arrow.py_buffer(records.text)),
-                read_options=module.ReadOptions(block_size=max(_BLOCK_BYTES, longest)),
-                parse_options=module.ParseOptions(
-                    explicit_schema=schema, unexpected_field_behavior="ignore"
-                ),
-            )
-        except arrow.ArrowException:
-            return None
-        if found.num_rows != len(records):
-            return None
-        return {name: found.column(name) for name in schema.names}
 
-    def _require_key(self, array: Any, name: str, records: Records) -> None:
-        """Refuse a document without this key; one with null is another matter."""
-        if array.null_count:
-            nulls = np.flatnonzero(array.is_null().to_numpy())
-            row = records.first_row + int(nulls[0])
-            keys = self._object(records, row)
-            if name not in keys:
-                raise missing_column(self.name, name, list(keys), f"document {row} ")
+@dataclass(frozen=True)
+class JsonTable(Table):
+    """Values under keys, whose types may differ from document to document."""
 
-    def _values(self, records: Records, names: Sequence[str]) -> dict[str, list[Any]]:
-        """The values under these keys, read one line after the other."""
-        values: dict[str, list[Any]] = {name: [] for name in names}
-        for row in range(records.first_row, records.first_row + len(records)):
-            found = self._object(records, row)
-            for name in names:
-                if name not in found:
-                    raise missing_column(self.name, name, list(found), f"document {row} ")
-                values[name].append(found[name])
+    columns: dict[str, Values]
+
+    def labels(self, name: str, is_text: bool | None = None) -> Array:
+        """As of `Table`; of values of several types the most frequent one counts."""
+        values, kinds = self.columns[name].text, self._kinds(name)
+        counts = np.bincount(kinds, minlength=_NOTHING + 1)
+        counts[[_NESTED, _NOTHING]] = 0
+        if is_text is not None:
+            counts[[_NUMBER, _BOOLEAN] if is_text else _TEXT] = -1
+        kind = int(counts.argmax()) or (_NUMBER if is_text is False else _TEXT)
+        is_text = kind == _TEXT if is_text is None else is_text
+        self._refuse(name, kinds != kind, "has no label; fill or drop it", others(is_text), "label")
+        if kind == _TEXT:
+            return text_labels(values)
+        if kind == _BOOLEAN:
+            truth: Array = self.columns[name].first_bytes == _TRUE
+            return truth
+        return numbers_of_text(values)
+
+    def strings(self, name: str) -> list[str]:
+        """As of `Table`; numbers as they stand in the file."""
+        kinds = self._kinds(name)
+        self._refuse(name, kinds == _NESTED, "", "which is neither text nor a number", repr(name))
+        values = strings_of(self.columns[name].text, repr(name))
+        nothing = np.flatnonzero(kinds == _NOTHING).tolist()
+        for place in nothing:
+            values[place] = ""
         return values
 
-    def _array(self, name: str, values: list[Any], records: Records) -> Any:
-        arrow = pyarrow()
-        try:
-            return arrow.array(values)
-        except arrow.ArrowException:
-            kind = next(type(value) for value in values if value is not None)
-            row = next(
-                row
-                for row, value in enumerate(values, records.first_row)
-                if value is not None and not isinstance(value, kind)
-            )
-            value = values[row - records.first_row]
-            raise DataError(
-                f"{self.name}: document {row} has {value!r} as {name!r}, others there are of "
-                f"type {kind.__name__}; make them alike."
-            ) from None
+    def _text(self, name: str) -> Any:
+        wrong = self.columns[name].first_bytes != _QUOTE
+        end = "which is no text; give a column of text"
+        self._refuse(name, wrong, without(name), end, repr(name))
+        return self.columns[name].text
 
-    def _object(self, records: Records, row: int) -> dict[str, Any]:
-        """The object in one line."""
-        line = records.record(row)
-        try:
-            found = json.loads(line)
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{self.name}: document {row} is not valid UTF-8 (byte {error.start} of its line); "
-                "convert the text to UTF-8."
-            ) from None
-        except json.JSONDecodeError as error:
-            raise DataError(
-                f"{self.name}: document {row} is not JSON ({error.msg}, character {error.pos} of "
-                f"{_shown(line)}); {_REMEDY}."
-            ) from None
-        if not isinstance(found, dict):
-            raise DataError(
-                f"{self.name}: document {row} is no JSON object but {_shown(line)}; {_REMEDY}."
+    def _kinds(self, name: str) -> Array:
+        return _KINDS[self.columns[name].first_bytes]
+
+    def _refuse(self, name: str, wrong: Array, if_null: str, end: str, what: str) -> None:
+        """Refuse values, if there are any."""
+        if not wrong.any():
+            return
+        values, faults = self.columns[name], {}
+        for place in np.flatnonzero(wrong)[: BadRecords.TOGETHER].tolist():
+            first = int(values.first_bytes[place])
+            value = {ord("{"): "an object", ord("["): "a list"}.get(first)
+            value = value or _shown(values.text[place].as_buffer().to_pybytes())
+            is_null = first == _NULL
+            faults[place] = if_null if is_null else f"has {value} as {what}, {end}"
+        raise BadRecords(faults)
+
+
+def read_values(
+    records: Records, names: Sequence[str], segment_bytes: int = _SEGMENT_BYTES
+) -> dict[str, Values]:
+    """The values under these keys of all records."""
+    ends = _segments(records, segment_bytes)
+    n_rows, room = len(records), len(records.text) + loops.SPARE_BYTES * len(ends)
+    buffers = [pyarrow().allocate_buffer(room) for _ in names]  # its pool keeps memory at hand
+    out = tuple(np.frombuffer(buffer, np.uint8) for buffer in buffers)
+    offsets = np.full((len(names), n_rows + 1), loops.DONE, np.int64)
+    kinds = np.empty((len(names), n_rows), np.uint8)
+    filled = np.empty((len(ends) - 1, len(names)), np.int64)
+    for segment, row in enumerate(ends[:-1]):  # apart, since bytes behind a value are written too
+        filled[segment] = records.starts[row] + loops.SPARE_BYTES * segment
+    begins, keys = filled.copy(), _keys(names)
+
+    def work(segment: int) -> dict[int, str]:
+        first, stop = ends[segment], ends[segment + 1]
+        lines = records.starts[first:stop], records.ends[first:stop]
+        columns = offsets[:, first : stop + 1], kinds[:, first:stop]
+        faults: dict[int, str] = {}
+        row = 0
+        while len(faults) < BadRecords.TOGETHER:
+            row = loops.read_objects(
+                records.text, *lines, row, keys, filled[segment], *columns, out
             )
-        return found
+            if row == loops.DONE:
+                break
+            values: list[tuple[int, bytes]] = [(_NULL, b"")] * len(names)
+            try:
+                values = _values(records.record(first + row), names)
+            except _Fault as fault:
+                faults[first + row] = str(fault)
+            filled[segment] = columns[0][:, row] if row else begins[segment]
+            for column, (kind, value) in enumerate(values):
+                start = filled[segment, column]
+                out[column][start : start + len(value)] = np.frombuffer(value, np.uint8)
+                filled[segment, column] += len(value)
+                columns[0][column, row + 1] = filled[segment, column]
+                columns[1][column, row] = kind
+            row += 1
+        return faults
+
+    found = run_blocks(work, range(len(ends) - 1), None)
+    if any(found):
+        raise BadRecords({row: fault for faults in found for row, fault in faults.items()})
+    for column, text in enumerate(out):
+        _close_gaps(text, offsets[column], ends, begins[:, column], filled[:, column])
+    arrays = (
+        pyarrow().LargeStringArray.from_buffers(n_rows, pyarrow().py_buffer(offset), buffer)
+        for offset, buffer in zip(offsets, buffers, strict=True)
+    )
+    return {name: Values(*found) for name, *found in zip(names, arrays, kinds, strict=True)}
+
+
+def _segments(records: Records, segment_bytes: int) -> list[int]:
+    """Where threads begin, and the end: rows of about as many bytes each."""
+    n_bytes = len(records.text)
+    n_segments = max(1, min(thread_count(None), n_bytes // segment_bytes))
+    wanted = [n_bytes * segment // n_segments for segment in range(1, n_segments)]
+    inner = np.searchsorted(records.starts, wanted).tolist()
+    return sorted({0, *inner, len(records)})
+
+
+def _keys(names: Sequence[str]) -> loops.Keys:
+    encoded = [name.encode(errors="surrogatepass") for name in names]
+    ends = [0, *itertools.accumulate(map(len, encoded))]
+    text = np.frombuffer(b"".join(encoded), np.uint8)
+    return loops.Keys(read_only(text), read_only(np.array(ends, np.int64)))
+
+
+def _close_gaps(text: Array, offsets: Array, rows: list[int], begins: Array, ends: Array) -> None:
+    """Move what threads have written together, and let offsets say where it lies then."""
+    offsets[0] = n_bytes = 0
+    for row, next_row, begin, end in zip(rows[:-1], rows[1:], begins, ends, strict=True):
+        gap = begin - n_bytes
+        if gap:
+            text[n_bytes : end - gap] = text[begin:end]
+            offsets[row + 1 : next_row + 1] -= gap
+        n_bytes = end - gap
+
+
+class _Fault(Exception):
+    """What is wrong with a line."""
+
+
+class _Number(str):
+    """A number as it stands."""
+
+    __slots__ = ()
+
+
+def _values(line: bytes, names: Sequence[str]) -> list[tuple[int, bytes]]:
+    """The values under these keys of an object, as the loops write them: first byte and text."""
+    try:
+        found = json.loads(
+            line.decode(), parse_int=_Number, parse_float=_Number, parse_constant=_Number
+        )
+    except UnicodeDecodeError as error:
+        raise _Fault(
+            f"is not valid UTF-8 (byte {error.start} of its line); convert the text to UTF-8"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise _Fault(
+            f"is not JSON ({error.msg}, character {error.pos} of {_shown(line)}); {_REMEDY}"
+        ) from None
+    except RecursionError:
+        raise _Fault("is nested too deeply; leave out what is not needed of it") from None
+    if not isinstance(found, dict):
+        raise _Fault(f"is no JSON object but {_shown(line)}; {_REMEDY}")
+    for name in names:
+        if name not in found:
+            raise _Fault(no_column(name, list(found)))
+    return [_value(found[name], name) for name in names]
+
+
+def _value(value: Any, name: str) -> tuple[int, bytes]:
+    if isinstance(value, _Number):
+        return ord(value[0]), value.encode()
+    if isinstance(value, str):
+        try:
+            return _QUOTE, value.encode()
+        except UnicodeEncodeError as error:
+            raise _Fault(
+                f"has half of a character (a surrogate) in {name!r}, at character {error.start}; "
+                "write whole characters"
+            ) from None
+    if isinstance(value, dict | list):
+        return ord("{" if isinstance(value, dict) else "["), b""
+    return (_NULL, b"null") if value is None else (b"ft"[value], json.dumps(value).encode())
 
 
 def _shown(line: bytes) -> str:

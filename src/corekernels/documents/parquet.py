@@ -10,7 +10,15 @@ from .._core.types import PathLike
 from ..errors import DataError
 from ..io.atomic import atomic_write
 from ..io.sources import reading
-from .file import Chosen, Copied, DocumentFile, Table, missing_column, pyarrow
+from .file import (
+    ArrowDocuments,
+    Chosen,
+    Copied,
+    DocumentFile,
+    missing_column,
+    numbered,
+    pyarrow,
+)
 
 _MOST_ROWS = 1 << 20  # per batch
 
@@ -27,19 +35,18 @@ class ParquetDocuments(DocumentFile):
             self._names = list(file.schema_arrow.names)
         self.n_bytes = os.path.getsize(path)
 
-    def tables(
-        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
-    ) -> Iterator[Table]:
-        """Columns of all documents, in batches."""
+    def documents(
+        self, columns: Sequence[str], batch_bytes: int, start: int = 0
+    ) -> Iterator[ArrowDocuments]:
+        """All documents, in batches."""
         for name in columns:
             if name not in self._names:
                 raise missing_column(self.name, name, self._names)
-        first_row = 0
+        first = 0
         for batch in self._batches(columns, batch_bytes):
-            arrays = {name: batch.column(name) for name in columns}
-            done = self._bytes_done(first_row + batch.num_rows)
-            yield Table(self.name, arrays, first_row, batch.num_rows, done)
-            first_row += batch.num_rows
+            numbers = numbered(first, batch.num_rows)
+            first += batch.num_rows
+            yield ArrowDocuments(self.name, numbers, self._bytes_done(first), batch)
 
     @contextlib.contextmanager
     def create(self, target: Path) -> Iterator[Any]:

@@ -47,7 +47,7 @@ def _number(reader: DocumentReader, column: str, row: int, value: str) -> float:
         number = math.nan
     if math.isnan(number):
         raise DataError(
-            f"{reader.name}: document {row} has {value!r} as {column!r}; documents are preferred "
-            "by numbers: give another column, or fill it."
+            f"{reader.name}: document {row + 1} has {value!r} as {column!r}; documents are "
+            "preferred by numbers: give another column, or fill it."
         )
     return number

@@ -3,21 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .._core.progress import progress_bar
 from .._core.types import Array, PathLike
 from ..errors import DataError, FileError
+from ..io.faults import BadRecords, LeftOut
 from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader
-from ..text.documents import as_texts
 from ..text.frequencies import InverseDocumentFrequency
-from ..text.rows import text_rows
+from ..text.rows import rows_of_documents
 from ..text.settings import N_COLUMNS, TextSettings
-from .file import DocumentFile, Table
+from .file import DocumentFile, Documents
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class DocumentReader(RowReader):
     def __init__(
         self, files: Sequence[DocumentFile], columns: Columns, settings: TextSettings,
         labels: bool, n_jobs: int | None, batch_bytes: int,
-        frequencies: InverseDocumentFrequency | None = None,
+        frequencies: InverseDocumentFrequency | None = None, skip_bad: int = 0,
     ) -> None:  # fmt: skip
         first, *more = files
         name = f"{first.name} and {len(more)} more" if more else first.name
@@ -83,8 +81,20 @@ class DocumentReader(RowReader):
         sizes = [file.n_bytes for file in files]
         self.n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
         counts = [file.n_rows for file in files]
-        self.n_rows = None if None in counts else sum(count or 0 for count in counts)
+        if not skip_bad and None not in counts:
+            self.n_rows = sum(count or 0 for count in counts)
         self._labels, self._n_jobs, self._frequencies = labels, n_jobs, frequencies
+        self._left_out, self._is_read = LeftOut(skip_bad), False
+
+    @property
+    def skip_bad(self) -> int:
+        """How many bad documents may be left out."""
+        return self._left_out.most
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Which documents were left out."""
+        return self._left_out.notes
 
     @property
     def paths(self) -> list[str]:
@@ -101,46 +111,92 @@ class DocumentReader(RowReader):
 
     def batches_near(self, first_row: int) -> Iterator[Batch]:
         """Batches from row `first_row` to the end, and some before it."""
-        can_skip = len(self.files) == 1 and self.files[0].starts_anywhere
-        return self.batches_from(first_row if can_skip else 0)
+        return self.batches_from(first_row if self._starts_anywhere else 0)
+
+    @property
+    def _starts_anywhere(self) -> bool:
+        return len(self.files) == 1 and self.files[0].starts_anywhere and not self.skip_bad
 
     def batches_from(self, first_row: int) -> Iterator[Batch]:
         """The batches from that row on, with which one must begin."""
-        label, name = self.columns.label if self._labels else None, self.columns.id
-        wanted = [*self.columns.text, *(column for column in (label, name) if column is not None)]
-        kind = None
-        for table, number, bytes_done in self._tables(wanted, first_row):
-            y = None
-            if label is not None:
-                y = table.labels(label)
-                kind = _require_same_kind(table, y, kind)
-            names = None if name is None else table.strings(name)
-            yield Batch(self._rows(table), y, number, bytes_done, names, is_clean=True)
+        is_text = None
+        start = first_row if self._starts_anywhere else 0
+        for documents, first, bytes_done in self._documents(self._columns_read, start):
+            row = first - int(np.searchsorted(self._numbers_left_out(), first))
+            if not self.skip_bad and row < first_row:
+                continue
+            batch = self._batch(documents, first, bytes_done, is_text)
+            if batch is not None and row >= first_row:
+                yield replace(batch, first_row=row)
+            if batch is not None and batch.y is not None:
+                is_text = batch.y.dtype.kind == "U"
+        self._is_read = True
 
-    def _rows(self, table: Table) -> Any:
-        pieces = as_texts(table.texts(self.columns.text), table.name)
-        rows, first = [], table.first_row
-        for piece in pieces:
-            options = {"n_jobs": self._n_jobs, "name": table.name, "first_row": first}
-            rows.append(text_rows(piece, self.settings, **options))  # type: ignore[arg-type]
-            first += len(piece)
-        X = rows[0] if len(rows) == 1 else sparse.csr_array(sparse.vstack(rows))
-        return X if self._frequencies is None else self._frequencies.transform(X)
+    @property
+    def _columns_read(self) -> list[str]:
+        """The columns that rows, their labels and names come from, each once."""
+        label = self.columns.label if self._labels else None
+        columns = [*self.columns.text, label, self.columns.id]
+        return [*dict.fromkeys(column for column in columns if column is not None)]
 
-    def _tables(
-        self, columns: Sequence[str], from_row: int = 0
-    ) -> Iterator[tuple[Table, int, int]]:
-        """Tables from that row on, the number of their first row in all, and how far we are."""
-        first_row = bytes_done = 0
+    def _batch(
+        self, documents: Documents, first: int, bytes_done: int, is_text: bool | None
+    ) -> Batch | None:
+        """The rows of documents, less those that are bad; the first is document `first` of all."""
+        before = first - int(documents.numbers[0])
+        while len(documents):
+            try:
+                table = documents.table(self._columns_read)
+                y = names = None
+                if self._labels and self.columns.label is not None:
+                    y = table.labels(self.columns.label, is_text)
+                if self.columns.id is not None:
+                    names = table.strings(self.columns.id)
+                X = rows_of_documents(
+                    table.texts(self.columns.text), self.settings, n_jobs=self._n_jobs,
+                    name=table.name,
+                )  # fmt: skip
+            except BadRecords as bad:
+                documents = self._leave_out(documents, before, bad)
+                continue
+            if self._frequencies is not None:
+                X = self._frequencies.transform(X)
+            return Batch(X, y, first, bytes_done, names, is_clean=True)
+        return None
+
+    def _leave_out(self, documents: Documents, before: int, bad: BadRecords) -> Documents:
+        """The documents but for those that are bad; the error, if these may not be left out.
+
+        `before` is the number of documents in the files before.
+        """
+        for place in sorted(bad.faults):
+            number = before + int(documents.numbers[place])
+            self._left_out.add(number, bad.error(documents.where, place))
+        return documents.take(np.delete(np.arange(len(documents)), [*bad.faults]))
+
+    def _documents(
+        self, columns: Sequence[str], start: int = 0
+    ) -> Iterator[tuple[Documents, int, int]]:
+        """Documents from number `start` on, the number of the first in all, and how far we are."""
+        before = bytes_before = 0
         for file in self.files:
-            n_rows = 0
-            wanted = list(dict.fromkeys(columns))
-            for table in file.tables(wanted, self._batch_bytes, from_row - first_row):
-                n_rows = table.first_row + len(table)
-                if first_row + table.first_row >= from_row:
-                    yield table, first_row + table.first_row, bytes_done + table.bytes_done
-            first_row += n_rows
-            bytes_done += file.n_bytes or 0
+            n = 0
+            for documents in file.documents(columns, self._batch_bytes, start):
+                first, n = (int(number) for number in documents.numbers[[0, -1]] + [0, 1])
+                yield documents, before + first, bytes_before + documents.bytes_done
+            before += n
+            bytes_before += file.n_bytes or 0
+
+    def _numbers_left_out(self) -> Array:
+        return np.array(sorted(self._left_out.errors), np.int64)
+
+    def _numbers(self, rows: Array) -> Array:
+        """The numbers of the documents that are these rows."""
+        if self.skip_bad and not self._is_read:
+            for _ in self:
+                pass
+        bad = self._numbers_left_out()
+        return rows + np.searchsorted(bad - np.arange(len(bad)), rows, "right")
 
     def texts(self, rows: Array, progress: bool | None = None) -> dict[int, str]:
         """The text of some documents, by their numbers."""
@@ -157,17 +213,20 @@ class DocumentReader(RowReader):
         return self.values(self.columns.id, rows, progress)
 
     def _some(self, rows: Array, columns: tuple[str, ...], progress: bool | None) -> dict[int, str]:
-        wanted = np.unique(rows)
+        rows = np.unique(rows)
+        wanted = self._numbers(rows)
         found: dict[int, str] = {}
         with progress_bar(self.n_bytes, "looking up", "B", progress, unit_scale=True) as bar:
-            for table, first_row, bytes_done in self._tables(columns):
+            for documents, first, bytes_done in self._documents(columns):
                 bar.update(bytes_done - bar.n)
-                start, stop = np.searchsorted(wanted, [first_row, first_row + len(table)])
-                here = wanted[start:stop]
-                if len(here):
-                    some = table.take(here - first_row)
-                    texts = some.joined_strings(columns)
-                    found |= dict(zip(here.tolist(), texts, strict=True))
+                start, stop = np.searchsorted(wanted, [first, first + len(documents)])
+                if start < stop:
+                    some = documents.take(wanted[start:stop] - first)
+                    try:
+                        texts = some.table(columns).joined_strings(columns)
+                    except BadRecords as bad:
+                        raise bad.error(some.where) from None
+                    found |= dict(zip(rows[start:stop].tolist(), texts, strict=True))
                 if stop == len(wanted):
                     break
         return found
@@ -176,11 +235,12 @@ class DocumentReader(RowReader):
         """Write all documents but some, whose numbers ascend, as they are; how many these are.
 
         The format is that of the files, and so is their order. Compressed if the name of the
-        target says so.
+        target says so. Documents that were left out as rows are left out here.
         """
         formats = {file.format for file in self.files}
         if len(formats) > 1:
             raise FileError(f"{self.name}: files of several formats cannot become one.")
+        dropped = np.union1d(self._numbers(dropped), self._numbers_left_out())
         n_rows = first_row = bytes_done = 0
         with (
             self.files[0].create(Path(target)) as out,
@@ -207,15 +267,3 @@ class DocumentReader(RowReader):
             if len(dropped) and dropped[-1] >= first_row:
                 raise DataError(f"{self.name}: changed while it was read; begin again.")
         return n_rows
-
-
-def _require_same_kind(table: Table, y: Array, kind: str | None) -> str:
-    """Whether labels are text or numbers, which must be the same all through."""
-    found = "text" if y.dtype.kind == "U" else "numbers"
-    if kind is not None and found != kind:
-        last = table.first_row + len(table) - 1
-        raise DataError(
-            f"{table.name}: labels of documents {table.first_row} to {last} are {found}, those "
-            f"before are {kind}; make them alike."
-        )
-    return found

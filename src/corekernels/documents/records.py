@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -17,32 +17,50 @@ from ..io.packing import packing_of_name
 from ..io.sources import SourceFile
 from ..io.streams import ByteStream, display_name, is_stream
 from ..io.text_blocks import line_blocks
-from .file import Chosen, Copied, DocumentFile, Table, missing_column, pyarrow
+from .file import Chosen, Copied, DocumentFile, Documents, Table, missing_column, numbered, pyarrow
 
 _LINE = "text"  # the column of plain text
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """Consecutive records: record r is text[starts[r]:ends[r]], and its newline behind."""
+class Records(Documents):
+    """Records of a text file: that at place r is text[starts[r]:ends[r]], a newline behind it."""
 
+    file: "RecordFile"
     text: Array
     starts: Array
     ends: Array
-    first_row: int
-    bytes_done: int
+    first_line: int  # of the text, from 1
 
-    def __len__(self) -> int:
-        return len(self.starts)
+    def table(self, columns: Sequence[str]) -> Table:
+        """These columns."""
+        return self.file.table(self, columns)
 
-    def record(self, row: int) -> bytes:
-        """The bytes of one record, by its number in the file."""
-        place = row - self.first_row
+    def take(self, places: Array) -> Self:
+        """Some of the records."""
+        numbers, starts, ends = self.numbers[places], self.starts[places], self.ends[places]
+        return replace(self, numbers=numbers, starts=starts, ends=ends)
+
+    def where(self, place: int) -> str:
+        """The document and the line that it begins in."""
+        line = self.first_line + int(loops.count_lines(self.text, self.starts[place]))
+        return f"{super().where(place)} (line {line})"
+
+    def record(self, place: int) -> bytes:
+        """The bytes of one record."""
         return self.text[self.starts[place] : self.ends[place]].tobytes()
 
-    def without_first(self) -> "Records":
-        """The same records but for the first one."""
-        return replace(self, starts=self.starts[1:], ends=self.ends[1:])
+    def whole(self) -> Array:
+        """The bytes of all records, with their newlines."""
+        if self.numbers[-1] - self.numbers[0] == len(self) - 1:
+            return self.text[self.starts[0] : self.ends[-1] + 1]
+        return self.gathered(np.ones(len(self), np.bool_))
+
+    def gathered(self, chosen: Array) -> Array:
+        """The bytes of some records, each with its newline."""
+        room = np.empty(int((self.ends - self.starts + 1)[chosen].sum()), np.uint8)
+        loops.gather_records(self.text, self.starts, self.ends, read_only(chosen, np.bool_), room)
+        return room
 
 
 class RecordFile(DocumentFile):
@@ -58,20 +76,8 @@ class RecordFile(DocumentFile):
                 self.n_bytes = stream.n_bytes
 
     @abstractmethod
-    def _columns(self, records: Records, names: Sequence[str]) -> dict[str, Any]:
-        """Columns of some records as Arrow arrays."""
-
-    def tables(
-        self, columns: Sequence[str], batch_bytes: int, from_row: int = 0
-    ) -> Iterator[Table]:
-        """Columns of all documents, in batches."""
-        for records in self._records(batch_bytes):
-            is_wanted = records.first_row + len(records) > from_row
-            found = self._columns(records, columns) if is_wanted else {}
-            yield Table(
-                self.name, found, records.first_row, len(records), records.bytes_done,
-                self.is_typed,
-            )  # fmt: skip
+    def table(self, records: Records, columns: Sequence[str]) -> Table:
+        """Columns of some records; see `Documents.table`."""
 
     @contextlib.contextmanager
     def create(self, target: Path) -> Iterator[IO[bytes]]:
@@ -88,33 +94,35 @@ class RecordFile(DocumentFile):
     def copy(self, chosen: Chosen, out: Any, batch_bytes: int) -> Iterator[Copied]:
         """Append the chosen records."""
         n_written = 0
-        for records in self._records(batch_bytes):
-            wanted = read_only(chosen(records.first_row, len(records)), np.bool_)
-            room = np.empty(int((records.ends - records.starts + 1)[wanted].sum()), np.uint8)
-            loops.gather_records(records.text, records.starts, records.ends, wanted, room)
-            out.write(room.data)
+        for records in self.documents((), batch_bytes):
+            wanted = chosen(int(records.numbers[0]), len(records))
+            out.write(records.gathered(wanted).data)
             n_written += int(wanted.sum())
             yield Copied(n_written, records.bytes_done)
 
-    def _records(self, batch_bytes: int) -> Iterator[Records]:
-        """All documents, in batches of about that many bytes, none empty."""
-        first_row = 0
+    def documents(
+        self, columns: Sequence[str], batch_bytes: int, start: int = 0
+    ) -> Iterator[Records]:
+        """All documents, in batches."""
+        first, line = 0, 1
         with ByteStream(self._source) as stream:
             blocks = line_blocks(stream, batch_bytes, what=self.kind, find_cut=self._find_cut())
             with contextlib.closing(blocks):
                 for number, block in enumerate(blocks):
                     text = read_only(block)
-                    room = int(loops.count_newlines(text, len(text)))
-                    starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
+                    n_lines = int(loops.count_lines(text, len(text)))
+                    starts, ends = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
                     n = self._find(text, starts, ends)
-                    found = Records(
-                        text, read_only(starts[:n]), read_only(ends[:n]), first_row, stream.position
-                    )
-                    if number == 0:
-                        found = self._after_header(found)
-                    if len(found):
-                        yield found
-                    first_row += len(found)
+                    starts, ends = read_only(starts[:n]), read_only(ends[:n])
+                    if number == 0 and (n_titles := self._read_titles(text, starts, ends)):
+                        starts, ends = starts[n_titles:], ends[n_titles:]
+                    if len(starts):
+                        numbers = numbered(first, len(starts))
+                        yield Records(
+                            self.name, numbers, stream.position, self, text, starts, ends, line
+                        )
+                    first += len(starts)
+                    line += n_lines
 
     def _find(self, text: Array, starts: Array, ends: Array) -> int:
         """Write where records begin and end; how many there are."""
@@ -124,9 +132,9 @@ class RecordFile(DocumentFile):
         """Where the last whole record ends, if not at the last newline; see `line_blocks`."""
         return None
 
-    def _after_header(self, records: Records) -> Records:
-        """The records of the first block that are documents."""
-        return records
+    def _read_titles(self, text: Array, starts: Array, ends: Array) -> int:
+        """Take note of what the first records say of the others; how many of them do."""
+        return 0
 
 
 class Lines(RecordFile):
@@ -138,8 +146,9 @@ class Lines(RecordFile):
     def _find(self, text: Array, starts: Array, ends: Array) -> int:
         return int(loops.find_lines(text, len(text), False, starts, ends))
 
-    def _columns(self, records: Records, names: Sequence[str]) -> dict[str, Any]:
-        for name in names:
+    def table(self, records: Records, columns: Sequence[str]) -> Table:
+        """The lines."""
+        for name in columns:
             if name != _LINE:
                 raise missing_column(self.name, name, [_LINE], "text with a document per line ")
         out = np.empty(int((records.ends - records.starts).sum()), np.uint8)
@@ -147,4 +156,5 @@ class Lines(RecordFile):
         loops.gather_lines(records.text, records.starts, records.ends, out, offsets)
         arrow = pyarrow()
         buffers = arrow.py_buffer(offsets), arrow.py_buffer(out)
-        return {_LINE: arrow.LargeStringArray.from_buffers(len(records), *buffers)}
+        array = arrow.LargeStringArray.from_buffers(len(records), *buffers)
+        return Table(self.name, {_LINE: array})

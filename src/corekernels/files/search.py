@@ -15,13 +15,13 @@ from .._core.arguments import require_count
 from .._core.escaping import fields
 from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
+from ..io.faults import BadRecords
 from ..io.provenance import require_same_names, text_of
 from ..io.readers import RowReader, joined, require_rows, watched
 from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
-from ..text.documents import as_texts
 from ..text.frequencies import InverseDocumentFrequency
-from ..text.rows import text_rows
+from ..text.rows import rows_of_documents
 from ..text.settings import settings_like
 
 
@@ -228,8 +228,10 @@ def search_texts(
     if known is None:
         raise DataError("index: was not made from text; give rows to look up.")
     settings = settings_like(None, known, None if frequencies is None else frequencies.digest())
-    pieces = as_texts(list(texts), "query")
-    X = sparse.vstack([text_rows(piece, settings, name="query") for piece in pieces], format="csr")
+    try:
+        X = rows_of_documents(list(texts), settings, name="query")
+    except BadRecords as bad:
+        raise bad.error(lambda row: f"query {row + 1}") from None
     if frequencies is not None:
         X = frequencies.transform(X)
     distances, ids = index.kneighbors(X, n_neighbors)

@@ -8,24 +8,94 @@ from scipy import sparse
 
 from .._core.types import Array
 from ..errors import DataError
-from .readers import checked_labels, checked_rows
+from .faults import BadRecords
+from .readers import checked_rows
+from .svmlight_lines import MAX_LABEL, shown
+
+LABEL_BYTES = 256  # of a label that is text: NumPy gives all labels of a batch as much room
 
 _DENSE = 1  # the type of a vector of Spark ML that holds a value for every column
 
 
 def labels_of_arrow(column: Any, name: str, first_row: int) -> Array:
     """Numbers, booleans or strings, one per row; `name` is that of the file."""
+    try:
+        return label_array(column, name)
+    except BadRecords as bad:
+        raise bad.error(lambda place: f"{name}: row {first_row + place}") from None
+
+
+def label_array(column: Any, name: str) -> Array:
+    """Numbers, booleans or strings; `BadRecords` if some are no labels."""
     from pyarrow import types
 
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    require_no_nulls(column, "label", name, first_row)
+    if len(places := places_of_nulls(column)):
+        raise BadRecords.at(places, "has no label; fill or drop it")
     kind = column.type
     if str(kind) in ("string", "large_string", "string_view"):
-        return np.array(column.to_pylist(), dtype=np.str_)
+        return text_labels(column.cast("large_string"))
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
         raise DataError(f"{name}: labels of type {kind}; use numbers or strings.")
-    return checked_labels(name, column.to_numpy(zero_copy_only=False), first_row)
+    return _finite(column.to_numpy(zero_copy_only=False))
+
+
+def text_labels(column: Any) -> Array:
+    """Labels that are strings."""
+    import pyarrow.compute as pc
+
+    is_long = pc.greater(pc.binary_length(column), LABEL_BYTES)
+    ends_with_zero = pc.ends_with(column, "\0")  # which NumPy would leave out
+    for is_wrong, what in ((is_long, f"of more than {LABEL_BYTES} bytes"),
+                           (ends_with_zero, "that ends with a zero byte")):  # fmt: skip
+        if pc.any(is_wrong).as_py():
+            places = np.flatnonzero(is_wrong.to_numpy(zero_copy_only=False))
+            raise BadRecords.at(places, f"has a label {what}; give another, or another column")
+    return np.array(strings_of(column, "a label"), dtype=np.str_)
+
+
+def numbers_of_text(column: Any) -> Array:
+    """Labels that are numbers, as they stand in text: whole ones, if all are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        whole: Array = column.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        numbers = column.cast(pa.float64()).to_numpy()
+    else:
+        return whole
+    has_fraction = pc.match_substring_regex(column, "[.eEIN]").to_numpy(zero_copy_only=False)
+    most = MAX_LABEL if has_fraction.any() else 2**63
+    if len(large := np.flatnonzero(~has_fraction & (np.abs(numbers) >= most))):
+        label = shown(column[int(large[0])].as_py().encode())
+        fault = f"has the label {label}, too large to be kept exactly; use smaller numbers"
+        raise BadRecords.at(large, fault)
+    return _finite(numbers)
+
+
+def strings_of(column: Any, what: str) -> list[Any]:
+    """The values as Python has them; `BadRecords` if some are not UTF-8."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:
+        faults = {}
+        for place, value in enumerate(column):
+            try:
+                value.as_py()
+            except UnicodeDecodeError as error:
+                fault = f"has {what} that is not valid UTF-8 (byte {error.start})"
+                faults[place] = f"{fault}; convert the file to UTF-8"
+        raise BadRecords(faults) from None
+    return values
+
+
+def _finite(labels: Array) -> Array:
+    if labels.dtype.kind == "f" and not (finite := np.isfinite(labels)).all():
+        places = np.flatnonzero(~finite)
+        raise BadRecords.at(places, f"has the label {labels[places[0]]}; give a finite number")
+    return labels
 
 
 def rows_of_lists(
@@ -74,23 +144,23 @@ def flat_lists(lists: Any, what: str, name: str, first_row: int) -> tuple[Array,
     indptr = np.zeros(len(lists) + 1, np.int64)
     np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False), out=indptr[1:])
     items = lists.flatten()
-    if (place := _first_null(items)) is not None:
-        row = first_row + int(np.searchsorted(indptr, place, "right")) - 1
+    if len(places := places_of_nulls(items)):
+        row = first_row + int(np.searchsorted(indptr, places[0], "right")) - 1
         raise DataError(f"{name}: row {row} has a null among its {what}; fill or drop it.")
     return items.to_numpy(zero_copy_only=False), indptr
 
 
 def require_no_nulls(column: Any, what: str, name: str, first_row: int) -> None:
     """Refuse rows without a value."""
-    if (place := _first_null(column)) is not None:
-        raise DataError(f"{name}: row {first_row + place} has no {what}; fill or drop it.")
+    if len(places := places_of_nulls(column)):
+        raise DataError(f"{name}: row {first_row + places[0]} has no {what}; fill or drop it.")
 
 
-def _first_null(column: Any) -> int | None:
-    """The place of the first item without a value, if there is one."""
+def places_of_nulls(column: Any) -> Array:
+    """The places of items without a value."""
     if not column.null_count:
-        return None
-    return int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        return np.empty(0, np.int64)
+    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
 
 
 def plain_columns(arrow: Any, schema: Any, label: str, name: str) -> list[str]:

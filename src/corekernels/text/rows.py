@@ -10,8 +10,9 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.text import distinct
 from .._loops.text import shingles as loops
-from ..errors import DataError
-from .documents import Texts
+from .._loops.text.words import SPARE_PLACES
+from ..io.faults import BadRecords
+from .documents import Texts, as_texts
 from .settings import N_COLUMNS, TextSettings
 from .unicode_tables import CharacterTable, character_table
 
@@ -33,13 +34,11 @@ def text_rows(
     settings: TextSettings,
     dtype: Any = np.float32,
     n_jobs: int | None = None,
-    name: str = "X",
-    first_row: int = 0,
     part_columns: int = _PART_COLUMNS,
 ) -> sparse.csr_array:
     """A row for each document: ascending columns of its n-grams and their weights.
 
-    `first_row` is the number of the first document, which errors name documents by.
+    Documents that are not UTF-8 are `BadRecords`: one for each thread that comes upon one.
     """
     n_rows = len(texts)
     task = loops.Documents(
@@ -51,11 +50,26 @@ def text_rows(
     workers = [_Worker(task, settings, table, dtype, part_columns) for _ in range(n_threads)]
     bad_rows = [row for row in run_blocks(_Worker.run, workers, n_threads) if row is not None]
     if bad_rows:
-        raise _not_utf8(texts, min(bad_rows), name, first_row)
+        raise BadRecords({row: _not_utf8(texts, row) for row in bad_rows})
     indptr = np.zeros(n_rows + 1, np.int64)
     np.cumsum(task.lengths, out=indptr[1:])
     columns, values = _put_together(workers, indptr, dtype)
     return sparse.csr_array((values, columns, indptr), shape=(n_rows, N_COLUMNS))
+
+
+def rows_of_documents(
+    documents: Any, settings: TextSettings, dtype: Any = np.float32, n_jobs: int | None = None,
+    name: str = "X",
+) -> sparse.csr_array:  # fmt: skip
+    """As `text_rows`, of whatever `as_texts` takes."""
+    rows, n_rows = [sparse.csr_array((0, N_COLUMNS), dtype=dtype)], 0
+    for texts in as_texts(documents, name):
+        try:
+            rows.append(text_rows(texts, settings, dtype, n_jobs))
+        except BadRecords as bad:
+            raise BadRecords({n_rows + row: bad.faults[row] for row in bad.faults}) from None
+        n_rows += len(texts)
+    return rows[-1] if len(rows) <= 2 else sparse.csr_array(sparse.vstack(rows[1:], format="csr"))
 
 
 def _put_together(workers: "list[_Worker]", indptr: Array, dtype: Any) -> tuple[Array, Array]:
@@ -148,16 +162,14 @@ def _cuts(offsets: Array) -> Array:
     return read_only(np.unique(np.concatenate([[0], inner, [n_rows]])).astype(np.int64))
 
 
-def _not_utf8(texts: Texts, row: int, name: str, first_row: int) -> DataError:
+def _not_utf8(texts: Texts, row: int) -> str:
     document = texts.text[texts.offsets[row] : texts.offsets[row + 1]].tobytes()
     where = ""
     try:
         document.decode()
     except UnicodeDecodeError as error:
         where = f" (byte {error.start}: 0x{document[error.start]:02x})"
-    return DataError(
-        f"{name}: document {first_row + row} is not valid UTF-8{where}; convert the text to UTF-8."
-    )
+    return f"is not valid UTF-8{where}; convert the text to UTF-8"
 
 
 def _borrow_scratch() -> loops.Scratch:

@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core.display import DocumentationLink
 from ..errors import ParameterError
-from .documents import as_texts
-from .rows import text_rows
-from .settings import N_COLUMNS, TextSettings
+from ..io.faults import BadRecords
+from .rows import rows_of_documents
+from .settings import TextSettings
 
 
 class Shingles(  # type: ignore[call-arg]
@@ -120,15 +120,10 @@ class Shingles(  # type: ignore[call-arg]
         csr_array of shape (n_documents, 2**62), with columns of each row in ascending order
         """
         settings, dtype = self.settings, self._value_type()
-        rows, n_rows = [], 0
-        for texts in as_texts(X):
-            rows.append(text_rows(texts, settings, dtype, self.n_jobs, first_row=n_rows))
-            n_rows += len(texts)
-        if len(rows) == 1:
-            return rows[0]
-        if not rows:
-            return sparse.csr_array((0, N_COLUMNS), dtype=dtype)
-        return sparse.csr_array(sparse.vstack(rows, format="csr"))
+        try:
+            return rows_of_documents(X, settings, dtype, self.n_jobs)
+        except BadRecords as bad:
+            raise bad.error(lambda row: f"X: document {row}") from None
 
     def fit_transform(self, X: Iterable[str], y: Any = None) -> sparse.csr_array:
         """Rows of documents; see `transform`."""

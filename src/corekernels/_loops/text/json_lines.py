@@ -1,4 +1,4 @@
-"""Strings under some keys of JSON objects, one object per line, decoded to UTF-8.
+"""Values under some keys of JSON objects, one object per line, as UTF-8.
 
 A line is read to its end, so that one which is not JSON is not taken for it; but whatever is
 out of the ordinary is left to a reader that is slower and explains what it finds.
@@ -24,6 +24,9 @@ _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = (np.uint8(ord(c)) for c in "{}[]")
 _MINUS, _PLUS, _POINT, _ZERO, _NINE = (np.uint8(ord(c)) for c in "-+.09")
 _NUL, _LAST_CONTROL, _LETTER_U, _LETTER_E = np.uint8(0), np.uint8(31), np.uint8(117), np.uint8(101)
 _LOWER = np.uint8(0x20)
+_TRUE, _FALSE, _NULL, _NAN, _INFINITY = (  # the last two as Python writes them
+    np.frombuffer(word, np.uint8) for word in (b"true", b"false", b"null", b"NaN", b"Infinity")
+)
 
 _ESCAPES = np.zeros(256, np.uint8)  # what a letter behind a backslash stands for
 for _letter, _meaning in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True):
@@ -137,6 +140,8 @@ def _skip_number(text, i):
     """The place behind a number; _FAILED if it is none."""
     if text[i] == _MINUS:
         i += 1
+        if text[i] == _INFINITY[0]:
+            return _skip_letters(text, i, _INFINITY)
     i = i + 1 if text[i] == _ZERO else _skip_digits(text, i)
     if i != _FAILED and text[i] == _POINT:
         i = _skip_digits(text, i + 1)
@@ -147,15 +152,25 @@ def _skip_number(text, i):
 
 
 @inner_loop
+def _skip_letters(text, i, word):
+    """The place behind a word; _FAILED if it is another."""
+    for letter in word:
+        if text[i] != letter:
+            return _FAILED
+        i += 1
+    return i
+
+
+@inner_loop
 def _skip_word(text, i):
-    """The place behind true, false or null; _FAILED if it is none of them."""
-    if text[i] == 116 and text[i + 1] == 114 and text[i + 2] == 117 and text[i + 3] == 101:
-        return i + 4
-    if text[i] == 110 and text[i + 1] == 117 and text[i + 2] == 108 and text[i + 3] == 108:
-        return i + 4
-    if text[i] == 102 and text[i + 1] == 97 and text[i + 2] == 108 and text[i + 3] == 115:
-        return i + 5 if text[i + 4] == 101 else _FAILED
-    return _FAILED
+    """The place behind true, false, null, NaN or Infinity; _FAILED if it is none of them."""
+    if text[i] == _TRUE[0]:
+        return _skip_letters(text, i, _TRUE)
+    if text[i] == _FALSE[0]:
+        return _skip_letters(text, i, _FALSE)
+    if text[i] == _NULL[0]:
+        return _skip_letters(text, i, _NULL)
+    return _skip_letters(text, i, _NAN if text[i] == _NAN[0] else _INFINITY)
 
 
 @inner_loop
@@ -237,10 +252,10 @@ def _which_key(keys, out, start, stop):
 
 
 @inner_loop
-def _read_object(text, i, keys, row, filled, offsets, out):
-    """Read an object of which each wanted key has a string; where it ends, or _FAILED.
+def _read_object(text, i, keys, row, filled, offsets, kinds, out):
+    """Read an object that has each wanted key once; where it ends, or _FAILED.
 
-    `filled` has the end of each column's strings so far.
+    `filled` has the end of each column's values so far.
     """
     if text[i] != _OPEN:
         return _FAILED
@@ -249,7 +264,7 @@ def _read_object(text, i, keys, row, filled, offsets, out):
     while True:
         if text[i] != _QUOTE:
             return _FAILED
-        start = filled[0]  # a key is decoded where the next string of the first column goes
+        start = filled[0]  # a key is decoded where the next value of the first column goes
         i, stop = decode_string(text, i + 1, start, out[0])
         if i == _FAILED:
             return i
@@ -260,12 +275,20 @@ def _read_object(text, i, keys, row, filled, offsets, out):
         i = _skip_blanks(text, i + 1)
         if k < 0:
             i = _skip_value(text, i, start, out[0])
-        elif text[i] == _QUOTE and offsets[k, row + 1] == DONE:  # once, and a string
-            i, filled[k] = decode_string(text, i + 1, filled[k], out[k])
+        elif offsets[k, row + 1] != DONE:  # a second time
+            return _FAILED
+        else:
+            kinds[k, row] = text[i]
+            if text[i] == _QUOTE:
+                i, filled[k] = decode_string(text, i + 1, filled[k], out[k])
+            else:
+                begin = i
+                i = _skip_scalar(text, i, filled[k], out[k])
+                for place in range(begin, i):
+                    out[k][filled[k] + place - begin] = text[place]
+                filled[k] += max(i - begin, 0)
             offsets[k, row + 1] = filled[k]
             n_found += 1
-        else:
-            return _FAILED
         if i == _FAILED:
             return i
         i = _skip_blanks(text, i)
@@ -277,15 +300,17 @@ def _read_object(text, i, keys, row, filled, offsets, out):
 
 
 @loop
-def read_objects(text, starts, ends, keys, filled, offsets, out):
-    """Write the strings under the keys of all lines; the first line that is out of the ordinary.
+def read_objects(text, starts, ends, row, keys, filled, offsets, kinds, out):
+    """Write the values under the keys of all lines from `row` on; the first line that is out of
+    the ordinary.
 
-    Column k gets its strings in out[k] from filled[k] on, and the end of that of row r in
-    offsets[k, r + 1], which is DONE on entry. 64 bytes behind the text can be read.
+    Column k gets its values in out[k] from filled[k] on, and the end of that of row r in
+    offsets[k, r + 1], which is DONE on entry: strings decoded, numbers and words as they stand.
+    The first byte of each value is its kind. 64 bytes behind the text can be read.
     """
-    for row in range(starts.shape[0]):
-        i = _skip_blanks(text, starts[row])
-        i = _read_object(text, i, keys, row, filled, offsets, out)
-        if i == _FAILED or _skip_blanks(text, i) < ends[row]:
-            return row
+    for r in range(row, starts.shape[0]):
+        i = _skip_blanks(text, starts[r])
+        i = _read_object(text, i, keys, r, filled, offsets, kinds, out)
+        if i == _FAILED or _skip_blanks(text, i) < ends[r]:
+            return r
     return DONE

@@ -10,18 +10,20 @@ from ..simd.bit_sets import WORD, equal_bytes
 from ..simd.integers import popcount, trailing_zeros
 
 _NEWLINE, _RETURN, _QUOTE, _SPACE = (np.uint8(ord(c)) for c in '\n\r" ')
-_ONE = np.uint64(1)
+_ONE, _LAST = np.uint64(1), np.uint64(WORD - 1)
 
 
 @loop
-def count_newlines(text, stop):
-    """Number of newlines before `stop`."""
+def count_lines(text, stop):
+    """Number of line ends before `stop`: newlines, and carriage returns without one behind."""
     n = np.uint64(0)
     whole = stop // WORD * WORD
     for i in range(0, whole, WORD):
-        n += popcount(equal_bytes(text, i, _NEWLINE))
+        newlines, returns = equal_bytes(text, i, _NEWLINE), equal_bytes(text, i, _RETURN)
+        behind = newlines >> _ONE | np.uint64(text[i + WORD] == _NEWLINE) << _LAST
+        n += popcount(newlines | returns & ~behind)
     for i in range(whole, stop):
-        n += np.uint64(text[i] == _NEWLINE)
+        n += np.uint64(text[i] == _NEWLINE or (text[i] == _RETURN and text[i + 1] != _NEWLINE))
     return np.int64(n)
 
 
@@ -59,24 +61,30 @@ def find_records(text, stop, delimiter, starts, ends):
     """Write where each record begins, and ends before its newline; number of records.
 
     Fields are separated by the delimiter; one that begins with a quote goes on, newlines
-    included, to the next quote that is not doubled. Empty records are left out. What follows
-    the last whole record is not looked at: the second result is where it begins.
+    included, to the next quote that is not doubled. A record may also end with a carriage return.
+    Empty records are left out. What follows the last whole record is not looked at: the second
+    result is where it begins.
     """
     n, start, i = 0, 0, 0
-    field_begins = True
     while i < stop:
-        byte = text[i]
-        if field_begins and byte == _QUOTE:
-            i = _quote_end(text, i + 1, stop)
-        elif byte == _NEWLINE:
+        special = equal_bytes(text, i, _NEWLINE) | equal_bytes(text, i, _RETURN)
+        special |= equal_bytes(text, i, _QUOTE)
+        i += np.int64(trailing_zeros(special))
+        if special == 0 or i >= stop:
+            continue
+        if text[i] == _QUOTE:
+            if i == start or text[i - 1] == delimiter:
+                i = _quote_end(text, i + 1, stop)
+        else:
             end = i
-            if end > start and text[end - 1] == _RETURN:
-                end -= 1
+            if text[i] == _RETURN:
+                if i + 1 >= stop:  # a newline may follow, which belongs to it
+                    break
+                i += text[i + 1] == _NEWLINE
             if end > start:
                 starts[n], ends[n] = start, i
                 n += 1
             start = i + 1
-        field_begins = (byte == delimiter) | (byte == _NEWLINE)
         i += 1
     return n, start
 
@@ -85,11 +93,13 @@ def find_records(text, stop, delimiter, starts, ends):
 def _quote_end(text, i, stop):
     """Where the quote stands that closes one; `stop` if none does."""
     while i < stop:
-        if text[i] == _QUOTE:
-            if i + 1 >= stop or text[i + 1] != _QUOTE:
-                return i
-            i += 1
-        i += 1
+        quotes = equal_bytes(text, i, _QUOTE)
+        i += np.int64(trailing_zeros(quotes))
+        if quotes == 0 or i >= stop:
+            continue
+        if i + 1 >= stop or text[i + 1] != _QUOTE:
+            return i
+        i += 2
     return stop
 
 

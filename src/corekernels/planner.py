@@ -138,9 +138,10 @@ def plan(
 
     def error_of(n_hashes: int) -> float:
         recipe = replace(one_slot, n_hashes=n_hashes)
-        chance, dependence = recipe.aliasing(length, length), recipe.dependence(pairs.union)
-        options = {"chance": chance or NO_ALIASING, "dependence": dependence}
-        return z * math.sqrt(max(0.0, float(np.max(entry.variance(pairs, n_hashes, **options)))))
+        chance = recipe.aliasing(length, length) or NO_ALIASING
+        change = recipe.variance_change(pairs.union)
+        variance = entry.variance(pairs, n_hashes, chance=chance, change=change)
+        return z * math.sqrt(max(0.0, float(np.max(variance))))
 
     if n_hashes is None:
         n_hashes = _fewest_hashes(lambda k: error_of(k) <= error, n_columns)  # type: ignore[operator]
@@ -215,5 +216,5 @@ def _seconds_per_slot(kernel: HashedKernel, length: int, n_columns: int) -> floa
         minima = min(minima, n_columns / length * _SIEVE_SECONDS)
     elif length >= _DECIDED_LENGTH:
         minima = length * _FALL_SECONDS
-    projections = length * _BUCKET_SECONDS + _ROTATION_SECONDS if kernel.projections else 0.0
+    projections = length * _BUCKET_SECONDS + _ROTATION_SECONDS if kernel.projects else 0.0
     return minima + projections + _SECONDS_PER_SLOT

@@ -195,26 +195,6 @@ def on_wide_rows(case: tuple[int, int, int, int], repeats: int, threads: int) ->
     return {"seconds": times, "times_faster": faster}
 
 
-def on_long_rows(repeats: int, threads: int) -> dict[str, object]:
-    """One-permutation hashing of rows of 5,000 nonzeros against rensa's bucketed sketch."""
-    X = random_rows(2_000, 5_000, 1_000_000)
-    hashed, starts = tokens(X)
-    k = 1024
-    hasher = ck.CoREHasher(
-        "resemblance", k, scheme="one-permutation", random_state=SEED, n_jobs=threads
-    ).fit(X)
-    rho = rensa.RMinHash.digest_matrix_from_flat_token_hashes_rho
-    times = measure.interleaved(
-        {
-            "one-permutation": lambda: hasher.sketch(X),
-            "rensa_rho": lambda: rho(hashed, starts, k, 1),
-        },
-        repeats,
-    )
-    faster = times["rensa_rho"]["best"] / times["one-permutation"]["best"]
-    return {"seconds": times, "times_faster_than_rensa_rho": round(faster, 2)}
-
-
 def at_start() -> dict[str, object]:
     """Seconds of a first call with nothing compiled, and of a second process.
 
@@ -273,7 +253,6 @@ def main() -> None:
         for name, case in CASES.items():
             found[name] = on_rows(case, args.repeats, args.threads)
             print(name, json.dumps(found[name]["times_faster"], indent=1))
-        found["rows of 5,000 nonzeros"] = on_long_rows(args.repeats, args.threads)
     for name, case in WIDE_CASES.items():
         found[name] = on_wide_rows(case, args.repeats, args.threads)
     RESULTS.parent.mkdir(exist_ok=True)

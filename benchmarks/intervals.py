@@ -26,12 +26,11 @@ SEED = 0
 RESULTS = Path(__file__).parent / "results"
 KERNELS = {
     "resemblance": {"kernel": "resemblance"},
-    "core1, gaussian": {"kernel": "core1", "projection": "gaussian"},
-    "core1, rademacher": {"kernel": "core1", "projection": "rademacher"},
+    "core1": {"kernel": "core1"},
     "core2": {"kernel": "core2"},
     "core_rbf": {"kernel": "core_rbf", "gamma": 1.0},
 }
-SCHEMES = ("circulant", "independent", "one-permutation")
+SCHEMES = ("circulant", "independent")
 BITS = (1, 4, 8, None)
 HASHES = (64, 256, 1024)
 LOW, HIGH = 0.92, 0.98

@@ -67,11 +67,9 @@ def test_a_gamma_that_is_no_number_from_zero_is_refused(X, gamma):
             call()
 
 
-def test_hashed_the_largest_gamma_and_the_projection_are_limited():
+def test_hashed_the_largest_gamma_is_limited():
     with pytest.raises(ParameterError, match=r"gamma: got 10001\.0; hashed, it is 10000 at most"):
         ck.Recipe("core_rbf", gamma=10_001)
-    with pytest.raises(ParameterError, match="projection"):
-        ck.Recipe("core_rbf", projection="rademacher")
 
 
 def test_signatures_and_recipes_keep_it(X, tmp_path):

@@ -110,7 +110,7 @@ def test_strangers_are_refused():
     S = hashed(n_hashes=24)
     with pytest.raises(RecipeMismatch, match=r"n_hashes 24 and 16, seed 0 and 1; hash both"):
         S.estimate(hashed(n_hashes=16, random_state=1))
-    with pytest.raises(RecipeMismatch, match="kernel 'core1' and 'core2', projection"):
+    with pytest.raises(RecipeMismatch, match="kernel 'core1' and 'core2'; hash both"):
         ck.concatenate([S, hashed("core2")])
     with pytest.raises(RecipeMismatch, match="n_columns 60 and 59"):
         S.estimate_pairs(0, 0, hashed(rows=X[:, 1:]))

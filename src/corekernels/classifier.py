@@ -12,7 +12,7 @@ from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .linear.core_model import CoREModel
 from .linear.model_file import CLASSIFIER
-from .recipe import DEFAULT_PROJECTION, Recipe
+from .recipe import Recipe
 from .signatures import sketch
 
 
@@ -40,8 +40,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         scikit-learn's `CalibratedClassifierCV`.
     C : float
         Weight of the losses against the smoothness of the solution.
-    scheme : {"circulant", "independent", "one-permutation"}
-    projection : {"gaussian", "rademacher"}
+    scheme : {"circulant", "independent"}
     gamma : float, optional
     weight_bits : {16, 8, 4}
         As in `CoREHasher`.
@@ -89,13 +88,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     def __init__(
         self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
         n_bits: int | None = Recipe.n_bits, loss: str = "squared_hinge", C: float = 1.0,
-        scheme: str = Recipe.scheme, projection: str = DEFAULT_PROJECTION,
+        scheme: str = Recipe.scheme,
         gamma: float | None = None, weight_bits: int = Recipe.weight_bits,
         class_weight: Any = None, tol: float = 1e-5, max_iter: int = 1000, solver: str = "auto",
         random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
-            kernel, n_hashes, n_bits=n_bits, C=C, scheme=scheme, projection=projection,
+            kernel, n_hashes, n_bits=n_bits, C=C, scheme=scheme,
             gamma=gamma, weight_bits=weight_bits, tol=tol, max_iter=max_iter, solver=solver,
             random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from ._core.arguments import seed_of
 from ._core.estimator import RowsEstimator
 from ._hashing.sketch import require_finite
 from .errors import ParameterError
-from .recipe import DEFAULT_PROJECTION, MAX_BITS, Recipe
+from .recipe import MAX_BITS, Recipe
 from .signatures import Signatures, sketch
 
 
@@ -24,7 +24,7 @@ class HashingEstimator(RowsEstimator):
     def __init__(
         self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
         n_bits: int | None = Recipe.n_bits, scheme: str = Recipe.scheme,
-        projection: str = DEFAULT_PROJECTION, gamma: float | None = None,
+        gamma: float | None = None,
         weight_bits: int = Recipe.weight_bits, random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
@@ -32,7 +32,6 @@ class HashingEstimator(RowsEstimator):
         self.n_hashes = n_hashes
         self.n_bits = n_bits
         self.scheme = scheme
-        self.projection = projection
         self.gamma = gamma
         self.weight_bits = weight_bits
         self.random_state = random_state
@@ -63,7 +62,6 @@ class HashingEstimator(RowsEstimator):
             n_hashes=self.n_hashes,
             n_bits=self.n_bits,
             scheme=self.scheme,
-            projection=self.projection,
             seed=seed,
             n_columns=n_columns,
             gamma=self.gamma,
@@ -84,11 +82,10 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     The expanded rows turn that into a plain inner product, so a linear model on them
     learns what a kernel machine would. Hashing costs O(nonzeros x n_hashes) simple operations
-    at most, and memory for the result and for small tables. It takes less for scheme
-    "one-permutation", O(nonzeros + n_hashes), for projections and, with more than 65,536 columns,
-    for rows of thousands of nonzeros, O(nonzeros x n_hashes / 512 + n_hashes). It depends on the
-    parameters, the seed and the number of columns alone, never on the data: nothing is learned
-    from rows.
+    at most, and memory for the result and for small tables. It takes less for projections and,
+    with more than 65,536 columns, for rows of thousands of nonzeros,
+    O(nonzeros x n_hashes / 512 + n_hashes). It depends on the parameters, the seed and the number
+    of columns alone, never on the data: nothing is learned from rows.
 
     Parameters
     ----------
@@ -100,17 +97,13 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
     n_bits : int from 1 to 16, or None
         Bits kept of each location, b. Expanded rows have k 2^b columns. None keeps
         locations whole.
-    scheme : {"circulant", "independent", "one-permutation"}
-        How the permutations are made: by shifting one (fast, and no less accurate), each
-        by itself (the paper's own), or one permutation cut into bins. With fewer nonzeros
-        than hashes, bins are copies of each other: use one of the first two.
-    projection : {"gaussian", "rademacher"}
-        Distribution of core1's random directions: normal, or +-1. Those of core_rbf are
-        normal.
+    scheme : {"circulant", "independent"}
+        How the permutations are made: by shifting one (fast, and no less accurate), or each
+        by itself (the paper's own).
     gamma : float from 0 to 10,000, optional
         Parameter of core_rbf; 2 if None.
     weight_bits : {16, 8, 4}
-        Bits of each weight of core1 (with Gaussian projections) and core_rbf. With 8 or 4 a
+        Bits of each weight of core1 and core_rbf. With 8 or 4 a
         weight shares an integer with its code, so `n_bits` is at most that: a slot takes
         two bytes or one in place of three. Weights are rounded to 256 or 16 levels. Estimates are
         corrected for that: what bias is left is at most 0.005, for equal rows, and the variance
@@ -147,12 +140,12 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
     def __init__(
         self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
         n_bits: int | None = Recipe.n_bits, scheme: str = Recipe.scheme,
-        projection: str = DEFAULT_PROJECTION, gamma: float | None = None,
+        gamma: float | None = None,
         weight_bits: int = Recipe.weight_bits, normalize: bool = True, random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
-            kernel, n_hashes, n_bits=n_bits, scheme=scheme, projection=projection, gamma=gamma,
+            kernel, n_hashes, n_bits=n_bits, scheme=scheme, gamma=gamma,
             weight_bits=weight_bits, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.normalize = normalize

@@ -37,7 +37,6 @@ from .theory.pairs import (
 )
 from .theory.rounding import WeightRounding, rounded_cosine, rounded_normal
 
-PROJECTIONS = ("gaussian", "rademacher")
 DEFAULT_GAMMA = 2.0
 
 
@@ -104,8 +103,6 @@ class HashedKernel(Kernel):
     ----------
     slot_weight : SlotWeight
         What stands beside the code of each slot.
-    projections : tuple of str
-        Kinds of random projections that weights can be made of; none if they are not.
     keeps_sums : bool
         Whether signatures keep the sum of each unit row's values.
     linear_form : callable
@@ -113,8 +110,8 @@ class HashedKernel(Kernel):
         whole locations) as a `theory.LinearForm` in the slots.
     variance : callable
         Variance of the estimator, from a `theory.Pair` and the number of hashes; options
-        `chance` (the chance collisions), `projection` (the kind of projection) and `dependence`
-        (how far hashes are from independent).
+        `chance` (the chance collisions) and `change` (what slots that depend on each other
+        change).
     observed_pair : callable
         The `theory.Pair` that slots show (`theory.observed.Slots`), for the standard error.
     rounded_weights : callable or None
@@ -127,8 +124,12 @@ class HashedKernel(Kernel):
     linear_form: Callable[[RowNumbers, RowNumbers, Aliasing | None], LinearForm]
     variance: Callable[..., Any]
     observed_pair: Callable[..., Pair]
-    projections: tuple[str, ...] = ()
     rounded_weights: Callable[[int], WeightRounding] | None = None
+
+    @property
+    def projects(self) -> bool:
+        """Whether weights are made of random projections."""
+        return self.slot_weight in (SlotWeight.PROJECTION, SlotWeight.COSINE)
 
 
 CORRELATION = Kernel(
@@ -148,7 +149,7 @@ RESEMBLANCE = HashedKernel(
 CORE1 = HashedKernel(
     name="core1", label="CoRE 1", formula="K1 = rho R",
     number=loops.CORE1, uses_values=True, value=lambda pair: pair.rho * pair.R,
-    slot_weight=SlotWeight.PROJECTION, projections=PROJECTIONS, keeps_sums=False,
+    slot_weight=SlotWeight.PROJECTION, keeps_sums=False,
     linear_form=projection_form, variance=variance_core1, observed_pair=observed_core1,
     least_resemblance=lambda value: value, rounded_weights=rounded_normal,
 )  # fmt: skip
@@ -170,8 +171,7 @@ def core_rbf(gamma: float) -> HashedKernel:
         name="core_rbf", label="CoRE RBF", formula="K = R exp(-gamma (1 - rho))",
         number=loops.CORE_RBF, uses_values=True, gamma=gamma, with_gamma=core_rbf,
         value=lambda pair: pair.R * np.exp(-gamma * (1 - np.asarray(pair.rho, float))),
-        # the exponential is that of normal projections alone
-        slot_weight=SlotWeight.COSINE, projections=("gaussian",), keeps_sums=False,
+        slot_weight=SlotWeight.COSINE, keeps_sums=False,
         linear_form=projection_form, variance=partial(variance_core_rbf, gamma=gamma),
         observed_pair=partial(observed_core_rbf, gamma=gamma),
         least_resemblance=lambda value: value, rounded_weights=rounded_cosine,

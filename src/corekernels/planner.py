@@ -126,9 +126,10 @@ def plan(
 
     def error_of(n_hashes: int) -> float:
         recipe = replace(one_slot, n_hashes=n_hashes)
-        chance, dependence = recipe.aliasing(length, length), recipe.dependence(pairs.union)
-        options = {"chance": chance or NO_ALIASING, "dependence": dependence}
-        return z * math.sqrt(max(0.0, float(np.max(entry.variance(pairs, n_hashes, **options)))))
+        chance = recipe.aliasing(length, length) or NO_ALIASING
+        change = recipe.variance_change(pairs.union)
+        variance = entry.variance(pairs, n_hashes, chance=chance, change=change)
+        return z * math.sqrt(max(0.0, float(np.max(variance))))
 
     if n_hashes is None:
         n_hashes = _fewest_hashes(lambda k: error_of(k) <= error, n_columns)  # type: ignore[operator]

@@ -17,11 +17,8 @@ from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, SlotWeight, hashe
 from .theory.aliasing import Aliasing, aliasing
 from .theory.banks import positions_per_bank, share_slots, slots_per_bank
 from .theory.dependence import (
-    INDEPENDENT,
-    Dependence,
     binning_change,
     circulant_change,
-    one_permutation_change,
     two_ended_change,
 )
 from .theory.few_columns import aliasing_at_share
@@ -30,13 +27,12 @@ from .theory.ties import aliasing_with_ties
 
 CONTRACT = 1  # number of the hash contract, which every file of hashed rows names
 
-SCHEMES = ("circulant", "independent", "one-permutation")
+SCHEMES = ("circulant", "independent")
 
 DEFAULT_KERNEL = CORE1.name
 DEFAULT_HASHES = 1024
 DEFAULT_BITS = 8
 DEFAULT_SCHEME = "circulant"
-DEFAULT_PROJECTION = "gaussian"
 WEIGHT_BITS = (16, 8, 4)
 DEFAULT_WEIGHT_BITS = 16  # a number of half precision
 
@@ -49,9 +45,8 @@ MAX_GAMMA = 10_000.0  # beyond, random numbers of 8 digits are too coarse for th
 # parts of the hash contract
 NARROW_COLUMNS = 1 << 16  # up to here columns have tables of their own; beyond, they are mixed
 BINNED_LOCATIONS = 1 << 16  # size of the space of locations beyond, where columns fall into bins
-WIDE_LOCATIONS = 1 << 32  # the same by other schemes
+WIDE_LOCATIONS = 1 << 32  # size of that of locations hashed on the fly
 BINNED_WIDTH = 512  # bins, which are the slots of a bank, at most
-DIRECTIONS = 1 << 16  # random directions of projections, per bank
 INDEPENDENT_ENTRIES = 1 << 22  # the most columns x hashes for which "independent" keeps tables
 
 # beyond, the line that `theory.aliasing` takes for a curve is off by less than 0.001
@@ -69,10 +64,7 @@ class Recipe:
     n_hashes : int >= 1
     n_bits : int from 1 to 16, or None
         Bits kept of each location; None keeps locations whole.
-    scheme : {"circulant", "independent", "one-permutation"}
-    projection : {"gaussian", "rademacher"} or None
-        Kind of random projections, one that the kernel's entry allows; None for kernels without
-        projections, always.
+    scheme : {"circulant", "independent"}
     seed : int from 0 to 2**64 - 1
     n_columns : int >= 1
     gamma : float from 0 to 10,000, optional
@@ -80,8 +72,7 @@ class Recipe:
     weight_bits : {16, 8, 4}
         Bits of each weight. Weights of 16 bits stand beside the codes; those of 8 or 4 bits share
         an integer of twice as many bits with the code, so `n_bits` is at most `weight_bits`: a
-        slot takes two bytes, or one. They are for core1 with Gaussian projections and for
-        core_rbf.
+        slot takes two bytes, or one. They are for core1 and core_rbf.
 
     Examples
     --------
@@ -97,7 +88,6 @@ class Recipe:
     n_hashes: int = DEFAULT_HASHES
     n_bits: int | None = DEFAULT_BITS
     scheme: str = DEFAULT_SCHEME
-    projection: str | None = DEFAULT_PROJECTION
     seed: int = 0
     n_columns: int = 1
     gamma: float | None = None
@@ -106,10 +96,6 @@ class Recipe:
     def __post_init__(self) -> None:
         require_choice("scheme", self.scheme, SCHEMES)
         kernel = self.entry
-        if kernel.projections:
-            require_choice("projection", self.projection, kernel.projections)
-        else:
-            object.__setattr__(self, "projection", None)
         object.__setattr__(self, "gamma", kernel.gamma)
         if kernel.gamma is not None and kernel.gamma > MAX_GAMMA:
             raise ParameterError(
@@ -141,11 +127,11 @@ class Recipe:
         object.__setattr__(self, "weight_bits", int(bits))
         if not self.has_rounded_weights:
             return
-        if kernel.rounded_weights is None or self.projection != DEFAULT_PROJECTION:
+        if kernel.rounded_weights is None:
             fitting = [one.name for one in HASHED_KERNELS.values() if one.rounded_weights]
             raise ParameterError(
-                f"weight_bits: got {bits}, which is for {' and '.join(fitting)} with Gaussian "
-                f"projections; leave it at {DEFAULT_WEIGHT_BITS}."
+                f"weight_bits: got {bits}, which is for {' and '.join(fitting)}; leave it at "
+                f"{DEFAULT_WEIGHT_BITS}."
             )
         if self.n_bits is None or self.n_bits > bits:
             raise ParameterError(
@@ -172,17 +158,10 @@ class Recipe:
         return self.scheme == "circulant" and self.n_columns > NARROW_COLUMNS
 
     @property
-    def has_rotations(self) -> bool:
-        """Whether rows are projected by rotations, not by tables or hashes of random numbers."""
-        return self.projection == "gaussian" and self.scheme != "independent"
-
-    @property
     def n_locations(self) -> int:
         """Size of the space that locations come from."""
         if self.is_binned:
             return BINNED_LOCATIONS
-        if self.scheme == "one-permutation" or self.n_columns > NARROW_COLUMNS:
-            return WIDE_LOCATIONS
         if self.scheme == "independent" and not self.has_own_tables:
             return WIDE_LOCATIONS
         return self.n_columns
@@ -207,26 +186,20 @@ class Recipe:
             return aliasing_at_share(f1, f2, self.n_locations, self.n_bits, share)
         return aliasing(f1, f2, self.n_locations, self.n_bits)
 
-    def dependence(self, union: Any) -> Dependence:
-        """How slots depend on each other, for rows that together have `union` columns."""
+    def variance_change(self, union: Any) -> Any:
+        """Relative change of the variance of a mean over the slots, against independent slots.
+
+        For two rows that together have `union` columns.
+        """
         if self.scheme == "independent":
-            return INDEPENDENT
-        wide, change = self.n_columns > NARROW_COLUMNS, 0.0
-        if self.scheme == "one-permutation":
-            change = one_permutation_change(union, self.n_hashes)
-        elif self.is_binned:
-            _, n_bins = share_slots(self.n_hashes, BINNED_WIDTH)
-            per_bank = slots_per_bank(self.n_hashes, BINNED_WIDTH)
-            of_slices = two_ended_change(union, *positions_per_bank(self.n_hashes, BINNED_WIDTH))
-            change = binning_change(union, n_bins, per_bank, of_slices)
-        elif not wide:
+            return 0.0
+        if not self.is_binned:
             per_bank = slots_per_bank(self.n_hashes, self.n_columns)
-            change = circulant_change(union, self.n_columns, per_bank)
-        if self.has_rotations:
-            return Dependence(change, 0.0)
-        # banks have directions of their own
-        share = slots_per_bank(self.n_hashes, DIRECTIONS) / self.n_hashes
-        return Dependence(change, share / DIRECTIONS if wide else 0.0)
+            return circulant_change(union, self.n_columns, per_bank)
+        _, n_bins = share_slots(self.n_hashes, BINNED_WIDTH)
+        per_bank = slots_per_bank(self.n_hashes, BINNED_WIDTH)
+        of_slices = two_ended_change(union, *positions_per_bank(self.n_hashes, BINNED_WIDTH))
+        return binning_change(union, n_bins, per_bank, of_slices)
 
     @property
     def has_rounded_weights(self) -> bool:
@@ -288,7 +261,6 @@ class Recipe:
             "bytes per row": self.bytes_per_row,
             "columns": self.n_columns,
             "scheme": self.scheme,
-            "projection": self.projection,
             "seed": str(self.seed),
         }
 

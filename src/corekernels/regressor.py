@@ -17,7 +17,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
 
     Parameters
     ----------
-    kernel, n_hashes, n_bits, scheme, projection, gamma, weight_bits
+    kernel, n_hashes, n_bits, scheme, gamma, weight_bits
         As in `CoREHasher`; n_bits from 1 to 16.
     C : float
         Weight of the errors against the smoothness of the solution: 1 / (2 alpha) of a ridge.

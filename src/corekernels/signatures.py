@@ -244,10 +244,9 @@ class Signatures:
         sides covers the exact value for 92 to 98 % of pairs (`benchmarks/intervals.py`). It covers
         more (98 to 100 %) where at most three slots are expected to collide, for core_rbf at most
         thirteen, since the number of those that do is too coarse for 95 %; 91 % for core2 with one
-        bit, for heavy-tailed rows with 64 hashes and for ten columns; and 98.1 % for core2 on ten
-        columns with one-permutation hashing. For core2 it allows for large values that the slots
-        have missed, as a row's norm shows: it is wide where a few columns have most of the norm
-        and there are fewer hashes than nonzeros.
+        bit, for heavy-tailed rows with 64 hashes and for ten columns. For core2 it allows for large
+        values that the slots have missed, as a row's norm shows: it is wide where a few columns
+        have most of the norm and there are fewer hashes than nonzeros.
         """
         T = self.require_same_recipe(T)
         i, j = np.broadcast_arrays(*np.atleast_1d(i, j))

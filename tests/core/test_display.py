@@ -42,7 +42,6 @@ def test_signatures_and_recipes_show_themselves():
     assert shown["kernel"] == "core2"
     assert shown["hashes per row"] == "16"
     assert "gamma" not in shown
-    assert "projection" not in shown
     title, of_signatures = facts(S._repr_html_())
     assert title == "Signatures"
     assert of_signatures["rows"] == "4"

@@ -14,7 +14,7 @@ from corekernels.signatures import sketch
 from support.contract import hash_row, levels
 from support.rows import compact_rows
 
-SCHEMES = ("circulant", "independent", "one-permutation")
+SCHEMES = ("circulant", "independent")
 KERNELS = ("core1", "core_rbf")
 BITS = (8, 4)
 
@@ -150,7 +150,6 @@ def test_golden_vectors(kernel, scheme, n_columns, bits, first_slots, checksum):
         ({"weight_bits": 8, "n_bits": None}, "n_bits: got None; with weight_bits=8"),
         ({"weight_bits": 4, "n_bits": 4, "kernel": "core2"}, "is for core1 and core_rbf"),
         ({"weight_bits": 8, "kernel": "resemblance"}, "leave it at 16"),
-        ({"weight_bits": 8, "projection": "rademacher"}, "with Gaussian projections"),
     ],
 )
 def test_recipes_that_do_not_fit(fields, message):

@@ -1,6 +1,5 @@
 """Model files: classifiers and regressors, saved and loaded, damaged, or written long ago."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import hadamard
 from scipy.special import ndtri
 
-POSITION, LOCATION, DIRECTION, NUMBER, PERMUTATION, ENTRY, KEYS, PHASE = range(8)
-POSITION_KEY, DIRECTION_KEY, SIGN_KEY, BIN_KEY, PROBE_KEY, SLOT_KEY, ENTRY_KEY = range(7)
+POSITION, LOCATION, NUMBER, PERMUTATION, ENTRY, KEYS, PHASE = 0, 1, 3, 4, 5, 6, 7
+POSITION_KEY, DIRECTION_KEY, SLOT_KEY, ENTRY_KEY = 0, 1, 5, 6
 G = np.uint64(0x9E3779B97F4A7C15)
 NARROW = 65_536
 
@@ -129,46 +129,16 @@ def has_tables(recipe):
     return D <= NARROW and D * recipe["n_hashes"] <= 2**22
 
 
-def one_permutation(recipe, columns):
-    seed, k = recipe["seed"], recipe["n_hashes"]
-    z = mixed(seed, BIN_KEY, columns)
-    high, low = [int(v) >> 32 for v in z], [int(v) % 2**32 for v in z]
-    bins = {}  # number of a bin: its lowest value, and the first column that has it
-    for p in range(len(columns)):
-        b = high[p] * k >> 32
-        if b not in bins or low[p] < bins[b][0]:
-            bins[b] = low[p], p
-    locations, behind = np.empty(k, np.int64), np.empty(k, np.int64)
-    for j in range(k):
-        value, behind[j] = bins[j] if j in bins else bins[copied_bin(seed, j, k, bins)]
-        locations[j] = int(step(value, j)) >> 32
-    return locations, behind
-
-
-def copied_bin(seed, j, k, bins):
-    z = step(key(seed, PROBE_KEY), j)
-    for t in range(32):
-        b = (int(step(z, t)) >> 32) * k >> 32
-        if b in bins:
-            return b
-    return min(bins, key=lambda c: int(step(z, 32 + c)))
-
-
 def find_locations(recipe, columns, bits):
-    scheme, wide = recipe["scheme"], recipe["n_columns"] > NARROW
-    if scheme == "independent":
+    if recipe["scheme"] == "independent":
         return independent(recipe, columns)
-    if scheme == "one-permutation":
-        return one_permutation(recipe, columns)
-    if not wide:
+    if recipe["n_columns"] <= NARROW:
         return circulant_narrow(recipe, columns)
     return circulant_wide(recipe, columns, bits)
 
 
-def numbers(projection):
+def numbers():
     n = 1 << 16
-    if projection == "rademacher":
-        return np.repeat([-1.0, 1.0], n // 2)
     quantiles = ndtri((np.arange(n) + 0.5) / n)
     scaled = (quantiles / np.sqrt(np.mean(quantiles**2))).astype(np.float32)
     bits = scaled.view(np.uint32).astype(np.int64)
@@ -180,28 +150,13 @@ def numbers(projection):
 def directions(recipe, columns):
     """Random numbers of each column (row) and slot (column)."""
     seed, D, k = recipe["seed"], recipe["n_columns"], recipe["n_hashes"]
-    if recipe["scheme"] != "independent" and recipe["projection"] == "gaussian":
+    if recipe["scheme"] == "circulant":
         return rotated(seed, columns, k)
-    drawn = numbers(recipe["projection"])
-    if recipe["scheme"] == "independent":
-        if has_tables(recipe):
-            entries = np.array([stream(seed, ENTRY, j, D)[columns] for j in range(k)]).T
-        else:
-            entries = step(mixed(seed, ENTRY_KEY, columns)[:, None], np.arange(k))
-        return drawn[(entries >> np.uint64(48)).astype(np.int64)]
-    out = np.empty((len(columns), k))
-    for bank, (first, n) in enumerate(banks(k, 1 << 16)):
-        g = [drawn[permutation(seed, NUMBER, 2 * bank + h, 1 << 16)] for h in (0, 1)]
-        if D <= NARROW:
-            s = max(s for s in (1, 2, 4, 8, 16) if s * D <= 1 << 16)
-            tau = s * permutation(seed, DIRECTION, bank, (1 << 16) // s)[:D][columns]
-        else:
-            tau = (mixed(seed, DIRECTION_KEY, columns, bank) >> np.uint64(48)).astype(np.int64)
-        for j in range(n):
-            place = (tau + 16 * (j // 32) + j % 16) % (1 << 16)
-            out[:, first + j] = g[j // 16 % 2][place]
-    minus = mixed(seed, SIGN_KEY, columns) >> np.uint64(63) == 1  # bank 0, for all banks
-    return np.where(minus[:, None], -out, out)
+    if has_tables(recipe):
+        entries = np.array([stream(seed, ENTRY, j, D)[columns] for j in range(k)]).T
+    else:
+        entries = step(mixed(seed, ENTRY_KEY, columns)[:, None], np.arange(k))
+    return numbers()[(entries >> np.uint64(48)).astype(np.int64)]
 
 
 def rotated(seed, columns, k):

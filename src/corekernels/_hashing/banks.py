@@ -1,6 +1,4 @@
-"""Banks of hash tables, as the loops take them: slots shared out, tables wrapped and aligned."""
-
-from collections.abc import Sequence
+"""Banks of tables of locations, as the loops take them: wrapped around, and aligned."""
 
 import numpy as np
 
@@ -19,55 +17,56 @@ def round_up(n: int, unit: int) -> int:
     return -(-n // unit) * unit
 
 
-def wrapped(tables: Array, length: int) -> Array:
-    """Circular tables, one per row, repeated from their start until they have the length."""
-    return np.pad(tables, ((0, 0), (0, length - tables.shape[1])), "wrap")
+def circular(table: Array, width: int) -> Array:
+    """Circular tables, on the last axis, repeated as far as slices of `width` slots are read."""
+    more = [(0, 0)] * (table.ndim - 1) + [(0, round_up(width, GROUP))]
+    return aligned(np.pad(table, more, "wrap"))
 
 
-def make_banks(
-    n_banks: int,
-    width: int,
-    n_positions: int,
-    tables: Array,
-    *,
-    start_of_column: Array | None = None,
-    mix_keys: Sequence[np.uint64] = (),
-    inverse: Array | None = None,
-    with_values: bool = False,
+def aligned(table: Array) -> Array:
+    """A table that begins at a cache line."""
+    out = aligned_zeros(table.shape, table.dtype)
+    out[:] = table
+    return read_only(out)
+
+
+def circular_banks(
+    width: int, locations: Array, inverse: Array, starts: Array, with_values: bool
 ) -> Banks:
-    """Banks of `width` slots over these tables, one each or one for all.
+    """Banks of `width` slots, each of them a shift of its bank's circular table of locations.
 
-    Slices start where `start_of_column` says or, without it, at the mix of the column under
-    `mix_keys`. `inverse` gives the position of each location; without it no row takes the
-    sieve, nor with less than a word of positions, where that would not pay.
+    `inverse` has the position of each location. Without a word of positions, where the sieve would
+    not pay, no row takes it.
     """
+    n_banks, n_positions = locations.shape
     sieve_places, sieve_length = np.empty((n_banks, 0), np.int64), _NEVER
-    if start_of_column is None:
-        start_of_column = np.empty((n_banks, 0), np.int32)
-    if inverse is not None and n_positions >= WORD:
+    if n_positions >= WORD:
         sieve_places = n_positions - 1 - inverse
         sieve_places = np.pad(sieve_places, ((0, 0), (0, -n_positions % STEP)), "edge")
         sieve_length = _sieve_length(n_positions, width, with_values)
-    aligned = aligned_zeros(tables.shape, tables.dtype)
-    aligned[:] = tables
     return Banks(
         width=width,
         n_banks=n_banks,
         n_positions=n_positions,
-        tables=read_only(aligned),
-        start_of_column=read_only(start_of_column, np.int32),
-        mix_keys=read_only(np.array(mix_keys, np.uint64)),
-        mix_shift=np.uint64(65 - n_positions.bit_length()),
+        tables=circular(locations, width),
+        start_of_column=read_only(starts, np.int32),
         sieve_places=read_only(sieve_places),
         sieve_length=sieve_length,
     )
 
 
-def own_rows(table: Array, n_slots: int) -> Banks:
+def one_bank(locations: Array, n_slots: int) -> Banks:
     """One bank, in which each column's slice is a row of its own."""
-    n_columns, width = table.shape
-    starts = np.arange(n_columns)[None] * width
-    return make_banks(1, n_slots, table.size, table.reshape(1, -1), start_of_column=starts)
+    n_columns, width = locations.shape
+    return Banks(
+        width=n_slots,
+        n_banks=1,
+        n_positions=locations.size,
+        tables=aligned(locations.reshape(1, -1)),
+        start_of_column=read_only(np.arange(n_columns)[None] * width, np.int32),
+        sieve_places=read_only(np.empty((1, 0), np.int64)),
+        sieve_length=_NEVER,
+    )
 
 
 def _sieve_length(n_positions: int, width: int, with_values: bool) -> int:

@@ -93,12 +93,9 @@ def _variance(
 ) -> Array:
     """Variance of the estimate of a pair that the slots show, weights rounded."""
     kernel = recipe.entry
-    n_columns, projection = recipe.n_columns, recipe.projection
-    pair = kernel.observed_pair(slots, u.length, v.length, n_columns, chance, projection)
-    variance: Array = kernel.variance(
-        pair, slots.k, chance=chance, projection=projection,
-        dependence=recipe.dependence(pair.union),
-    )  # fmt: skip
+    pair = kernel.observed_pair(slots, u.length, v.length, recipe.n_columns, chance)
+    change = recipe.variance_change(pair.union)
+    variance: Array = kernel.variance(pair, slots.k, chance=chance, change=change)
     if recipe.weight_rounding is not None:
         return np.maximum(variance, 0) * recipe.weight_rounding.variance_factor
     rounding = 0.0 if kernel.slot_weight is SlotWeight.NONE else ROUNDING * slots.square
@@ -190,8 +187,6 @@ def _slot_averages(recipe: Recipe, form: LinearForm, sums: PairSums) -> Slots:
         mean=(inside + every * sums.p) / k + constant,
         square=square / k,
         product=sums.p / k,
-        product_square=sums.p2 / k,
-        square_error=_error(sums.p2, sums.p4, k),
     )  # fmt: skip
     if recipe.entry.slot_weight is SlotWeight.VALUE:
         slots = slots._replace(
@@ -213,9 +208,8 @@ def _exact(sums: PairSums, k: int, rounding: WeightRounding) -> PairSums:
     """
     share = rounding.unit**2 * rounding.exact_share(rounding.unit**2 * sums.p / k)
     return sums._replace(
-        p=share * sums.p, p2=share**2 * sums.p2, p4=share**4 * sums.p4,
-        ep=share * sums.ep, ep2=share**2 * sums.ep2,
-    )  # fmt: skip
+        p=share * sums.p, p2=share**2 * sums.p2, ep=share * sums.ep, ep2=share**2 * sums.ep2
+    )
 
 
 def _error(squares: Array, fourths: Array, k: int) -> Array:

@@ -12,22 +12,22 @@ from .._core.validation import Rows, read_only
 from .._loops.hashing import blocks, minwise, projection, rotation
 from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.blocks import BlockScratch, Task
-from .._loops.hashing.minwise import BinScratch, MinimaScratch, SieveScratch, Way
-from .._loops.hashing.offsets import new_offsets
+from .._loops.hashing.minwise import MinimaScratch, SieveScratch, Way
+from .._loops.hashing.offsets import BinnedBanks, new_offsets
 from .._loops.hashing.rotation import RotationScratch
 from .._loops.hashing.weights import Rounding
 from .._loops.rows import sum_and_scale, unit_values
 from .._loops.simd.bit_sets import SLOTS, WORD
-from .._loops.simd.slots import write_levels
 from ..kernel_table import SlotWeight
-from ..recipe import BINNED_LOCATIONS, Recipe
+from ..recipe import Recipe
 from .directions import random_numbers
-from .streams import Key, mix_key, mixed, with_random_signs
+from .streams import Key, mix_key, mixed
 from .tables import HashTables
 
 Arrays = dict[str, Array]  # the arrays of signatures, as `Recipe.arrays` names them
 
-_MIXED_TOGETHER = 2048  # columns, so that their mixes stay in the L1 cache
+
+_LOCATION = 0xFFFF  # the bits of a location in a table
 
 
 class RowHasher:
@@ -36,14 +36,12 @@ class RowHasher:
     def __init__(self, recipe: Recipe, tables: HashTables) -> None:
         self.recipe, self.tables = recipe, tables
         kernel = recipe.entry
-        self._weight, self._projects = kernel.slot_weight, bool(kernel.projections)
+        self._weight, self._projects = kernel.slot_weight, kernel.projects
 
     @property
     def has_tables(self) -> bool:
         """Whether all that is random stands in tables, so that `step` can be used."""
-        tables = self.tables
-        projects = tables.directions is not None or tables.rotations is not None
-        return tables.minima is not None and (projects or not self._projects)
+        return self.tables.minima is not None
 
     def hash(self, rows: Rows, out: Arrays) -> None:
         """Hash clean rows, the first of which starts at position 0 of their arrays, into `out`."""
@@ -63,7 +61,7 @@ class RowHasher:
             blocks.write_nonzero_halves(values, halves)
         self._mixed_minima(rows, halves, _codes(out), weights)
         if self._projects:
-            self._project(rows, values, out)
+            self._mixed_projections(rows, values, out)
 
     def step(self, task: Task, out: Arrays, largest: "Largest") -> Step:
         """A function that does some blocks of a task, and gives False once none is left.
@@ -88,8 +86,8 @@ class RowHasher:
         with_values = self._weight is SlotWeight.VALUE
         k, codes = self.recipe.n_hashes, _codes(out).reshape(-1)
         scratch = minima_scratch(largest.row, codes.dtype)
-        most = BINNED_LOCATIONS - 1 if self.recipe.is_binned else np.iinfo(banks.tables.dtype).max
-        mask = banks.tables.dtype.type(self.recipe.code_mask & most)
+        number = (banks.table if isinstance(banks, BinnedBanks) else banks.tables).dtype.type
+        mask = number(self.recipe.code_mask & _LOCATION)
         way = self._way(banks, largest.row)
         if not with_values:
             return lambda n_blocks: blocks.hash_supports(
@@ -104,30 +102,26 @@ class RowHasher:
             out["lengths"], out["sums"],
         )  # fmt: skip
 
-    def _way(self, banks: Banks, longest: int) -> Way:
+    def _way(self, banks: Banks | BinnedBanks, longest: int) -> Way:
         """How minima are found, with working memory for one thread."""
-        if self.recipe.is_binned:
+        if isinstance(banks, BinnedBanks):
             return Way(ends=new_offsets(longest, banks))
         return Way(sieve=sieve_scratch(banks, self._weight is SlotWeight.VALUE))
 
     def _projection_step(self, task: Task, out: Arrays, largest: "Largest") -> Callable[[], None]:
         """The same for the projections of the blocks that were just done."""
         tables, values = self.tables, np.empty(largest.block, np.float32)
-        weights = out["slots"] if "slots" in out else out["weights"].view(np.uint16)
+        weights = _weights(out)
         if tables.rotations is not None:
             scratch, rounding = _rotation_scratch(), self._rounding(rotation.BUCKETS)
             return lambda: blocks.hash_rotations(
                 task, tables.rotations, tables.waves, rounding, values, scratch, weights
             )
-        has_signs = self.recipe.scheme != "independent"
-        sign_key = mix_key(self.recipe.seed, Key.SIGN) if has_signs else None
-        starts = np.empty(largest.row, np.int32)
         tiles = aligned_zeros((projection.SUMS,), np.float32)
         rounding = self._rounding(projection.SUMS)
         return lambda: blocks.hash_projections(
-            task, tables.directions, sign_key, tables.waves, rounding, starts, values,
-            tiles, weights,
-        )  # fmt: skip
+            task, tables.directions, tables.waves, rounding, values, tiles, weights
+        )
 
     def _rounding(self, n_slots: int) -> Rounding | None:
         """How weights become levels, with working memory for one thread."""
@@ -143,52 +137,18 @@ class RowHasher:
         recipe, mask = self.recipe, np.uint64(self.recipe.code_mask)
         if values is None or weights is None:
             values, weights = np.empty(0, np.uint16), np.empty((0, recipe.n_hashes), np.uint16)
-        if recipe.scheme == "one-permutation":
-            bins, held = np.empty((2, recipe.n_hashes), np.uint64)
-            columns = np.empty(_MIXED_TOGETHER, np.uint64)
-            scratch = BinScratch(columns, bins, held, np.empty(recipe.n_hashes, np.int64))
-            keys = mix_key(recipe.seed, Key.BIN), mix_key(recipe.seed, Key.PROBE)
-            minwise.binned_minima(
-                rows.indptr, rows.indices, read_only(values), *keys, mask, scratch, codes, weights
-            )
-        else:
-            columns = mixed(rows.indices, mix_key(recipe.seed, Key.SLOT))
-            minima = np.empty(recipe.n_hashes, np.uint64)
-            minwise.mixed_minima(
-                rows.indptr, columns, read_only(values), mask, minima, codes, weights
-            )
+        columns = mixed(rows.indices, mix_key(recipe.seed, Key.SLOT))
+        minima = np.empty(recipe.n_hashes, np.uint64)
+        minwise.mixed_minima(rows.indptr, columns, read_only(values), mask, minima, codes, weights)
 
-    def _project(self, rows: Rows, values: Array, out: Arrays) -> None:
-        """Weights that are projections of the unit rows, or their cosines; after the codes."""
-        slots, rounding = out.get("slots"), self.recipe.weight_rounding
-        if slots is None or rounding is None:
-            self._write_projections(rows, values, out["weights"].view(np.uint16))
-            return
-        halves = np.empty(slots.shape, np.uint16)
-        self._write_projections(rows, values, halves)
-        write_levels(halves.reshape(-1), np.float32(rounding.per_unit), slots.reshape(-1))
-
-    def _write_projections(self, rows: Rows, values: Array, out: Array) -> None:
-        """Projections onto the random directions, or their cosines, as halves."""
-        recipe, tables, waves = self.recipe, self.tables, self.tables.waves
-        if tables.rotations is not None:
-            rotation.rotated_projections(
-                rows.indptr, rows.indices, read_only(values), tables.rotations, waves, None,
-                _rotation_scratch(), out,
-            )  # fmt: skip
-            return
-        if tables.directions is None:
-            columns = mixed(rows.indices, mix_key(recipe.seed, Key.ENTRY))
-            numbers, sums = random_numbers(recipe.projection), np.empty(recipe.n_hashes, np.float32)
-            values = read_only(values)
-            projection.mixed_projections(rows.indptr, columns, values, numbers, waves, sums, out)
-            return
-        values = with_random_signs(recipe.seed, rows.indices, values)
-        starts = np.empty(rows.lengths.max(initial=0), np.int32)
-        tiles = aligned_zeros((projection.SUMS,), np.float32)
-        projection.table_projections(
-            rows.indptr, rows.indices, values, tables.directions, waves, None, starts, tiles, out
-        )
+    def _mixed_projections(self, rows: Rows, values: Array, out: Arrays) -> None:
+        """Weights that are projections, hashed on the fly, or their cosines; after the codes."""
+        k = self.recipe.n_hashes
+        columns = mixed(rows.indices, mix_key(self.recipe.seed, Key.ENTRY))
+        projection.mixed_projections(
+            rows.indptr, columns, read_only(values), random_numbers(), self.tables.waves,
+            self._rounding(k), np.empty(k, np.float32), _weights(out),
+        )  # fmt: skip
 
 
 class Largest(NamedTuple):
@@ -213,6 +173,12 @@ def _codes(out: Arrays) -> Array:
     """Where codes are written: into slots, as long as they have no weights yet."""
     slots = out.get("slots")
     return out["codes"] if slots is None else slots.view(f"u{slots.itemsize}")
+
+
+def _weights(out: Arrays) -> Array:
+    """Where weights are written: as halves, or into slots that have their codes."""
+    slots = out.get("slots")
+    return out["weights"].view(np.uint16) if slots is None else slots
 
 
 def new_task(rows: Rows, cuts: Array, counter: Array, n_stripes: int, flaws: Array) -> Task:

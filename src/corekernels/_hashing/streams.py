@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._core.types import Array
 from .._core.validation import read_only
-from .._loops.hashing.mixing import give_signs, mix_columns
+from .._loops.hashing.mixing import mix_columns
 
 
 class Purpose(IntEnum):
@@ -21,7 +21,6 @@ class Purpose(IntEnum):
 
     POSITION = 0
     LOCATION = 1
-    DIRECTION = 2
     NUMBER = 3
     PERMUTATION = 4
     ENTRY = 5
@@ -34,9 +33,6 @@ class Key(IntEnum):
 
     POSITION = 0
     DIRECTION = 1
-    SIGN = 2
-    BIN = 3
-    PROBE = 4
     SLOT = 5
     ENTRY = 6
 
@@ -70,14 +66,3 @@ def mixed(indices: Array, key: np.uint64) -> Array:
     out = np.empty(len(indices), np.uint64)
     mix_columns(indices, key, out)
     return read_only(out)
-
-
-def with_random_signs(seed: int, indices: Array, values: Array) -> Array:
-    """Values times the random signs of their columns.
-
-    Slots repeat each other's random numbers at other columns, and the numbers of a table sum
-    to 0: without signs both would bias rows of many values of one sign.
-    """
-    out = np.empty_like(values)
-    give_signs(indices, values, mix_key(seed, Key.SIGN), out)
-    return out

@@ -14,7 +14,7 @@ from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..io.targets import require_target
-from ..kernel_table import HASHED_KERNELS, KERNELS, PROJECTIONS
+from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..models import Model
 from ..neighbors import CoRENeighbors
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
@@ -316,9 +316,6 @@ class Hashing:
         int | None, _unless_given(f"Bits kept of each, b: 1 to {MAX_BITS}", Recipe.n_bits)
     ] = None
     scheme: Annotated[str | None, _unless_given(one_of(SCHEMES), Recipe.scheme)] = None
-    projection: Annotated[
-        str | None, _unless_given(f"{one_of(PROJECTIONS)}, for core1", Recipe.projection)
-    ] = None
     gamma: Gamma = None
     weight_bits: Annotated[int | None, _unless_given(_WEIGHT_BITS, Recipe.weight_bits)] = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None

@@ -173,8 +173,6 @@ def model_for(
     """A model, not fitted, that hashes by a recipe."""
     names = ("kernel", "n_hashes", "n_bits", "scheme", "gamma", "weight_bits")
     hashing = {name: getattr(recipe, name) for name in names}
-    if recipe.projection is not None:
-        hashing["projection"] = recipe.projection
     return kind(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
 
 

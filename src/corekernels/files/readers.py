@@ -250,7 +250,7 @@ def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
     if isinstance(reader, SignatureReader):
         for name, value in given.items():
             found = getattr(reader.recipe, name)
-            if found != value and not (name == "projection" and found is None):
+            if found != value:
                 raise ParameterError(
                     f"{name}: got {value!r}, but {reader.name} was hashed with {found!r}; "
                     "leave it out, or hash the rows again."

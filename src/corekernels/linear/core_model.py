@@ -12,7 +12,7 @@ from ..errors import RecipeMismatch
 from ..hasher import HashingEstimator
 from ..io.fields import checking
 from ..io.provenance import Origin
-from ..recipe import DEFAULT_PROJECTION, Recipe
+from ..recipe import Recipe
 from ..signatures import Signatures, sketch
 from .model import OF_A_FIT, HashedLinearModel
 from .model_file import REMEDY, SavedModel, read_model, write_model
@@ -35,12 +35,12 @@ class CoREModel(HashingEstimator):
     def __init__(
         self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
         n_bits: int | None = Recipe.n_bits, C: float = 1.0, scheme: str = Recipe.scheme,
-        projection: str = DEFAULT_PROJECTION, gamma: float | None = None,
+        gamma: float | None = None,
         weight_bits: int = Recipe.weight_bits, tol: float = 1e-5, max_iter: int = 1000,
         solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
-            kernel, n_hashes, n_bits=n_bits, scheme=scheme, projection=projection, gamma=gamma,
+            kernel, n_hashes, n_bits=n_bits, scheme=scheme, gamma=gamma,
             weight_bits=weight_bits, random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.C = C

@@ -17,7 +17,7 @@ C1, C2          Pr{codes equal} = C1 + (1 - C2) R
 ==============  ==============================================================
 
 Pure formulas: arguments may be numbers or arrays that broadcast. They hold for
-independent hashes; `Dependence` says how other schemes differ.
+independent hashes; `change`, of `Recipe.variance_change`, says how the scheme "circulant" differs.
 
 References
 ----------
@@ -26,15 +26,14 @@ hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
 from .aliasing import NO_ALIASING, Aliasing, aliasing
-from .dependence import INDEPENDENT, Dependence
 from .estimators import LinearForm, RowNumbers
 from .lsh import miss_rate, sign_collision, slot_collision, slots_allowed
 from .pairs import Pair, variance_core1, variance_core2, variance_core_rbf, variance_resemblance
 from .rounding import WeightRounding, rounded_cosine, rounded_normal
 
 __all__ = [
-    "INDEPENDENT", "NO_ALIASING", "Aliasing", "Dependence", "LinearForm", "Pair", "RowNumbers",
-    "WeightRounding", "aliasing", "miss_rate", "rounded_cosine", "rounded_normal",
-    "sign_collision", "slot_collision", "slots_allowed", "variance_core1", "variance_core2",
-    "variance_core_rbf", "variance_resemblance",
+    "NO_ALIASING", "Aliasing", "LinearForm", "Pair", "RowNumbers", "WeightRounding", "aliasing",
+    "miss_rate", "rounded_cosine", "rounded_normal", "sign_collision", "slot_collision",
+    "slots_allowed", "variance_core1", "variance_core2", "variance_core_rbf",
+    "variance_resemblance",
 ]  # fmt: skip

@@ -5,37 +5,11 @@ is one of both. If all slots of a bank have one correlation c, the mean of z ove
 banks of m, has the variance of k independent slots times 1 + (m - 1) c.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 _STARTS = 1024  # where slices with offsets may begin
-
-
-class Dependence(NamedTuple):
-    """How far slots are from independent.
-
-    Attributes
-    ----------
-    change : relative change of the variance of a mean over the slots, of what depends on the
-        first column alone
-    shared_directions : probability that two columns have the same random directions in all
-        slots, which adds to CoRE 1 an error that does not fall with k
-
-    Examples
-    --------
-    >>> from corekernels import theory
-    >>> pair = theory.Pair(rho=0.5, f1=3, f2=3, a=2)
-    >>> less = theory.Dependence(change=-0.5)
-    >>> float(theory.variance_resemblance(pair, 100, dependence=less))
-    0.00125
-    """
-
-    change: Any = 0.0
-    shared_directions: float = 0.0
-
-
-INDEPENDENT = Dependence()
 
 
 def circulant_change(union: Any, n_columns: int, slots_per_bank: float) -> Any:
@@ -103,20 +77,3 @@ def binning_change(union: Any, n_bins: int, slots_per_bank: float, otherwise: An
     U = np.maximum(union, 2.0)
     one, both = np.exp(U * np.log1p(-1 / n_bins)), np.exp(U * np.log1p(-2 / n_bins))
     return both * otherwise - (slots_per_bank - 1) * (1 - 2 * one + both) / (U - 1)
-
-
-def one_permutation_change(union: Any, k: int) -> Any:
-    """Change of the variance by one-permutation hashing into k bins, for a union of U columns.
-
-    N = k (1 - (1 - 1/k)^U) bins are filled, by different columns. The other slots copy a filled
-    bin each, drawn at random, so that bins count c times: E[sum c^2] = k^2 / N + (k - N) (1 - 1/N).
-    With s = E[sum c^2] / k^2 the variance is (s U - 1) / (U - 1) of that of one slot: copies add to
-    it, drawing without repetition takes from it.
-
-    >>> [round(float(one_permutation_change(U, 256)), 2) for U in (45, 256, 4096)]
-    [0.35, -0.05, -0.06]
-    """
-    U = np.maximum(union, 2.0)
-    filled = -k * np.expm1(U * np.log1p(-1 / k)) if k > 1 else np.ones_like(U)
-    squares = 1 / filled + (k - filled) * (1 - 1 / filled) / k**2
-    return k * (squares * U - 1) / (U - 1) - 1

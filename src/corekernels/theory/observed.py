@@ -46,8 +46,6 @@ class Slots(NamedTuple):
     mean: Any  # of Z (`theory.estimators`)
     square: Any  # mean of its square
     product: Any = 0.0  # mean over all slots of the product of the weights
-    product_square: Any = 0.0  # mean of its square
-    square_error: Any = 0.0  # standard error of the latter
     largest_square: Any = 0.0  # largest squared product of the weights among equal codes
     u: RowValues | None = None  # values of the two rows, for kernels that keep them
     v: RowValues | None = None
@@ -62,43 +60,27 @@ def _supports(slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing) 
     return Pair(0.0, f1, f2, np.add(f1, f2) - union)
 
 
-def observed_resemblance(
-    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None
-) -> Pair:
+def observed_resemblance(slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing) -> Pair:
     """The pair as the share of equal codes shows it."""
     return _supports(slots, f1, f2, n_columns, chance)
 
 
-def observed_core1(
-    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None
-) -> Pair:
-    """The pair as equal codes and the products of all slots show it; the latter have mean rho.
-
-    The mean of their squares is 1 + 2 rho^2, less 2 shared_squares for projections of +-1: what is
-    missing by more than its error, since few slots may lack the largest products.
-    """
+def observed_core1(slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing) -> Pair:
+    """The pair as equal codes and the products of all slots show it; the latter have mean rho."""
     pair = _supports(slots, f1, f2, n_columns, chance)
-    rho = np.clip(slots.product, -1, 1)
-    shared_squares: Any = 0.0
-    if projection == "rademacher":
-        square = slots.product_square + slots.square_error
-        shared_squares = np.clip((1 + 2 * rho**2 - square) / 2, 0, 1)
-    return Pair(rho, f1, f2, pair.a, shared_squares)
+    return Pair(np.clip(slots.product, -1, 1), f1, f2, pair.a)
 
 
 def observed_core_rbf(
-    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None, *,
-    gamma: float,
-) -> Pair:  # fmt: skip
+    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, *, gamma: float
+) -> Pair:
     """The pair as equal codes and all products show it, whose mean is exp(-gamma (1 - rho))."""
     pair = _supports(slots, f1, f2, n_columns, chance)
     mean = np.clip(slots.product, np.exp(-2 * gamma), 1)
     return Pair(1 + np.log(mean) / gamma if gamma else 1.0, f1, f2, pair.a)
 
 
-def observed_core2(
-    slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing, projection: str | None
-) -> Pair:
+def observed_core2(slots: Slots, f1: Any, f2: Any, n_columns: int, chance: Aliasing) -> Pair:
     """The pair whose theoretical variance is that of the slots, and of what they may have missed.
 
     Where a few columns have most of the norm, slots that happen not to show them scatter too

@@ -1,8 +1,8 @@
 """The numbers that describe a pair of rows, and the variances of its estimates.
 
-`chance` says how often codes of few bits collide by chance (`aliasing`); `projection` is the kind
-of random projections, which concerns CoRE 1; `dependence` says how far slots are from
-independent, as which they count by default. Chance collisions of two slots are independent.
+`chance` says how often codes of few bits collide by chance (`aliasing`); `change` is the relative
+change of the variance by slots that depend on each other (`dependence`). Chance collisions of two
+slots are independent.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from .aliasing import NO_ALIASING, Aliasing
-from .dependence import INDEPENDENT, Dependence
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,8 @@ class Pair:
 
 
 def variance_resemblance(
-    pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, projection: str | None = None,
-    dependence: Dependence = INDEPENDENT,
-) -> Any:  # fmt: skip
+    pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, change: Any = 0.0
+) -> Any:
     """Var of the estimated resemblance: p (1 - p) / (k (1 - C2)^2), p = C1 + (1 - C2) R.
 
     Dependent slots add a share `change` of R (1 - R) / k.
@@ -74,71 +72,50 @@ def variance_resemblance(
     """
     p = chance.collision_probability(pair.R)
     slot = p * (1 - p) / (1 - chance.C2) ** 2
-    return (slot + dependence.change * pair.R * (1 - pair.R)) / k
+    return (slot + change * pair.R * (1 - pair.R)) / k
 
 
-def variance_core1(
-    pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, projection: str | None = None,
-    dependence: Dependence = INDEPENDENT,
-) -> Any:  # fmt: skip
+def variance_core1(pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, change: Any = 0.0) -> Any:
     """Var of the estimated K1: [m (p (1 - 2 C1) + C1^2) / (1 - C2)^2 - rho^2 R^2] / k.
 
-    m = E[P(u)^2 P(v)^2] is 1 + 2 rho^2 for Gaussian projections and smaller by
-    2 shared_squares for +-1; p = C1 + (1 - C2) R. With whole locations this is the
+    m = E[P(u)^2 P(v)^2] is 1 + 2 rho^2; p = C1 + (1 - C2) R. With whole locations this is the
     paper's [(1 + 2 rho^2) R - rho^2 R^2] / k. Projections of different slots are independent:
-    dependent slots add a share `change` of rho^2 R (1 - R) / k. Columns i and j of the same
-    directions add (u_i v_j + u_j v_i)^2 R^2, whatever k: (1 + rho^2 - 2 shared_squares) R^2 times
-    the probability of that, over all columns.
+    dependent slots add a share `change` of rho^2 R (1 - R) / k.
 
     >>> round(float(variance_core1(Pair(rho=0.5, f1=3, f2=3, a=2), 100)), 6)
     0.006875
     """
     moment = 1 + 2 * np.square(pair.rho)
-    if projection == "rademacher":
-        moment = moment - 2 * pair.shared_squares
-    mixed = 1 + np.square(pair.rho) - 2 * pair.shared_squares
-    return _variance_of_products(pair, k, pair.rho, moment, mixed, chance, dependence)
+    return _variance_of_products(pair, k, pair.rho, moment, chance, change)
 
 
 def variance_core_rbf(
-    pair: Pair, k: int, *, gamma: float, chance: Aliasing = NO_ALIASING,
-    projection: str | None = None, dependence: Dependence = INDEPENDENT,
-) -> Any:  # fmt: skip
+    pair: Pair, k: int, *, gamma: float, chance: Aliasing = NO_ALIASING, change: Any = 0.0
+) -> Any:
     """Var of the estimated R exp(-gamma (1 - rho)): as of K1, for other products of weights.
 
     Their mean is G = exp(-gamma (1 - rho)) and their second moment 1 + G^4 / 2; with whole
     locations the variance is [(1 + G^4 / 2) R - G^2 R^2] / k. `docs/core-rbf.md` derives it.
-    Columns i and j of the same directions change gamma (1 - rho) by gamma d_i d_j, d = u - v;
-    the squares of that add up to at most 2 (gamma (1 - rho))^2.
 
     >>> float(variance_core_rbf(Pair(1.0, 3, 3, 3), 100, gamma=2.0))  # one row with itself
     0.005
     """
     exponent = gamma * (1 - np.asarray(pair.rho, float))
     mean = np.exp(-exponent)
-    mixed = 2 * np.square(exponent * mean)
-    return _variance_of_products(pair, k, mean, 1 + mean**4 / 2, mixed, chance, dependence)
+    return _variance_of_products(pair, k, mean, 1 + mean**4 / 2, chance, change)
 
 
 def _variance_of_products(
-    pair: Pair, k: int, mean: Any, moment: Any, mixed: Any, chance: Aliasing,
-    dependence: Dependence,
-) -> Any:  # fmt: skip
-    """Variance of `projection_form`, from the mean and second moment of a product of weights.
-
-    `mixed` is what columns of the same directions add to the square of the mean.
-    """
+    pair: Pair, k: int, mean: Any, moment: Any, chance: Aliasing, change: Any
+) -> Any:
+    """Variance of `projection_form`, from the mean and second moment of a product of weights."""
     C1, p = chance.C1, chance.collision_probability(pair.R)
     second = moment * (p * (1 - 2 * C1) + np.square(C1)) / np.square(1 - chance.C2)
-    locations = dependence.change * pair.R * (1 - pair.R) - np.square(pair.R)
-    lasting = dependence.shared_directions * np.square(pair.R) * np.maximum(mixed, 0)
-    return (second + np.square(mean) * locations) / k + lasting
+    locations = change * pair.R * (1 - pair.R) - np.square(pair.R)
+    return (second + np.square(mean) * locations) / k
 
 
-def variance_core2(
-    pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, projection: str | None = None,
-    dependence: Dependence = INDEPENDENT,
-) -> Any:  # fmt: skip
+def variance_core2(pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, change: Any = 0.0) -> Any:
     """Var of the estimated K2: f1 f2 / U [shared_squares - rho^2 / U] / k, U = f1 + f2 - a.
 
     With b bits, slots that collide by chance add their second moment, which is 1 per
@@ -150,4 +127,4 @@ def variance_core2(
     """
     excess = pair.shared_squares - np.square(pair.rho) / pair.union
     whole = pair.f1 * pair.f2 / pair.union * excess
-    return (whole * (1 + dependence.change) + chance.C1 - chance.C2 * pair.R) / k
+    return (whole * (1 + change) + chance.C1 - chance.C2 * pair.R) / k

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import loop
-from .mixing import mix
 
 GROUP = 128  # slots of a table that are read together, at most
 
@@ -16,10 +15,8 @@ class Banks(NamedTuple):
     width: int
     n_banks: int
     n_positions: int  # of a table before it wraps around
-    tables: np.ndarray  # one row per bank, or one for all
-    start_of_column: np.ndarray  # where each column's slice starts; no columns: starts are mixed
-    mix_keys: np.ndarray
-    mix_shift: np.uint64  # leaves as many bits of a mix as number the positions
+    tables: np.ndarray
+    start_of_column: np.ndarray  # where each column's slice starts
     sieve_places: np.ndarray  # where the slots of each location begin in the sieve's bitmap
     sieve_length: int  # nonzeros from which a row goes through the sieve
 
@@ -27,10 +24,6 @@ class Banks(NamedTuple):
 @loop(inline="always")
 def find_starts(columns, banks, bank, out):
     """Where the slices of a row's columns start in the table of a bank."""
-    if banks.start_of_column.shape[1] > 0:
-        start_of_column = banks.start_of_column[bank]
-        for p in range(columns.shape[0]):
-            out[p] = start_of_column[np.uint64(columns[p])]
-        return
+    start_of_column = banks.start_of_column[bank]
     for p in range(columns.shape[0]):
-        out[p] = mix(np.uint64(columns[p]) ^ banks.mix_keys[bank]) >> banks.mix_shift
+        out[p] = start_of_column[np.uint64(columns[p])]

@@ -17,7 +17,6 @@ from ..rows import inspect_rows, sum_and_scale, unit_values
 from ..simd.halves import write_halves
 from ..simd.integers import fetch_add
 from .minwise import table_minima
-from .mixing import give_signs
 from .projection import table_projections
 from .rotation import rotated_projections
 
@@ -116,13 +115,10 @@ def hash_values(
 
 
 @loop
-def hash_projections(
-    task, directions, sign_key, waves, rounding, starts, all_values, tiles, weights
-):
+def hash_projections(task, directions, waves, rounding, all_values, tiles, weights):
     """Projections of the blocks that were done in the last call.
 
-    `sign_key` is the key of the columns' random signs, or None if they have none; `waves` and
-    `rounding` as for `write_weights`.
+    `waves` and `rounding` as for `write_weights`.
     """
     for block in task.done[1 : task.done[0] + 1]:
         start, stop = task.cuts[block], task.cuts[block + 1]
@@ -130,12 +126,9 @@ def hash_projections(
         columns = task.indices[indptr[0] : indptr[-1]]
         values = all_values[: columns.shape[0]]
         unit_values(indptr, task.data, values)
-        if sign_key is not None:
-            give_signs(columns, values, sign_key, values)
         table_projections(
-            indptr, columns, values, directions, waves, rounding, starts, tiles,
-            weights[start:stop],
-        )  # fmt: skip
+            indptr, columns, values, directions, waves, rounding, tiles, weights[start:stop]
+        )
 
 
 @loop

@@ -21,7 +21,6 @@ class PairSums(NamedTuple):
     e: np.ndarray
     p: np.ndarray
     p2: np.ndarray
-    p4: np.ndarray
     ep: np.ndarray
     ep2: np.ndarray
     eu: np.ndarray
@@ -66,21 +65,21 @@ def sum_pairs(blocks, n_blocks, i, j, codes, weights, others, other_weights, u, 
 def _sum_weights(codes, others, weights, other_weights, out):
     """All sums of `PairSums` but the first."""
     zero = 0.0
-    s1, s2, s4, e1, e2 = zero, zero, zero, zero, zero
+    s1, s2, e1, e2 = zero, zero, zero, zero
     eu, ev, eu2, ev2, epu, epv = zero, zero, zero, zero, zero, zero
     u2, u4, v2, v4 = zero, zero, zero, zero
     for s in range(codes.shape[0]):
         u, v = np.float64(weights[s]), np.float64(other_weights[s])
         e = np.float64(code_of(codes[s]) == code_of(others[s]))
         p, uu, vv = u * v, u * u, v * v
-        pp, ep = p * p, e * p
-        s1, s2, s4, e1, e2 = s1 + p, s2 + pp, s4 + pp * pp, e1 + ep, e2 + ep * p
+        ep = e * p
+        s1, s2, e1, e2 = s1 + p, s2 + p * p, e1 + ep, e2 + ep * p
         eu, ev, eu2, ev2 = eu + e * u, ev + e * v, eu2 + e * uu, ev2 + e * vv
         epu, epv = epu + ep * u, epv + ep * v
         u2, u4, v2, v4 = u2 + uu, u4 + uu * uu, v2 + vv, v4 + vv * vv
-    out[1], out[2], out[3], out[4], out[5] = s1, s2, s4, e1, e2
-    out[6], out[7], out[8], out[9], out[10], out[11] = eu, ev, eu2, ev2, epu, epv
-    out[12], out[13], out[14], out[15] = u2, u4, v2, v4
+    out[1], out[2], out[3], out[4] = s1, s2, e1, e2
+    out[5], out[6], out[7], out[8], out[9], out[10] = eu, ev, eu2, ev2, epu, epv
+    out[11], out[12], out[13], out[14] = u2, u4, v2, v4
 
 
 @inner_loop(fastmath=_NUMBERS)
@@ -94,7 +93,7 @@ def _find_largest(codes, others, weights, other_weights, out):
         both = max(both, e * u * v)
         mine, theirs = max(mine, e * u), max(theirs, e * v)
         my_apart, their_apart = max(my_apart, u - e * u), max(their_apart, v - e * v)
-    out[16], out[17], out[18], out[19], out[20] = both, mine, theirs, my_apart, their_apart
+    out[15], out[16], out[17], out[18], out[19] = both, mine, theirs, my_apart, their_apart
 
 
 @loop

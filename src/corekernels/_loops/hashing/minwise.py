@@ -9,16 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import inner_loop, loop
+from ..compilation import loop
 from ..simd.bit_sets import SLOTS
 from .banks import GROUP, find_starts
-from .mixing import mix_columns, step
+from .mixing import step
 from .offsets import Offsets, ends_with_offsets
 from .sieve import mark_starts, sieve_minima, values_behind
 from .slices import slice_minima
 
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
-_PROBES = 32  # tries of optimal densification before the filled bins are ranked instead
 
 
 class MinimaScratch(NamedTuple):
@@ -48,15 +47,6 @@ class Way(NamedTuple):
 
     sieve: SieveScratch | None = None
     ends: Offsets | None = None
-
-
-class BinScratch(NamedTuple):
-    """Working memory for one row in `binned_minima`."""
-
-    mixed: np.ndarray
-    bins: np.ndarray  # lowest value of each bin, and below it the number of its nonzero
-    held: np.ndarray  # the same after empty bins have copied filled ones
-    filled: np.ndarray  # numbers of the bins that are not empty
 
 
 @loop(inline="always")
@@ -157,65 +147,3 @@ def mixed_minima(indptr, mixed, values, mask, minima, out, out_values):
                     out_values[row, j] = values[p]
         for j in range(n_slots):
             out[row, j] = (minima[j] >> np.uint64(32)) & mask
-
-
-@loop
-def binned_minima(indptr, indices, values, key, probe_key, mask, scratch, out, out_values):
-    """One-permutation hashing with optimal densification (Shrivastava 2017).
-
-    Each nonzero falls into one of k bins by the high half of its mix, and the lowest
-    low half of a bin is its location. An empty bin copies the first filled bin of a
-    random sequence of its own: `_PROBES` draws, then all bins in a random order.
-    Without rows in `out_values` only the codes are wanted.
-    """
-    mixed, bins, held, filled = scratch
-    offset = indptr[0]
-    n_slots = np.uint64(out.shape[1])
-    half = np.uint64(32)
-    low = np.uint64(0xFFFFFFFF)
-    for row in range(indptr.shape[0] - 1):
-        columns = indices[indptr[row] - offset : indptr[row + 1] - offset]
-        mine = values[indptr[row] - offset : indptr[row + 1] - offset]
-        if columns.shape[0] == 0:
-            out[row] = 0
-            out_values[row : row + 1] = 0
-            continue
-        bins[:] = _EMPTY
-        for first in range(0, columns.shape[0], mixed.shape[0]):
-            tile = columns[first : first + mixed.shape[0]]
-            mix_columns(tile, key, mixed)
-            for p in range(tile.shape[0]):
-                place = ((mixed[p] >> half) * n_slots) >> half
-                bins[place] = min(bins[place], (mixed[p] << half) | np.uint64(first + p))
-        n_filled = 0
-        for j in range(bins.shape[0]):
-            filled[n_filled] = j
-            n_filled += bins[j] != _EMPTY
-        for j in range(bins.shape[0]):
-            held[j] = bins[j]
-            if bins[j] == _EMPTY:
-                held[j] = bins[_filled_bin(j, probe_key, bins, filled[:n_filled])]
-        codes = out[row]
-        for j in range(held.shape[0]):
-            # mixed with the slot: copies of one bin do not collide by chance all at once
-            codes[j] = (step(held[j] >> half, j) >> half) & mask
-        if out_values.shape[0] > 0:
-            for j in range(held.shape[0]):
-                out_values[row, j] = mine[held[j] & low]
-
-
-@inner_loop
-def _filled_bin(j, key, bins, filled):
-    """The first filled bin in the random sequence of bin j."""
-    state = step(key, j)
-    n_slots = np.uint64(bins.shape[0])
-    for probe in range(_PROBES):
-        place = ((step(state, probe) >> np.uint64(32)) * n_slots) >> np.uint64(32)
-        if bins[place] != _EMPTY:
-            return np.int64(place)
-    best, lowest = filled[0], step(state, _PROBES + filled[0])
-    for q in range(1, filled.shape[0]):
-        rank = step(state, _PROBES + filled[q])
-        if rank < lowest:
-            best, lowest = filled[q], rank
-    return best

@@ -31,11 +31,3 @@ def mix_columns(indices, key, out):
     """For each column number its mix under the key."""
     for p in range(indices.shape[0]):
         out[p] = mix(np.uint64(indices[p]) ^ key)
-
-
-@loop(inline="always")
-def give_signs(indices, values, key, out):
-    """Each value with the sign that its column's mix begins with."""
-    for p in range(indices.shape[0]):
-        negative = mix(np.uint64(indices[p]) ^ key) >> np.uint64(63)
-        out[p] = -values[p] if negative else values[p]

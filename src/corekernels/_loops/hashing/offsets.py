@@ -41,6 +41,15 @@ _LONG = 4  # nonzeros per slot, from which it is worth asking whether groups are
 _SHORT = 4  # slots per nonzero, from which nonzeros fall one by one once all slots are written
 
 
+class BinnedBanks(NamedTuple):
+    """Slots are shared out in runs of `width`, one bank each, over one circular table."""
+
+    width: int
+    n_banks: int
+    keys: np.ndarray  # one per bank, under which columns are mixed
+    table: np.ndarray  # locations; of 32 bits, with room for a value below, where values travel
+
+
 class Offsets(NamedTuple):
     """Working memory for one row, beside `MinimaScratch.starts`."""
 
@@ -51,7 +60,7 @@ class Offsets(NamedTuple):
 
 def new_offsets(longest, banks):
     """Working memory for rows of up to `longest` nonzeros."""
-    offsets = np.empty(longest, banks.tables.dtype)
+    offsets = np.empty(longest, banks.table.dtype)
     return Offsets(offsets, np.empty(longest, np.uint32), np.full(banks.width, NONE))
 
 
@@ -61,7 +70,7 @@ def ends_with_offsets(
 ):
     """Codes of the slots of a bank for one row, from `at` on, and the value behind each."""
     starts = scratch.starts[: columns.shape[0]]
-    find_starts_and_offsets(columns, banks.mix_keys[bank], starts, offsets)
+    find_starts_and_offsets(columns, banks.keys[bank], starts, offsets)
     decided = fall_first(offsets, values, columns.shape[0])
     if values is not None:
         _put_below(values, offsets.offsets)
@@ -84,7 +93,7 @@ def _ends_of_slices(starts, offsets, banks, decided, n_slots, mask, scratch, at,
 
     Slots from the half of a bank on count locations from the top.
     """
-    zero, table, n_low = np.int64(0), banks.tables[0], banks.width // 2
+    zero, table, n_low = np.int64(0), banks.table, banks.width // 2
     two = 2 * LINE // table.itemsize
     four = 2 * two
     spare = out_values

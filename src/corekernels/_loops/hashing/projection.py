@@ -1,4 +1,4 @@
-"""Random projections of CSR rows onto k directions from tables; rows arrive as for `minwise`.
+"""Random projections of CSR rows onto k independent directions; rows arrive as for `minwise`.
 
 Random numbers are bfloat16, two to a word of the table: of each 32 slots the first 16 take
 the lower halves of 16 consecutive words, the others the upper halves. One load then serves
@@ -18,20 +18,19 @@ from ..simd.vectors import (
     splat_line,
     store,
 )
-from .banks import find_starts
 from .mixing import step
-from .weights import write_projections, write_weights
+from .weights import write_weights
 
+HALVES = 16  # slots in the lower halves of a line of words, before those in the upper halves
 TILE = 128  # slots whose sums stay in registers
 SUMS = 2 * TILE  # the same where there are 32 registers
 _AHEAD = 4  # slices between the one that is read and the one that is prefetched
 
 
 @loop(inline="always")
-def table_projections(indptr, indices, values, banks, waves, rounding, all_starts, tiles, out):
-    """All slots of each row: the sum of its values times their slices, as `write_weights` makes it.
-
-    `all_starts` is room for one row's starts, `tiles` for the sums of SUMS slots.
+def table_projections(indptr, indices, values, directions, waves, rounding, tiles, out):
+    """All slots of each row: the sum of its values times their directions, as `write_weights`
+    makes it. `tiles` is room for the sums of SUMS slots.
     """
     together = SUMS if many_registers() else TILE
     for row in range(indptr.shape[0] - 1):
@@ -39,32 +38,29 @@ def table_projections(indptr, indices, values, banks, waves, rounding, all_start
         if begin == end:
             out[row, :] = 0
             continue
-        starts = all_starts[: end - begin]
-        for bank in range(banks.n_banks):
-            find_starts(indices[begin:end], banks, bank, starts)
-            mine = out[row, bank * banks.width : (bank + 1) * banks.width]
-            for slot in range(0, mine.shape[0], together):
-                sums = mine[slot : slot + together]
-                table = banks.tables[bank, slot // 2 :]
-                _sum_tiles(starts, values[begin:end], table, sums.shape[0] > TILE, tiles)
-                first = bank * banks.width + slot
-                write_weights(tiles[: sums.shape[0]], waves, rounding, first, sums)
+        for slot in range(0, out.shape[1], together):
+            weights = out[row, slot : slot + together]
+            both = weights.shape[0] > TILE
+            _sum_tiles(indices[begin:end], values[begin:end], directions, slot, both, tiles)
+            write_weights(tiles[: weights.shape[0]], waves, rounding, slot, weights)
 
 
 @inner_loop
-def _sum_tiles(starts, values, table, both, out):
-    """Sum of the slices that begin at the starts, each times its value: one tile of it or two.
+def _sum_tiles(columns, values, directions, slot, both, out):
+    """Sum of the columns' directions from a slot on, each times its value: one tile or two.
 
     Where there are few registers it is never two, and the compiler leaves the second out.
     """
     both = both and many_registers()
     first, second = _no_sums(), _no_sums()
-    for p in range(starts.shape[0]):
+    n_words, word = np.intp(directions.shape[1]), np.intp(slot // 2)
+    for p in range(columns.shape[0]):
         value = splat_line(values[p])
-        start, soon = np.intp(starts[p]), np.intp(starts[min(p + _AHEAD, starts.shape[0] - 1)])
-        first = _add_slice(value, table, start, soon, first)
+        start = np.intp(columns[p]) * n_words + word
+        soon = np.intp(columns[min(p + _AHEAD, columns.shape[0] - 1)]) * n_words + word
+        first = _add_slice(value, directions, start, soon, first)
         if both:
-            second = _add_slice(value, table, start + TILE // 2, soon + TILE // 2, second)
+            second = _add_slice(value, directions, start + TILE // 2, soon + TILE // 2, second)
     _store_sums(first, 0, out)
     if both:
         _store_sums(second, TILE, out)
@@ -113,10 +109,9 @@ def _store_sums(sums, at, out):
 
 
 @loop
-def mixed_projections(indptr, mixed, values, numbers, waves, sums, out):
-    """All slots of each row, each random number one of the 2^16 `numbers`, hashed on the fly.
-
-    They are halves; `waves` as for `table_projections`; `sums` is room for one row.
+def mixed_projections(indptr, mixed, values, numbers, waves, rounding, sums, out):
+    """All slots of each row, as `write_weights` makes them; each random number is one of the 2^16
+    `numbers`, hashed on the fly. `sums` is room for one row.
     """
     offset = indptr[0]
     for row in range(indptr.shape[0] - 1):
@@ -127,4 +122,4 @@ def mixed_projections(indptr, mixed, values, numbers, waves, sums, out):
         for p in range(indptr[row] - offset, indptr[row + 1] - offset):
             for j in range(sums.shape[0]):
                 sums[j] += values[p] * numbers[np.int64(step(mixed[p], j) >> np.uint64(48))]
-        write_projections(sums, waves, 0, out[row])
+        write_weights(sums, waves, rounding, 0, out[row])

@@ -25,15 +25,15 @@ def write_weights(projections, waves, rounding, first_slot, out):
     is None, the levels of the halves, put into slots that have only codes yet.
     """
     if rounding is None:
-        write_projections(projections, waves, first_slot, out)
+        _write_halves(projections, waves, first_slot, out)
     else:
         halves = rounding.halves[: projections.shape[0]]
-        write_projections(projections, waves, first_slot, halves)
+        _write_halves(projections, waves, first_slot, halves)
         write_levels(halves, rounding.per_unit, out)
 
 
 @loop(inline="always")
-def write_projections(projections, waves, first_slot, out):
+def _write_halves(projections, waves, first_slot, out):
     """Projections, or the cosines of them, as halves."""
     if waves is None:
         write_halves(projections, out)

@@ -10,11 +10,10 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.text import distinct
 from .._loops.text import shingles as loops
-from .._loops.text.words import SPARE_PLACES
 from ..io.faults import BadRecords
+from .characters import characters_for
 from .documents import Texts, as_texts
 from .settings import N_COLUMNS, TextSettings
-from .unicode_tables import CharacterTable, character_table
 
 _BLOCK_BYTES = 1 << 16  # of text that a thread takes at a time
 _PART_COLUMNS = 1 << 21  # room in a part of the result: many, for large pages of memory
@@ -45,9 +44,9 @@ def text_rows(
         np.zeros(1, np.int64), _cuts(texts.offsets), texts.text, texts.offsets,
         np.zeros(n_rows, np.int64),
     )  # fmt: skip
-    table = character_table(settings.lowercase, settings.strip_accents)
+    characters = characters_for(settings.lowercase, settings.strip_accents)
     n_threads = min(thread_count(n_jobs), max(1, len(task.cuts) - 1))
-    workers = [_Worker(task, settings, table, dtype, part_columns) for _ in range(n_threads)]
+    workers = [_Worker(task, settings, characters, dtype, part_columns) for _ in range(n_threads)]
     bad_rows = [row for row in run_blocks(_Worker.run, workers, n_threads) if row is not None]
     if bad_rows:
         raise BadRecords({row: _not_utf8(texts, row) for row in bad_rows})
@@ -93,10 +92,10 @@ class _Worker:
     """One thread's working memory, and the parts of the result that it has filled."""
 
     def __init__(
-        self, task: loops.Documents, settings: TextSettings, table: CharacterTable, dtype: Any,
-        part_columns: int,
+        self, task: loops.Documents, settings: TextSettings, characters: normalisation.Characters,
+        dtype: Any, part_columns: int,
     ) -> None:  # fmt: skip
-        self._task, self._grams, self._table = task, settings.grams(), table
+        self._task, self._grams, self._characters = task, settings.grams(), characters
         self._dtype, self._part_columns = dtype, part_columns
         self.parts: list[_FilledPart] = []
         self._state = np.zeros(loops.N_STATE, np.int64)
@@ -108,12 +107,8 @@ class _Worker:
         part = self._new_part()
         try:
             while True:
-                status = loops.shingle(
-                    task, self._grams, self._table.characters, scratch, part, state
-                )
-                if status == loops.NEEDS_PAGE:
-                    self._table.add_page(int(state[loops.PAGE_NEEDED]))
-                elif status == loops.NEEDS_SCRATCH:
+                status = loops.shingle(task, self._grams, self._characters, scratch, part, state)
+                if status == loops.NEEDS_SCRATCH:
                     scratch = _larger_scratch(scratch, state)
                 elif status == loops.NEEDS_PART:
                     self._keep(part)
@@ -214,5 +209,4 @@ def _new_scratch(n_bytes: int, n_grams: int) -> loops.Scratch:
         keys=np.full(n_places, distinct.FREE),
         key_counts=np.zeros(n_places, np.int32),
         counts=np.empty(n_grams + 1, np.int32),
-        missing=np.empty(1, np.int64),
     )

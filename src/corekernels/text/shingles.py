@@ -49,8 +49,7 @@ class Shingles(  # type: ignore[call-arg]
     -----
     The n-grams are those of `CountVectorizer` with `analyzer="word"` and
     `token_pattern=r"(?u)\\b\\w{min_length,}\\b"`, or with `analyzer="char"`, and
-    `strip_accents="unicode"` or None. What is a letter, and its lower case, is told by the
-    version of Unicode that Python has.
+    `strip_accents="unicode"` or None, by Unicode 14.0 whatever version Python has.
 
     There are 2**62 columns, so their names cannot be listed: like `HashingVectorizer` it has no
     `get_feature_names_out`, and no `set_output`. Rows are sparse, with column numbers of 64

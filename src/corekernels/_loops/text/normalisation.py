@@ -1,9 +1,4 @@
-"""Documents in UTF-8 to lower case without accents, as far as wanted, and where words are.
-
-What becomes of a character outside ASCII, and what kind of character that is, stands in tables
-of pages of 256 characters (see `corekernels.text.unicode_tables`), made when they are first
-needed: a loop that comes upon a page that is not there stops and names it.
-"""
+"""Documents in UTF-8 to lower case without accents, as far as wanted, and where words are."""
 
 from typing import NamedTuple
 
@@ -15,45 +10,34 @@ from ..simd.integers import load_word, store_word, trailing_zeros
 from ..simd.llvm import LINE
 from ..simd.vectors import load_line, lower_letters, store
 
-PAGE = 256  # characters
-NO_PAGE = -1
-
 # what `normalise` gives where it cannot go on
 INVALID = -1  # the text is not UTF-8
 NO_ROOM = -2
-MISSING_PAGE = -3
 
-# the parts of an entry: up to 4 bytes that replace the character, how many, and these flags
-SIZE_SHIFT = 32
-WORD_FLAG = 1 << 35  # the replacement is a \w character
-SPACE_FLAG = 1 << 36  # or a \s character
-CASED_FLAG = 1 << 37  # the character itself has case
-IGNORABLE_FLAG = 1 << 38  # or is skipped when looking for characters that have
-SIGMA_FLAG = 1 << 39  # it becomes a final sigma at the end of a word
-SEVERAL_FLAG = 1 << 40  # the lowest 32 bits tell where several replacements begin,
-COUNT_SHIFT = 48  # and these how many there are
+# what a character is: \w, \s, one with case, or one that is skipped when looking for case
+WORD_KIND, SPACE_KIND, CASED_KIND, IGNORABLE_KIND = (np.uint8(1 << bit) for bit in range(4))
 
 # marks of the bytes of characters outside ASCII
-WORD_MARK, SPACE_MARK = np.uint8(1), np.uint8(2)
-_NO_MARKS, _WORD_MARKS, _SPACE_MARKS = np.uint64(0), np.uint64(0x01010101), np.uint64(0x02020202)
+WORD_MARK, SPACE_MARK = WORD_KIND, SPACE_KIND
+_MARK_ALL = np.uint64(0x01010101)
 
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _NOT_BELOW_A, _ABOVE_Z = np.uint64(0x3F3F3F3F3F3F3F3F), np.uint64(0x2525252525252525)
 _TO_LOWER, _BITS_PER_BYTE, _ONE = np.uint64(2), np.uint64(8), np.uint64(1)
-_LOW_HALF, _SIZE_MASK, _COUNT_MASK = np.uint64(0xFFFFFFFF), np.uint64(7), np.uint64(0xFF)
-_NOT_ONE_TO_ONE = np.uint64(SIGMA_FLAG | SEVERAL_FLAG)
-_FINAL_SIGMA = np.uint64(0x82CF)
 _NOT_ASCII, _LAST_BYTE = np.uint8(0x80), np.uint8(0xFF)
+N_CHARACTERS = 0x110000
+_SIGMA, _FINAL_SIGMA = 0x3A3, 0x3C2
 SPARE_BYTES = 128  # that must be free behind the text, more than any character grows to
 
 
 class Characters(NamedTuple):
-    """What becomes of characters."""
+    """What becomes of characters: see `corekernels.text.characters`."""
 
-    lowercase: bool  # of ASCII letters; the tables have it for the others
-    page_places: np.ndarray  # place of each page in `entries`, or NO_PAGE
-    entries: np.ndarray  # (pages, PAGE)
-    replacements: np.ndarray  # entries of characters that several stand for, one after the other
+    lowercase: bool
+    kinds: np.ndarray  # of each character
+    becomes: np.ndarray  # another character or itself, or from N_CHARACTERS on a place in `starts`
+    starts: np.ndarray  # at place p, characters[starts[p]:starts[p + 1]]
+    characters: np.ndarray
 
 
 @loop(inline="always")
@@ -73,6 +57,20 @@ def decode(word):
     code = (first & 7) << 18 | second << 12 | third << 6 | fourth
     is_whole = first <= 0xF4 and word & np.uint64(0xC0C0C000) == np.uint64(0x80808000)
     return code, 4 * (is_whole and 0x10000 <= code < 0x110000)
+
+
+@loop(inline="always")
+def _encode(code):
+    """The bytes of a character, as a word, and their number."""
+    last = 0x80 | code & 0x3F
+    if code < 0x80:
+        return code, 1
+    if code < 0x800:
+        return 0xC0 | code >> 6 | last << 8, 2
+    middle = 0x80 | code >> 6 & 0x3F
+    if code < 0x10000:
+        return 0xE0 | code >> 12 | middle << 8 | last << 16, 3
+    return 0xF0 | code >> 18 | (0x80 | code >> 12 & 0x3F) << 8 | middle << 16 | last << 24, 4
 
 
 @loop(inline="always")
@@ -96,15 +94,14 @@ def _next_bytes(text, i, stop):
 
 
 @inner_loop
-def normalise(text, start, stop, characters, out, marks, missing):
+def normalise(text, start, stop, characters, out, marks):
     """Write the document, its bytes start to stop, into `out`; number of bytes written.
 
     Characters outside ASCII have marks at their bytes in `marks`, whose other bytes are 0:
     `clear_marks` has to make it so again. Text that is not UTF-8 gives INVALID, a document
-    that outgrows `out` NO_ROOM, and a page that is needed and not there MISSING_PAGE, with its
-    number in `missing[0]`. The second result tells whether all bytes are ASCII.
+    that outgrows `out` NO_ROOM. The second result tells whether all bytes are ASCII.
     """
-    page_places, entries = characters.page_places, characters.entries
+    kinds, becomes = characters.kinds, characters.becomes
     i, n, is_ascii = start, np.int64(0), True
     while i < stop:
         if i + LINE <= stop:
@@ -134,22 +131,14 @@ def normalise(text, start, stop, characters, out, marks, missing):
             code, size = decode(_next_bytes(text, i, stop))
             if size == 0:
                 return _stopped(INVALID, marks, n)
-            page = page_places[code // PAGE]
-            if page == NO_PAGE:
-                missing[0] = code // PAGE
-                return _stopped(MISSING_PAGE, marks, n)
-            entry = entries[page, code % PAGE]
-            if entry & _NOT_ONE_TO_ONE == 0:
-                n = _write(entry, n, out, marks)
-            elif entry & np.uint64(SIGMA_FLAG):
-                is_final, missing[0] = _is_final_sigma(text, start, stop, i, size, characters)
-                if missing[0] != NO_PAGE:
-                    return _stopped(MISSING_PAGE, marks, n)
-                if is_final:
-                    entry = entry & ~_LOW_HALF | _FINAL_SIGMA
-                n = _write(entry, n, out, marks)
+            other = np.int64(becomes[code])
+            may_be_final = code == _SIGMA and characters.lowercase
+            if may_be_final and _is_final_sigma(text, start, stop, i, size, kinds):
+                other = np.int64(_FINAL_SIGMA)
+            if other < N_CHARACTERS:
+                n = _write(other, kinds, n, out, marks)
             else:
-                n = _write_several(entry, characters.replacements, n, out, marks)
+                n = _write_all(other - N_CHARACTERS, characters, n, out, marks)
             i += size
     return n - (i - stop), is_ascii
 
@@ -168,32 +157,26 @@ def clear_marks(marks, n_bytes):
 
 
 @loop(inline="always")
-def _write(entry, n, out, marks):
-    """Write one character; number of bytes written so far."""
-    size = entry >> np.uint64(SIZE_SHIFT) & _SIZE_MASK
-    mark = _NO_MARKS
-    if entry & np.uint64(WORD_FLAG):
-        mark = _WORD_MARKS
-    elif entry & np.uint64(SPACE_FLAG):
-        mark = _SPACE_MARKS
-    store_word(entry & _LOW_HALF, n, out)
-    store_word(mark & (_ONE << _BITS_PER_BYTE * size) - _ONE, n, marks)
-    return n + np.int64(size)
+def _write(code, kinds, n, out, marks):
+    """Write a character; number of bytes written so far."""
+    word, size = _encode(code)
+    mark = np.uint64(kinds[code] & (WORD_KIND | SPACE_KIND)) * _MARK_ALL
+    store_word(np.uint64(word), n, out)
+    store_word(mark & (_ONE << _BITS_PER_BYTE * np.uint64(size)) - _ONE, n, marks)
+    return n + size
 
 
 @inner_loop
-def _write_several(entry, replacements, n, out, marks):
-    """Write the characters that one becomes; number of bytes written so far."""
-    first = np.int64(entry & _LOW_HALF)
-    count = np.int64(entry >> np.uint64(COUNT_SHIFT) & _COUNT_MASK)
-    for place in range(first, first + count):
-        n = _write(replacements[place], n, out, marks)
+def _write_all(place, characters, n, out, marks):
+    """Write the characters at a place; number of bytes written so far."""
+    for p in range(characters.starts[place], characters.starts[place + 1]):
+        n = _write(np.int64(characters.characters[p]), characters.kinds, n, out, marks)
     return n
 
 
 @inner_loop
-def _is_final_sigma(text, start, stop, i, size, characters):
-    """Whether the sigma at i ends a word, and a page that is missing to tell, or NO_PAGE.
+def _is_final_sigma(text, start, stop, i, size, kinds):
+    """Whether the sigma at i ends a word.
 
     As Unicode has it: a character with case comes before it and none after it, apart from
     characters that are ignored.
@@ -203,34 +186,27 @@ def _is_final_sigma(text, start, stop, i, size, characters):
         place -= 1
         while place > start and text[place] & np.uint8(0xC0) == np.uint8(0x80):
             place -= 1
-        flags, _, page = _flags(text, place, stop, characters)
-        if page != NO_PAGE:
-            return False, page
-        if not flags & np.uint64(IGNORABLE_FLAG):
-            is_cased = flags & np.uint64(CASED_FLAG) != 0
+        kind, _ = _kind(text, place, stop, kinds)
+        if not kind & IGNORABLE_KIND:
+            is_cased = kind & CASED_KIND != 0
             break
     if not is_cased:
-        return False, NO_PAGE
+        return False
     place = i + size
     while place < stop:
-        flags, n_bytes, page = _flags(text, place, stop, characters)
-        if page != NO_PAGE:
-            return False, page
-        if not flags & np.uint64(IGNORABLE_FLAG):
-            return flags & np.uint64(CASED_FLAG) == 0, NO_PAGE
+        kind, n_bytes = _kind(text, place, stop, kinds)
+        if not kind & IGNORABLE_KIND:
+            return kind & CASED_KIND == 0
         place += n_bytes
-    return True, NO_PAGE
+    return True
 
 
 @inner_loop
-def _flags(text, i, stop, characters):
-    """The entry of the character at i, its number of bytes, and its page if that is missing."""
+def _kind(text, i, stop, kinds):
+    """The kind of the character at i, and its number of bytes."""
     code, size = np.int64(text[i]), 1
     if code >= 128:
         code, size = decode(_next_bytes(text, i, stop))
         if size == 0:  # not UTF-8: `normalise` finds that when it gets there
-            return np.uint64(0), 1, np.int64(NO_PAGE)
-    page = characters.page_places[code // PAGE]
-    if page == NO_PAGE:
-        return np.uint64(0), 1, code // PAGE
-    return characters.entries[page, code % PAGE], size, np.int64(NO_PAGE)
+            code, size = 0, 1
+    return kinds[code], size

@@ -2,9 +2,8 @@
 
 Each thread calls `shingle` again and again. A call goes on with the documents of the thread's
 present block, takes further blocks from the counter, and comes back when there are no more or
-when something is missing, which the status tells: a page of the character table, larger
-working memory, room in the part of the result that the thread is filling. Then the caller
-sees to that and calls again.
+when something is missing, which the status tells: larger working memory, or room in the part of
+the result that the thread is filling. Then the caller sees to that and calls again.
 """
 
 from typing import NamedTuple
@@ -21,11 +20,11 @@ from .normalisation import INVALID, NO_ROOM, SPARE_BYTES, clear_marks, normalise
 from .words import count_grams, find_words, hash_words, word_grams
 
 # what a call comes back with
-FINISHED, NEEDS_PAGE, NEEDS_SCRATCH, NEEDS_PART, NOT_UTF8 = range(5)
+FINISHED, NEEDS_SCRATCH, NEEDS_PART, NOT_UTF8 = range(4)
 
 # positions in a thread's state
-NEXT, STOP, FILLED, N_RUNS, TEXT_NEEDED, GRAMS_NEEDED, PAGE_NEEDED = range(7)
-N_STATE = 7
+NEXT, STOP, FILLED, N_RUNS, TEXT_NEEDED, GRAMS_NEEDED = range(6)
+N_STATE = 6
 
 BINARY, COUNTS, LOGARITHMS = range(3)  # kinds of weights
 
@@ -63,7 +62,6 @@ class Scratch(NamedTuple):
     keys: np.ndarray  # the table of distinct columns
     key_counts: np.ndarray
     counts: np.ndarray
-    missing: np.ndarray
 
 
 class Part(NamedTuple):
@@ -97,7 +95,7 @@ def shingle(documents, grams, characters, scratch, part, state):
 @inner_loop
 def _shingle_run(documents, grams, characters, scratch, part, state):
     """Write the rows of documents NEXT to STOP, as far as they go."""
-    offsets, lengths, missing = documents.offsets, documents.lengths, scratch.missing
+    offsets, lengths = documents.offsets, documents.lengths
     text, marks, places, words = scratch.text, scratch.marks, scratch.places, scratch.words
     columns, counts = scratch.columns, scratch.counts
     keys, key_counts = scratch.keys, scratch.key_counts
@@ -109,9 +107,12 @@ def _shingle_run(documents, grams, characters, scratch, part, state):
         if stop - start + SPARE_BYTES > text.shape[0]:
             state[TEXT_NEEDED] = stop - start + SPARE_BYTES
             return NEEDS_SCRATCH
-        n_bytes, is_ascii = normalise(documents.text, start, stop, characters, text, marks, missing)
-        if n_bytes < 0:
-            return _why_not(n_bytes, missing, text, state)
+        n_bytes, is_ascii = normalise(documents.text, start, stop, characters, text, marks)
+        if n_bytes == INVALID:
+            return NOT_UTF8
+        if n_bytes == NO_ROOM:
+            state[TEXT_NEEDED] = 2 * text.shape[0]
+            return NEEDS_SCRATCH
         for place in range(n_bytes, n_bytes + WORD, 8):
             store_word(np.uint64(0), place, text)
         if grams.of_words:
@@ -140,18 +141,6 @@ def _shingle_run(documents, grams, characters, scratch, part, state):
         state[FILLED] += n_columns
         state[NEXT] += 1
     return FINISHED
-
-
-@inner_loop
-def _why_not(status, missing, text, state):
-    """Why a document was not normalised, as the status of a call."""
-    if status == INVALID:
-        return NOT_UTF8
-    if status == NO_ROOM:
-        state[TEXT_NEEDED] = 2 * text.shape[0]
-        return NEEDS_SCRATCH
-    state[PAGE_NEEDED] = missing[0]
-    return NEEDS_PAGE
 
 
 @inner_loop

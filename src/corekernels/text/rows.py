@@ -92,7 +92,7 @@ class _Worker:
     """One thread's working memory, and the parts of the result that it has filled."""
 
     def __init__(
-        self, task: loops.Documents, settings: TextSettings, characters: normalisation.Characters,
+        self, task: loops.Documents, settings: TextSettings, characters: Characters,
         dtype: Any, part_columns: int,
     ) -> None:  # fmt: skip
         self._task, self._grams, self._characters = task, settings.grams(), characters

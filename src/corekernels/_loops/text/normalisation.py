@@ -208,5 +208,5 @@ def _kind(text, i, stop, kinds):
     if code >= 128:
         code, size = decode(_next_bytes(text, i, stop))
         if size == 0:  # not UTF-8: `normalise` finds that when it gets there
-            code, size = 0, 1
+            return kinds[0], 1
     return kinds[code], size

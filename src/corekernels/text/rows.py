@@ -10,6 +10,7 @@ from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.text import distinct
 from .._loops.text import shingles as loops
+from .._loops.text.normalisation import Characters
 from ..io.faults import BadRecords
 from .characters import characters_for
 from .documents import Texts, as_texts

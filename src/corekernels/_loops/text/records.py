@@ -65,7 +65,7 @@ def find_records(text, stop, delimiter, starts, ends):
     Empty records are left out. What follows the last whole record is not looked at: the second
     result is where it begins.
     """
-    n, start, i = 0, 0, 0
+    n, start, i = 0, 0, np.int64(0)
     while i < stop:
         special = equal_bytes(text, i, _NEWLINE) | equal_bytes(text, i, _RETURN)
         special |= equal_bytes(text, i, _QUOTE)

@@ -65,11 +65,11 @@ def find_records(text, stop, delimiter, starts, ends):
     Empty records are left out. What follows the last whole record is not looked at: the second
     result is where it begins.
     """
-    n, start, i = 0, 0, np.int64(0)
+    n, start, i = 0, 0, 0
     while i < stop:
         special = equal_bytes(text, i, _NEWLINE) | equal_bytes(text, i, _RETURN)
         special |= equal_bytes(text, i, _QUOTE)
-        i += np.int64(trailing_zeros(special))
+        i += int(trailing_zeros(special))
         if special == 0 or i >= stop:
             continue
         if text[i] == _QUOTE:
@@ -80,7 +80,7 @@ def find_records(text, stop, delimiter, starts, ends):
             if text[i] == _RETURN:
                 if i + 1 >= stop:  # a newline may follow, which belongs to it
                     break
-                i += text[i + 1] == _NEWLINE
+                i += int(text[i + 1] == _NEWLINE)
             if end > start:
                 starts[n], ends[n] = start, i
                 n += 1

@@ -25,7 +25,7 @@ import corekernels as ck
 import data
 import measure
 import parts
-from corekernels._exact.columns import UPDATES_PER_PRODUCT
+from corekernels._exact import UPDATES_PER_PRODUCT
 
 KERNELS = ("correlation", "resemblance", "core1", "core2")
 RATIOS = (0, 8, 15, 30, 45, 60, 90, 120, 250, 700)

@@ -11,21 +11,21 @@ from numba import njit
 
 import corekernels as ck
 import measure
+from corekernels import _exact
 from corekernels._core.validation import check_rows
-from corekernels._exact import gram
-from corekernels._exact.columns import plan_columns
-from corekernels._loops.gram import blocks
+from corekernels._exact import plan_columns
+from corekernels._loops import gram
 
 ROUNDS = 20_000
 STAGES = {
-    "validation": (gram, "check_pair"),
-    "plan": (gram, "plan_columns"),
-    "rows_spread": (gram, "_spread"),
-    "inverted_index": (blocks, "invert_listed"),
+    "validation": (_exact, "check_pair"),
+    "plan": (_exact, "plan_columns"),
+    "rows_spread": (_exact, "_spread"),
+    "inverted_index": (gram, "invert_listed"),
     "blas": (np, "matmul"),
-    "supports_listed_columns_formula_and_mirror": (blocks, "finish_block"),
-    "mirror_of_diagonal_blocks": (blocks, "mirror"),
-    "mirror_within_diagonal_blocks": (blocks, "mirror_within"),
+    "supports_listed_columns_formula_and_mirror": (gram, "finish_block"),
+    "mirror_of_diagonal_blocks": (gram, "mirror"),
+    "mirror_within_diagonal_blocks": (gram, "mirror_within"),
 }
 
 
@@ -82,7 +82,7 @@ def loop_speeds(dtype: Any, n: int = 1024) -> tuple[float, float]:
     lists = np.sort(rng.permuted(np.tile(np.arange(n, dtype=np.int32), (8, 1)), axis=1)[:, :256])
     heads, slot = np.arange(9, dtype=np.int64) * 256, ~np.arange(8, dtype=np.int32)
     columns, values = np.arange(8, dtype=np.int32), np.ones(8, dtype)
-    panel = blocks.PanelRows(
+    panel = gram.PanelRows(
         bits_of_y, heads, lists.ravel(), np.ones(lists.size, dtype), np.full(n, 8, np.int32)
     )
     times = measure.interleaved(
@@ -101,13 +101,13 @@ def loop_speeds(dtype: Any, n: int = 1024) -> tuple[float, float]:
 @njit(nogil=True)
 def _many_words(rounds, bits, bits_of_y, out):
     for _ in range(rounds):
-        blocks.count_shared(bits, bits_of_y, out)
+        gram.count_shared(bits, bits_of_y, out)
 
 
 @njit(nogil=True)
 def _many_updates(rounds, columns, values, slot, panel, dots, counts):
     for _ in range(rounds):
-        blocks.add_listed(columns, values, slot, panel, dots, counts)
+        gram.add_listed(columns, values, slot, panel, dots, counts)
 
 
 def stages(X: Any, repeats: int = 3) -> dict[str, float]:

@@ -26,8 +26,7 @@ import corekernels as ck
 import measure
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
-from corekernels._loops.search.heaps import Heaps, sort_heaps
-from corekernels._loops.search.pairs import rerank
+from corekernels._loops.search.pairs import Heaps, rerank, sort_heaps
 from corekernels.neighbors.candidates.graph import Graph
 from corekernels.neighbors.snapshot import Snapshot
 from corekernels.neighbors.store import make_queries

@@ -7,11 +7,10 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from ._core.types import Array
+from ._core.arguments import Array
 from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
-from .linear.core_model import CoREModel
-from .linear.model_file import CLASSIFIER
+from .linear.core_model import CLASSIFIER, CoREModel
 from .recipe import Recipe
 from .signatures import sketch
 
@@ -131,15 +130,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class; with the log loss only."""
         S = self.sketch(X)
-        probabilities: npt.NDArray[np.float64] = self.linear_.predict_proba(S)
-        return probabilities
+        return self.linear_.predict_proba(S)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Logarithm of the probability of each class; with the log loss only."""
         S = self.sketch(X)
-        logarithms: npt.NDArray[np.float64] = self.linear_.predict_log_proba(S)
-        return logarithms
+        return self.linear_.predict_log_proba(S)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -170,8 +170,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
                 f"n_bits: {self._n_features_out} columns have no names; choose n_bits from 1 to "
                 f"{MAX_BITS}."
             )
-        names: npt.NDArray[np.object_] = super().get_feature_names_out(input_features)
-        return names
+        return super().get_feature_names_out(input_features)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

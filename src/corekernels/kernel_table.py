@@ -21,12 +21,17 @@ from ._loops import kernels as loops
 from ._loops.kernels import LoopKernel
 from .errors import ParameterError
 from .theory.aliasing import Aliasing
-from .theory.estimators import LinearForm, RowNumbers, core2_form, projection_form, resemblance_form
-from .theory.observed import (
+from .theory.dependence import WeightRounding, rounded_cosine, rounded_normal
+from .theory.estimators import (
+    LinearForm,
+    RowNumbers,
+    core2_form,
     observed_core1,
     observed_core2,
     observed_core_rbf,
     observed_resemblance,
+    projection_form,
+    resemblance_form,
 )
 from .theory.pairs import (
     Pair,
@@ -35,7 +40,6 @@ from .theory.pairs import (
     variance_core_rbf,
     variance_resemblance,
 )
-from .theory.rounding import WeightRounding, rounded_cosine, rounded_normal
 
 DEFAULT_GAMMA = 2.0
 
@@ -214,8 +218,7 @@ def exact_kernel(name: Any, gamma: Any = None) -> Kernel:
         return entry
     if entry.with_gamma is None:
         raise ParameterError(f"gamma: got {gamma!r}, but {name} has no gamma; leave it out.")
-    found: Kernel = entry.with_gamma(require_gamma(gamma))
-    return found
+    return entry.with_gamma(require_gamma(gamma))
 
 
 def gamma_in_use(name: Any, gamma: float | None) -> float | None:

@@ -31,10 +31,9 @@ import numpy as np
 import sklearn
 from scipy import sparse
 
-from ._core.arguments import require_gamma
+from ._core.arguments import Array, PathLike, require_gamma
 from ._core.progress import progress_bar
-from ._core.types import Array, PathLike
-from ._exact.gram import Formula, Gram, value_of_vectors
+from ._exact import Formula, Gram, value_of_vectors
 from .errors import ParameterError
 from .io.atomic import atomic_write
 from .io.npy import Header, write_header
@@ -248,8 +247,7 @@ def gram_to_file(
             file.write(block.data)
             bar.update(rows.stop - rows.start)
             del block
-    mapped: Array = np.lib.format.open_memmap(path, mode="r")
-    return mapped
+    return np.lib.format.open_memmap(path, mode="r")
 
 
 def _whole(X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None) -> Any:

@@ -14,7 +14,7 @@ from ._core.estimator import RowsEstimator
 from ._core.team import Team
 from ._core.validation import Rows, clean_rows, read_only
 from ._loops import levels as loops
-from ._loops.simd.llvm import LINE
+from ._loops.simd.integers import LINE
 from .errors import DataError, ParameterError
 
 SCALES = ("max", "std")

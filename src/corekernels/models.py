@@ -1,8 +1,8 @@
 """Models from files, whichever kind they are."""
 
-from ._core.types import PathLike
+from ._core.arguments import PathLike
 from .classifier import CoREClassifier
-from .linear.model_file import CLASSIFIER, REGRESSOR, read_model
+from .linear.core_model import CLASSIFIER, REGRESSOR, read_model
 from .regressor import CoRERegressor
 
 Model = CoREClassifier | CoRERegressor

@@ -11,7 +11,7 @@ import numpy as np
 from .errors import ParameterError
 from .recipe import BINNED_WIDTH, MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
 from .theory.aliasing import NO_ALIASING
-from .theory.banks import BANK_STEP
+from .theory.dependence import BANK_STEP
 from .theory.pairs import Pair
 
 _TYPICAL_LENGTH = 100

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._core.extras import require_extra
-from ._core.types import PathLike
+from ._core.arguments import PathLike, require_extra
 from .errors import ParameterError
 from .io import atomic_write
-from .io.targets import require_target
+from .io.atomic import require_target
 
 _BAR = "▏▎▍▌▋▊▉█"
 _BAR_WIDTH = 20

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from ._core.arguments import require_choice
-from ._core.display import html_table
+from ._core.estimator import html_table
 from .errors import ParameterError
 from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, SlotWeight, hashed_kernel
-from .theory.aliasing import Aliasing, aliasing
-from .theory.banks import positions_per_bank, share_slots, slots_per_bank
+from .theory.aliasing import Aliasing, aliasing, aliasing_at_share, aliasing_with_ties
 from .theory.dependence import (
+    WeightRounding,
     binning_change,
     circulant_change,
+    positions_per_bank,
+    share_slots,
+    slots_per_bank,
     two_ended_change,
 )
-from .theory.few_columns import aliasing_at_share
-from .theory.rounding import WeightRounding
-from .theory.ties import aliasing_with_ties
 
 CONTRACT = 1  # number of the hash contract, which every file of hashed rows names
 

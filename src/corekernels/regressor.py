@@ -2,8 +2,7 @@
 
 from sklearn.base import RegressorMixin
 
-from .linear.core_model import CoREModel
-from .linear.model_file import REGRESSOR
+from .linear.core_model import REGRESSOR, CoREModel
 from .linear.regressor import HashedLinearRegressor
 
 

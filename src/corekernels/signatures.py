@@ -7,16 +7,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._core.display import html_table
+from ._core.arguments import Array, PathLike
+from ._core.estimator import html_table
 from ._core.team import Team
-from ._core.types import Array, PathLike
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
 from ._hashing.expansion import expand
-from ._hashing.narrowing import narrow
 from ._hashing.signature_file import pack_labels, read_signatures, write_signatures
-from ._hashing.sketch import empty_arrays, hash_matrix, hash_rows
-from ._hashing.slots import codes_of, largest_code, weights_of
+from ._hashing.sketch import (
+    codes_of,
+    empty_arrays,
+    hash_matrix,
+    hash_rows,
+    largest_code,
+    narrow,
+    weights_of,
+)
 from .errors import DataError, ParameterError, RecipeMismatch
 from .io.provenance import Origin
 from .recipe import MAX_BITS, Recipe

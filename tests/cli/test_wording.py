@@ -3,7 +3,7 @@
 import pytest
 
 from corekernels.cli.options import Reading
-from corekernels.cli.wording import name_options
+from corekernels.cli.printing import name_options
 
 OPTIONS = {
     "n_hashes": "--n-hashes", "C": "--C", "tol": "--tol", "max_iter": "--max-iter",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from corekernels import plotting
-from corekernels._core.extras import require_extra
+from corekernels._core.arguments import require_extra
 from corekernels.errors import MissingExtra
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from corekernels._core.team import Team, _take_all
-from corekernels._loops.blocks import taken
+from corekernels._loops.rows import taken
 
 
 def count(blocks, n_blocks, out):

@@ -5,12 +5,10 @@ import pytest
 
 from corekernels import CoREHasher
 from corekernels.distributed import recombination
-from corekernels.linear.descent import descend
-from corekernels.linear.one_vs_rest import OneVsRest
-from corekernels.linear.packed import pack
-from corekernels.linear.problem import Options, State
-from corekernels.linear.training_set import TrainingSet
-from corekernels.linear.vectors import Vector
+from corekernels.linear.coefficients import pack
+from corekernels.linear.descent import OneVsRest, descend
+from corekernels.linear.newton import Vector
+from corekernels.linear.problem import Options, State, TrainingSet
 from support import objectives
 
 N_PARTS, N_ROWS = 3, 60

@@ -5,8 +5,7 @@ import pytest
 from scipy import sparse
 
 from corekernels.errors import FileError
-from corekernels.io.kept import KeptRows
-from corekernels.io.workspace import Workspace
+from corekernels.io.workspace import KeptRows, Workspace
 from support.readers import Rows
 
 

@@ -12,8 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from corekernels import io
 from corekernels._loops.text import svmlight as scan
 from corekernels.errors import DataError, FileError
-from corekernels.io.streams import ByteStream
-from corekernels.io.text_blocks import line_blocks
+from corekernels.io.streams import ByteStream, line_blocks
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from scipy import sparse
 from corekernels import io
 from corekernels.errors import DataError
 from corekernels.io import Origin
-from corekernels.io.wrapped import RowRange
+from corekernels.io.readers import RowRange
 
 NAMES = ("rows.svm", "rows.svm.gz", "rows.npz", "rows.npy", "rows.parquet")
 N_ROWS = 57

@@ -8,10 +8,8 @@ import pytest
 import corekernels as ck
 from corekernels.errors import ParameterError
 from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
-from corekernels.linear.newton import Newton
-from corekernels.linear.passes import Passes
+from corekernels.linear.newton import Newton, Passes, Vector
 from corekernels.linear.solver import Plan, find_planes, make_plan
-from corekernels.linear.vectors import Vector
 from support import objectives
 
 SMOOTH = ("squared_hinge", "log_loss")

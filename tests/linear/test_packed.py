@@ -5,7 +5,7 @@ import pytest
 
 import corekernels as ck
 from corekernels.errors import DataError
-from corekernels.linear.packed import pack
+from corekernels.linear.coefficients import pack
 
 
 def test_codes_that_no_hasher_makes_are_refused(S):

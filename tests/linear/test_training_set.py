@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from corekernels.linear.packed import Packed, pack
-from corekernels.linear.training_set import TrainingSet
+from corekernels.linear.coefficients import Packed, pack
+from corekernels.linear.problem import TrainingSet
 
 ROWS = [3, 1, 3, 0, 3, 5, 1]  # of the signatures
 

@@ -8,8 +8,8 @@ from contextlib import redirect_stderr
 import pytest
 from numba.core import event
 
-from corekernels._loops import compile_events
-from corekernels._loops.compile_events import NOTE, CompileWatch
+from corekernels._loops import compilation
+from corekernels._loops.compilation import NOTE, CompileWatch
 from corekernels._loops.rows import count_nonzeros
 
 
@@ -36,7 +36,7 @@ def compiling(dispatcher, seconds):
 def said(watch, dispatcher, seconds, times=1):
     """What a terminal shows of so much compiling."""
     with (
-        compile_events.unannounced(),  # what was compiled before may have used up its patience
+        compilation.unannounced(),  # what was compiled before may have used up its patience
         redirect_stderr(Terminal()) as terminal,
         event.install_listener("numba:compile", watch),
     ):
@@ -66,10 +66,10 @@ def test_nothing_is_said_where_nobody_watches(capsys):
 
 
 def test_what_is_unannounced_stays_so_within_the_block_alone():
-    assert not compile_events._WATCH.silent
-    with compile_events.unannounced():
-        assert compile_events._WATCH.silent
-    assert not compile_events._WATCH.silent
+    assert not compilation._WATCH.silent
+    with compilation.unannounced():
+        assert compilation._WATCH.silent
+    assert not compilation._WATCH.silent
 
 
 @pytest.mark.parametrize("before", [True, False])

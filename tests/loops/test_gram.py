@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from corekernels._core.validation import check_pair
-from corekernels._exact.columns import plan_columns
-from corekernels._exact.gram import Formula, fill_gram, value_of_vectors
-from corekernels._loops.gram import blocks
+from corekernels._exact import Formula, fill_gram, plan_columns, value_of_vectors
+from corekernels._loops import gram
 from corekernels.kernel_table import KERNELS, exact_kernel
 from support import oracles
 
@@ -30,8 +29,8 @@ def test_gram_with_columns_of_both_kinds(X, name, gamma, ratio):
 def test_mirror():
     block = np.arange(40 * 70.0).reshape(40, 70)
     out = np.empty((70, 40))
-    blocks.mirror(block, out)
+    gram.mirror(block, out)
     np.testing.assert_array_equal(out, block.T)
     square = np.arange(9.0).reshape(3, 3)
-    blocks.mirror_within(square)
+    gram.mirror_within(square)
     np.testing.assert_array_equal(square, [[0, 1, 2], [1, 4, 5], [2, 5, 8]])

@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from corekernels._core.validation import read_only
-from corekernels._loops.learning import descent, losses, packed, scoring
-from corekernels._loops.learning import planes as blocks
-from corekernels._loops.simd import slots, vectors
+from corekernels._loops.learning import coefficients, descent, losses, scoring
+from corekernels._loops.learning import coefficients as blocks
+from corekernels._loops.simd import halves, vectors
 from corekernels.linear import descent as training
-from corekernels.linear import passes
-from corekernels.linear.extrapolation import extrapolate
-from corekernels.linear.packed import Packed
-from corekernels.linear.planes import new_planes
+from corekernels.linear import newton
+from corekernels.linear.coefficients import Packed, new_planes
+from corekernels.linear.descent import extrapolate
+from corekernels.linear.newton import Vector
 from corekernels.linear.problem import Block
-from corekernels.linear.vectors import Vector
 from support import objectives
 
 OPTIONS = training.Options(tol=1e-5, max_iter=300, seed=(0,))
@@ -65,7 +64,7 @@ def expand(codes, weights, lengths, n_codes=6):
 
 def scales_of(codes, weights, lengths):
     scales = np.empty(len(codes), np.float32)
-    packed.row_scales(weights, lengths, codes.shape[1], scales)
+    coefficients.row_scales(weights, lengths, codes.shape[1], scales)
     return scales
 
 
@@ -75,7 +74,7 @@ def pack(codes, weights, lengths):
 
 def packed_rows(codes, weights, scales, buffer):
     weights = None if weights is None else read_only(weights)
-    return packed.PackedRows(read_only(codes), weights, read_only(scales), buffer)
+    return coefficients.PackedRows(read_only(codes), weights, read_only(scales), buffer)
 
 
 def problem_of(loss, targets):
@@ -114,7 +113,7 @@ def test_scores_and_additions(rows, n_planes):
     numbers = None
     if weights is not None:
         numbers = np.empty(codes.shape[1], np.float32)
-        slots.read_weights(weights, 2, 0, codes.shape[1], numbers)
+        halves.read_weights(weights, 2, 0, codes.shape[1], numbers)
     scoring.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
     found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
     np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)
@@ -132,9 +131,9 @@ def test_digests_tell_rows_apart(rows):
     out = np.empty(len(codes), np.uint64)
     some = None if weights is None else weights[3:5]
     with np.errstate(over="ignore"):
-        packed.row_digests(codes, weights, lengths, out)
+        coefficients.row_digests(codes, weights, lengths, out)
         again = np.empty(2, np.uint64)
-        packed.row_digests(codes[3:5], some, lengths[3:5], again)
+        coefficients.row_digests(codes[3:5], some, lengths[3:5], again)
     assert len(np.unique(out)) == len(out)
     np.testing.assert_array_equal(again, out[3:5])
 
@@ -222,7 +221,7 @@ def test_passes_over_rows(rows, n_lanes):
     for vector in (w, direction):
         vector.planes[..., :n_lanes] = rng.normal(size=vector.planes[..., :n_lanes].shape)
         vector.biases[:] = rng.normal(size=n_lanes)
-    sums = passes.Passes(data, block, 2)
+    sums = newton.Passes(data, block, 2)
     sums.move_to(w)
     total = sums.gradient(gradient)
     sums.choose_lanes(np.ones(n_lanes, np.bool_))

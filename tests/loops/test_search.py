@@ -6,13 +6,12 @@ from scipy import sparse
 
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows, read_only
-from corekernels._loops.blocks import Blocks
-from corekernels._loops.search import buckets, heaps, pairs, postings, similar
+from corekernels._loops.rows import Blocks
+from corekernels._loops.search import buckets, pairs, postings, similar
 from corekernels._loops.search import graph as beam
 from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
-from corekernels.neighbors.store import make_queries, make_store
-from corekernels.neighbors.vocabulary import number_columns
+from corekernels.neighbors.store import make_queries, make_store, number_columns
 from support import oracles
 from support.indexes import exact_index
 
@@ -36,14 +35,14 @@ def test_scan_and_lists(X, scans, kernel):
 def test_heaps():
     rng = np.random.default_rng(0)
     values = rng.integers(0, 6, 50).astype(float)
-    best = heaps.Heaps.empty(1, 8)
+    best = pairs.Heaps.empty(1, 8)
     for row in rng.permutation(50):
-        size = heaps.push(values[row], row, best.sizes[0], best.keys[0], best.rows[0])
+        size = pairs.push(values[row], row, best.sizes[0], best.keys[0], best.rows[0])
         best.sizes[0] = size
     team = Team(1)
-    team.run(heaps.sort_heaps, (best,), 1, 1)
+    team.run(pairs.sort_heaps, (best,), 1, 1)
     np.testing.assert_array_equal(best.rows[0], np.argsort(-values, kind="stable")[:8])
-    assert heaps.push(1.0, 1, 0, best.keys[0, :0], best.rows[0, :0]) == 0
+    assert pairs.push(1.0, 1, 0, best.keys[0, :0], best.rows[0, :0]) == 0
 
 
 def test_lists_and_candidates(X):

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from corekernels._loops.simd import SUPPORTED_NUMBA, halves, slots
+from corekernels._loops.simd import SUPPORTED_NUMBA, halves
 from corekernels._loops.simd.integers import popcount
 
 
@@ -24,9 +24,9 @@ def test_halves():
     """All of them there and back, and numbers between two of them, as NumPy has it."""
     every = np.arange(2**16, dtype=np.uint16)
     exact, found = every.view(np.float16).astype(np.float32), np.empty(2**16, np.float32)
-    slots.read_weights(np.stack([every, every])[::-1].copy(), 1, 0, 2**16, found)
+    halves.read_weights(np.stack([every, every])[::-1].copy(), 1, 0, 2**16, found)
     np.testing.assert_array_equal(found, exact)
-    slots.read_weights(every.reshape(256, -1), 5, 7, 20, found)
+    halves.read_weights(every.reshape(256, -1), 5, 7, 20, found)
     np.testing.assert_array_equal(found[:13], exact[5 * 256 + 7 : 5 * 256 + 20])
     above = exact[:0x7C00]
     middle = (above[1:] + above[:-1]) / 2
@@ -50,12 +50,12 @@ def test_slots(dtype, bits):
     weights[levels == n // 2 - 1] = 1000  # beyond the last level
     weights[levels == -n // 2] = -1000
     out = codes.astype(dtype)
-    slots.write_levels(weights.view(np.uint16), per_unit, out)
+    halves.write_levels(weights.view(np.uint16), per_unit, out)
     np.testing.assert_array_equal(out, (n * levels + codes).astype(dtype))
-    assert [int(slots.code_of(slot)) for slot in out[:: n // 4 + 1]] == list(codes[:: n // 4 + 1])
-    assert slots.code_of(np.uint16(70)) == 70
+    assert [int(halves.code_of(slot)) for slot in out[:: n // 4 + 1]] == list(codes[:: n // 4 + 1])
+    assert halves.code_of(np.uint16(70)) == 70
     found = np.empty(len(out) - 3, np.float32)
-    slots.read_weights(np.stack([out, out]), 1, 3, len(out), found)
+    halves.read_weights(np.stack([out, out]), 1, 3, len(out), found)
     np.testing.assert_array_equal(found, 2 * levels[3:] + 1)
 
 

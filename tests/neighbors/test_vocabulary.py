@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corekernels.neighbors.vocabulary import number_columns
+from corekernels.neighbors.store import number_columns
 
 N = 300_000  # enough for four ranges
 

@@ -12,9 +12,8 @@ import pytest
 
 from corekernels.errors import MissingExtra, ParameterError
 from corekernels.report import Figure, Line, Mark, Panel, Report, Section, Table, write_page
-from corekernels.report.drawing import draw
+from corekernels.report.drawing import RAMP, SERIES, SURFACES, assign_looks, draw
 from corekernels.report.page import html_page
-from corekernels.report.palette import RAMP, SERIES, SURFACES, assign_looks
 from support.browser import OF_ONE_FILE, find_browser, look_at, require_readable
 from support.sample_report import METHODS, SIGN, sample_report
 

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import corekernels as ck
 from corekernels.errors import DataError, FileError, ParameterError
-from corekernels.text.counting import DocumentCounts
+from corekernels.text.frequencies import DocumentCounts
 
 
 def words_of(seed, n_documents=200, n_words=500):

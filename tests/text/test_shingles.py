@@ -14,8 +14,7 @@ from sklearn.utils import estimator_checks
 import corekernels as ck
 from corekernels.errors import DataError, DataTypeError, ParameterError
 from corekernels.text import rows
-from corekernels.text.documents import as_texts
-from corekernels.text.rows import text_rows
+from corekernels.text.rows import as_texts, text_rows
 from support.characters import later_characters
 from support.text import SCRIPTS, column_counts, gram_column
 

@@ -1,13 +1,40 @@
 """Numbers, names and seeds among the arguments; arrays come in through `validation`."""
 
+import importlib
 import operator
+import os
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from ..errors import ParameterError
+from ..errors import MissingExtra, ParameterError
+
+Array = npt.NDArray[Any]
+PathLike = str | os.PathLike[str]
+
+
+def require_extra(module: str, extra: str, what: str) -> Any:
+    """A module of an optional package, which an extra of corekernels installs.
+
+    Raises `MissingExtra` if it is not there; `what` it is needed for is in the plural.
+
+    >>> require_extra("nowhere", "plot", "figures")
+    Traceback (most recent call last):
+    corekernels.errors.MissingExtra: figures need nowhere, which is not installed; install it
+    with: pip install 'corekernels[plot]'
+    """
+    package = module.partition(".")[0]
+    try:
+        importlib.import_module(package)
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{what} need {package}, which is not installed; install it with: "
+            f"pip install 'corekernels[{extra}]'"
+        ) from error
 
 
 def require_positive(name: str, value: Any) -> float:

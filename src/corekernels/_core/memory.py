@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .._loops.simd.llvm import LINE
+from .._loops.simd.integers import LINE
 
 Room = TypeVar("Room")  # an array, or a tuple of arrays
 

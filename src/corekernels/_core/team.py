@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._loops.blocks import Blocks
+from .._loops.rows import Blocks
 from .memory import aligned_zeros
 from .threads import run_together, thread_count
 
@@ -25,7 +25,7 @@ _NO_BLOCK = 1 << 40  # more blocks than any job has; the counter of one that was
 class Team:
     """Threads that share out the rows of one loop after another, the calling one included.
 
-    >>> from corekernels._loops.blocks import taken
+    >>> from corekernels._loops.rows import taken
     >>> def add_one(blocks, n_blocks, out):
     ...     for start, stop in taken(blocks, n_blocks):
     ...         out[start:stop] += 1

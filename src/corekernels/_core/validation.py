@@ -24,8 +24,8 @@ from .._loops.rows import (
     inspect_rows,
 )
 from ..errors import DataError, DataTypeError
+from .arguments import Array
 from .threads import row_blocks, run_blocks
-from .types import Array
 
 _DENSE_BLOCK_BYTES = 1 << 20
 

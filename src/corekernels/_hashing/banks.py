@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.memory import aligned_zeros
-from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.sieve import STEP

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.linalg import hadamard
 from scipy.special import ndtri
 
+from .._core.arguments import Array
 from .._core.memory import aligned_zeros
-from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.projection import HALVES, TILE

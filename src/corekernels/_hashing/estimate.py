@@ -5,19 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.team import Team
 from .._core.threads import row_blocks, run_blocks
-from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.estimates import PairSums, count_matches, sum_matches, sum_pairs
 from ..errors import DataError
 from ..kernel_table import SlotWeight
 from ..recipe import Recipe
 from ..theory.aliasing import NO_ALIASING, Aliasing
-from ..theory.estimators import LinearForm, RowNumbers
-from ..theory.observed import ROUNDING, RowValues, Slots
-from ..theory.rounding import WeightRounding
-from .slots import loop_slots, weights_of
+from ..theory.dependence import WeightRounding
+from ..theory.estimators import ROUNDING, LinearForm, RowNumbers, RowValues, Slots
+from .sketch import loop_slots, weights_of
 
 Arrays = dict[str, Array]
 
@@ -215,5 +214,4 @@ def _exact(sums: PairSums, k: int, rounding: WeightRounding) -> PairSums:
 def _error(squares: Array, fourths: Array, k: int) -> Array:
     """Standard error of the mean of squares, from their sum and that of their squares."""
     variance = np.maximum(fourths / k - (squares / k) ** 2, 0)
-    error: Array = np.sqrt(variance / k)
-    return error
+    return np.sqrt(variance / k)

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._core.arguments import Array
 from .._core.team import Team
-from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.hashing.expansion import expand_rows
 from ..recipe import Recipe
-from .slots import loop_slots
+from .sketch import loop_slots
 
 _BLOCK_SLOTS = 1 << 17  # expanded at a time
 

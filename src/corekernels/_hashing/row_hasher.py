@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.memory import aligned_zeros
 from .._core.team import Step
-from .._core.types import Array
 from .._core.validation import Rows, read_only
 from .._loops.hashing import blocks, minwise, projection, rotation
 from .._loops.hashing.banks import GROUP, Banks

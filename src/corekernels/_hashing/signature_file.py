@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike
 from ..errors import DataError
 from ..io.containers import Container, read_container, save_arrays
-from ..io.fields import checking, require_fit
-from ..io.provenance import Origin, provenance_entries, read_provenance
-from ..io.sources import Identity
-from ..io.stored import Span
+from ..io.npy import Span
+from ..io.provenance import (
+    Identity,
+    Origin,
+    checking,
+    provenance_entries,
+    read_provenance,
+    require_fit,
+)
 from ..recipe import Recipe
 
 _KIND = "signatures"

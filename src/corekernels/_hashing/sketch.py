@@ -6,20 +6,101 @@ cleaned first, block by block.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._core.arguments import Array
 from .._core.team import Step, Team
 from .._core.threads import row_blocks, run_blocks
-from .._core.types import Array
-from .._core.validation import Rows, clean_rows, raw_rows
-from .._loops.blocks import Blocks
+from .._core.validation import Rows, clean_rows, raw_rows, read_only
+from .._loops.rows import Blocks
+from .._loops.simd.halves import write_levels
+from ..errors import ParameterError
 from ..recipe import Recipe
 from .row_hasher import Arrays, Largest, RowHasher, new_task
 from .tables import HashTables, hash_tables
+
+_PASS_SLOTS = 1 << 22
+
+
+def loop_slots(arrays: Mapping[str, Array]) -> tuple[Array, Array | None]:
+    """Codes and weights of signatures as loops take them.
+
+    Weights are the bits of halves; None where all are 1. Where code and weight share an integer,
+    both are the same array.
+    """
+    if "slots" in arrays:
+        slots = read_only(arrays["slots"])
+        return slots, slots
+    codes, weights = read_only(arrays["codes"]), arrays.get("weights")
+    return codes, None if weights is None else read_only(weights.view(np.uint16))
+
+
+def codes_of(slots: Array) -> Array:
+    """Codes of slots; an array of codes, which is unsigned, is its own."""
+    if slots.dtype.kind == "u":
+        return slots
+    return slots.view(f"u{slots.itemsize}") & ((1 << 4 * slots.itemsize) - 1)
+
+
+def weights_of(slots: Array, unit: float) -> Array:
+    """Weights of slots in single precision; level n stands for 2 n + 1 units."""
+    levels = (slots >> 4 * slots.itemsize).astype(np.float32)
+    return (2 * levels + 1) * np.float32(unit)
+
+
+def largest_code(slots: Array) -> int:
+    """The largest of all codes, 0 if there are none; slots may be memory-mapped."""
+    blocks = row_blocks(0, len(slots), max(1, _PASS_SLOTS // max(1, slots.shape[1])))
+    return max((int(codes_of(slots[slice(*block)]).max(initial=0)) for block in blocks), default=0)
+
+
+def narrow(
+    recipe: Recipe, arrays: Mapping[str, Array], n_bits: int, weight_bits: int | None
+) -> tuple[Recipe, dict[str, Array]]:
+    """The recipe and the arrays with fewer bits; None for as many bits of the weights as before."""
+    narrower = _narrower(recipe, n_bits, weight_bits)
+    if recipe.n_bits is not None and n_bits > recipe.n_bits:
+        raise ParameterError(
+            f"n_bits: got {n_bits!r}, only {recipe.n_bits} were kept; hash again for more."
+        )
+    mask = narrower.code_mask
+    if recipe.has_rounded_weights:
+        slots = arrays["slots"]
+        kept = slots & slots.dtype.type(mask - (1 << recipe.weight_bits))
+        return narrower, {**arrays, "slots": kept}
+    codes = (arrays["codes"] & arrays["codes"].dtype.type(mask)).astype(narrower.code_type)
+    if narrower.has_rounded_weights:
+        slots = _rounded(narrower, codes, arrays["weights"])
+        return narrower, {"slots": slots, "lengths": arrays["lengths"]}
+    return narrower, {**arrays, "codes": codes}
+
+
+def _narrower(recipe: Recipe, n_bits: int, weight_bits: int | None) -> Recipe:
+    """The recipe with fewer bits."""
+    if weight_bits is None or weight_bits == recipe.weight_bits:
+        return replace(recipe, n_bits=n_bits)
+    if recipe.has_rounded_weights:
+        raise ParameterError(
+            f"weight_bits: got {weight_bits!r}, but weights are rounded to {recipe.weight_bits} "
+            "bits already; hash the rows again."
+        )
+    return replace(recipe, n_bits=n_bits, weight_bits=weight_bits)
+
+
+def _rounded(recipe: Recipe, codes: Array, weights: Array) -> Array:
+    """Slots of codes and weights of half precision."""
+    rounding = recipe.weight_rounding
+    assert rounding is not None
+    slots = codes.astype(recipe.arrays["slots"][0])
+    halves = read_only(weights).view(np.uint16).reshape(-1)
+    write_levels(halves, np.float32(rounding.per_unit), slots.reshape(-1))
+    return slots
+
 
 BLOCK_NONZEROS = 1 << 15  # of a block, about: small blocks let all threads end together
 _BLOCK_SLOTS = 1 << 18

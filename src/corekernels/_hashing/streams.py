@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .._core.types import Array
+from .._core.arguments import Array
 from .._core.validation import read_only
 from .._loops.hashing.mixing import mix_columns
 

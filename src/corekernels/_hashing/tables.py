@@ -9,14 +9,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.arguments import Array
 from .._loops.hashing.banks import GROUP, Banks
 from .._loops.hashing.cosines import Waves
 from .._loops.hashing.offsets import POSITIONS, STRATUM, BinnedBanks
 from .._loops.hashing.rotation import Rotations
 from ..kernel_table import SlotWeight
 from ..recipe import BINNED_WIDTH, Recipe
-from ..theory.banks import share_slots
+from ..theory.dependence import share_slots
 from .banks import circular, circular_banks, one_bank, round_up
 from .directions import make_directions, make_rotations, make_waves
 from .streams import Key, Purpose, mix_key, permutation, stream

@@ -1,7 +1,6 @@
 """The hot loops. Plain arrays in, `out` arrays last; NumPy and Numba only."""
 
-from .compilation import ensure_cache
-from .compile_events import watch_compiling
+from .compilation import ensure_cache, watch_compiling
 
 ensure_cache()
 watch_compiling()

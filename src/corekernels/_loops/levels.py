@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .blocks import taken
 from .compilation import loop
+from .rows import taken
 from .simd.vectors import add, load_line, splat_line, store
 
 

@@ -14,13 +14,12 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
-from .._core.arguments import short_seed
-from .._core.types import Array
+from .._core.arguments import Array, short_seed
 from .._core.validation import clean_rows
-from .._exact.gram import Formula, Gram
+from .._exact import Formula, Gram
 from ..kernel_table import CORRELATION, Kernel, exact_kernel
 from ..linear import HashedLinearClassifier
-from ..linear.planes import lane_blocks, number_of_planes
+from ..linear.coefficients import lane_blocks, number_of_planes
 from ..recipe import DEFAULT_KERNEL, Recipe
 from ..signatures import Signatures, sketch
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from .._core.types import Array
+from .._core.arguments import Array
 from .learners import Learner, Settings
 
 Folds = list[tuple[Array, Array]]

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from .._core.arguments import require_count, require_positive, seed_of, short_seed
+from .._core.arguments import Array, require_count, require_positive, seed_of, short_seed
 from .._core.progress import progress_bar
-from .._core.types import Array
 from .._core.validation import as_matrix
 from ..errors import DataError, ParameterError
 from ..kernel_table import HASHED_KERNELS, exact_kernel

@@ -15,10 +15,9 @@ from typer.core import TyperGroup
 import corekernels
 
 from .._core.escaping import visible
-from .._loops.compile_events import unannounced
+from .._loops.compilation import unannounced
 from ..errors import CoREError
-from .printing import say
-from .wording import name_options, option_names
+from .printing import name_options, option_names, say
 
 HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
 

@@ -9,11 +9,11 @@ import numpy as np
 from typer import Argument, Option
 
 from .. import distributed, documents, files, io, report
-from ..documents.preference import FIRST
+from ..documents.opening import FIRST
 from ..errors import ParameterError
+from ..io.atomic import require_target
 from ..io.readers import RowReader
 from ..io.streams import display_name, is_stream, require_file
-from ..io.targets import require_target
 from ..kernel_table import CONTAINMENT, KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command

@@ -11,8 +11,8 @@ from .. import distributed, files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..files.hashing import provenance_before
+from ..io.atomic import require_target
 from ..io.formats import FORMATS
-from ..io.targets import require_target
 from ..models import load_model
 from ..neighbors import CoRENeighbors
 from ..text.frequencies import InverseDocumentFrequency

@@ -9,7 +9,7 @@ from typer import Argument, Option
 from .. import distributed, files, plotting, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
-from ..io.targets import require_target
+from ..io.atomic import require_target
 from ..linear.classifier import LOSS_NAMES
 from ..linear.solver import SOLVERS
 from ..models import Model, load_model

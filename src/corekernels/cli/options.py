@@ -10,10 +10,10 @@ from typer import Argument, Option
 
 from .. import distributed, documents, files
 from ..errors import ParameterError
+from ..io.atomic import require_target
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
-from ..io.targets import require_target
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..models import Model
 from ..neighbors import CoRENeighbors

@@ -9,8 +9,8 @@ from typer import Argument, Option
 from .. import distributed, files
 from .._core.escaping import visible
 from ..errors import ParameterError
+from ..io.atomic import require_target
 from ..io.readers import require_rows
-from ..io.targets import require_target
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
 from .app import command

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.team import Team
-from .._core.types import Array
 from .._core.validation import read_only
 from ..errors import CoREError
 from ..io.atomic import atomic_write

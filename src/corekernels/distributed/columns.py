@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._core.extras import require_extra
-from .._core.types import Array
+from .._core.arguments import Array, require_extra
 from .._core.validation import as_matrix
 from ..errors import DataError
-from ..io.arrow import (
+from ..io.parquet import (
     as_floats,
     dense_rows,
     flat_lists,

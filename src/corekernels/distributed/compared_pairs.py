@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.progress import Steps
-from .._core.types import Array
 from ..io.workspace import Workspace
 from ..neighbors.duplicates.comparison import NOTHING_FOUND, Comparison, Found, joined
 from ..neighbors.duplicates.copies import Copies, pairs_with_copies
@@ -136,8 +136,7 @@ def saved_records(path: Path) -> Array | None:
 
 def require_records(job: DuplicatesJob, name: str) -> Array:
     """Records of a file of the job, which must be there."""
-    found: Array = np.load(job.path(name))
-    return found
+    return np.load(job.path(name))
 
 
 class CopySets:

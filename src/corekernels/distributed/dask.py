@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.extras import require_extra
+from .._core.arguments import require_extra
 from .._core.threads import thread_count
 from ..errors import FileError
 from .engines import (

@@ -3,8 +3,7 @@
 from functools import partial
 from typing import Any
 
-from .._core.extras import require_extra
-from .._core.types import PathLike
+from .._core.arguments import PathLike, require_extra
 from ..errors import DataError
 from ..files.hashing import HashReport
 from ..files.readers import sketch_batch

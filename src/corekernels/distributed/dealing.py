@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.arguments import Array
 from .._hashing.signature_file import read_signatures
 from ..files.shards import part_name, write_part
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin
+from ..linear.coefficients import pack
 from ..linear.labels import encode_labels
-from ..linear.packed import pack
 from ..signatures import Signatures
 from .engines import Engine
 from .part_sums import LabelCounts, labelled_rows

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.arguments import Array
 from ..neighbors.duplicates.copies import Copies
 from ..neighbors.duplicates.ending import file_duplicates
 from ..neighbors.duplicates.in_two_files import matches_across

@@ -14,19 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from .._core.arguments import require_count, require_positive, seed_of
+from .._core.arguments import PathLike, require_count, require_positive, seed_of
 from .._core.progress import Steps, progress_bar
-from .._core.types import PathLike
 from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
 from ..io.readers import require_rows
 from ..io.workspace import Workspace
 from ..kernel_table import CONTAINMENT, Kernel, duplicates_kernel
-from ..neighbors.arguments import require_number
 from ..neighbors.duplicates.copies import Copies
 from ..neighbors.duplicates.ending import too_many
 from ..neighbors.duplicates.result import FileDuplicates, FileMatches
 from ..neighbors.duplicates.tables import TablePlan, plan_tables
+from ..neighbors.store import require_number
 from ..recipe import CONTRACT, DEFAULT_KERNEL
 from .candidates import (
     LARGEST_BUCKET,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._core.types import PathLike
+from .._core.arguments import PathLike
 from ..neighbors.duplicates.result import FileDuplicates, FileMatches
 from ..recipe import DEFAULT_KERNEL
 from .candidates import LARGEST_BUCKET

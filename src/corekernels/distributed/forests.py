@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.arguments import Array
 from ..neighbors.duplicates.components import spanning_forest
 from .candidates import DuplicatesJob, save_records
 from .compared_pairs import CopySets, require_records

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._core.arguments import require_count
-from .._core.types import PathLike
+from .._core.arguments import PathLike, require_count
 from .._hashing.signature_file import read_signatures
 from ..errors import CoREError, DataError
 from ..files.hashing import PART_BYTES, HashReport, finished_before, hash_batches

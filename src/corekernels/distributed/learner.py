@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._core.progress import progress_bar
-from ..linear.gaps import Measure
-from ..linear.newton import Newton
-from ..linear.planes import new_planes
-from ..linear.problem import Options, Outcome
-from ..linear.vectors import Vector
+from ..linear.coefficients import new_planes
+from ..linear.newton import Newton, Vector
+from ..linear.problem import Measure, Options, Outcome
 from .engines import Engine
 from .part_sums import LearnJob, PartSums, load_vector, save_vector
 from .plan import Plan

@@ -10,22 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from .._core.arguments import require_choice, require_count, require_positive
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike, require_choice, require_count, require_positive
 from ..classifier import CoREClassifier
 from ..errors import DataError, FileError
 from ..files.learning import model_for, train
 from ..files.merging import merge_parts
 from ..files.readers import SignatureReader
 from ..files.shards import part_files
+from ..io.atomic import require_target
 from ..io.provenance import join_runs
-from ..io.targets import require_target
 from ..linear.classifier import LOSS_NAMES
+from ..linear.coefficients import Planes, lane_blocks, new_planes
+from ..linear.descent import OneVsRest
 from ..linear.labels import check_class_weight
-from ..linear.one_vs_rest import OneVsRest
-from ..linear.planes import Planes, lane_blocks, new_planes
+from ..linear.newton import Vector
 from ..linear.problem import Options, Outcome
-from ..linear.vectors import Vector
 from ..models import Model
 from ..recipe import Recipe
 from .dealing import are_alike, deal_rows

@@ -15,16 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._core.types import Array
+from .._core.arguments import Array
 from ..errors import DataError
 from ..files.readers import load_signatures, require_labels
 from ..io.containers import load_arrays, save_arrays
+from ..linear.coefficients import pack
+from ..linear.descent import OneVsRest
 from ..linear.labels import check_labels, encode_labels
-from ..linear.one_vs_rest import OneVsRest
-from ..linear.packed import pack
-from ..linear.passes import Passes
-from ..linear.training_set import TrainingSet
-from ..linear.vectors import Lanes, Vector
+from ..linear.newton import Lanes, Passes, Vector
+from ..linear.problem import TrainingSet
 from ..signatures import Signatures
 from .engines import Engine
 from .plan import Part
@@ -209,8 +208,7 @@ class PartSums:
         losses, planes, biases = self.engine.total(gradient_part, self._point, self.parts)
         out.planes[...] += planes
         out.biases[:] += biases
-        found: Lanes = losses
-        return found
+        return losses
 
     def choose_lanes(self, lanes: npt.NDArray[np.bool_]) -> None:
         """Say which lanes the products to come are for."""
@@ -227,8 +225,7 @@ class PartSums:
     def losses_along(self, direction: Vector, steps: Lanes) -> Array:
         """Losses at w + step * direction, one row per step."""
         (found,) = self.engine.total(line_part, Line(self._point, direction, steps), self.parts)
-        along: Array = found
-        return along
+        return found
 
     def step(self, steps: Lanes) -> None:
         """Take sums at where w has moved to."""

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .._core.types import PathLike
+from .._core.arguments import PathLike
 from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
 from ..files.matching import new_columns
 from ..files.readers import AnyReader, SignatureReader, open_reader, recipe_for
 from ..files.shards import is_shard_folder, part_files
-from ..io.provenance import column_base
-from ..io.sources import matching_files
+from ..io.provenance import column_base, matching_files
+from ..io.readers import Narrowed, RowRange
 from ..io.svmlight import BlockStart, SvmlightReader
-from ..io.wrapped import Narrowed, RowRange
 from ..recipe import Recipe
 from .engines import Engine
 

@@ -9,15 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._core.arguments import require_count
-from .._core.types import PathLike
+from .._core.arguments import PathLike, require_count
 from ..errors import FileError, ParameterError
 from ..files import prediction
 from ..files.search import SearchReport, search
-from ..io.atomic import atomic_write
-from ..io.readers import require_rows
-from ..io.targets import require_target
-from ..io.wrapped import Numbered
+from ..io.atomic import atomic_write, require_target
+from ..io.readers import Numbered, require_rows
 from ..models import Model
 from ..neighbors import CoRENeighbors
 from .engines import Engine, Task
@@ -225,5 +222,4 @@ def _in_one_thread(model: Model) -> Model:
 
 @lru_cache(1)
 def _loaded_index(path: str) -> CoRENeighbors:
-    index: CoRENeighbors = CoRENeighbors.load(path).set_params(n_jobs=1)
-    return index
+    return CoRENeighbors.load(path).set_params(n_jobs=1)

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from scipy import optimize
 from scipy.special import xlog1py, xlogy
 
-from .._core.types import Array
-from .._loops.learning.planes import plane_products
+from .._core.arguments import Array
+from .._loops.learning.coefficients import plane_products
+from ..linear.newton import Lanes, Vector
 from ..linear.problem import Block
-from ..linear.vectors import Lanes, Vector
 
 PLACES = (0.0, 0.5, 1.0)  # multipliers at which conjugates are taken
 _INSIDE = 1 - 1e-9  # of the largest multiplier, so that rounding leaves no variable outside
@@ -54,10 +54,7 @@ class Change(NamedTuple):
 
 def row_costs(block: Block) -> Array:
     """The cost of each row of a block in each lane."""
-    costs: Array = block.row_costs[:, None] * np.where(
-        block.targets > 0, block.costs[1], block.costs[0]
-    )
-    return costs
+    return block.row_costs[:, None] * np.where(block.targets > 0, block.costs[1], block.costs[0])
 
 
 def conjugates(block: Block, duals: Array, change: Array) -> Array:
@@ -69,8 +66,7 @@ def conjugates(block: Block, duals: Array, change: Array) -> Array:
 def _conjugate(loss: str, a: Array, c: Array) -> Array:
     """The conjugate of each row's loss, whose cost is c, at -a."""
     if loss == "log_loss":
-        entropy: Array = xlogy(a, a / c) + xlog1py(c - a, -a / c)
-        return entropy
+        return xlogy(a, a / c) + xlog1py(c - a, -a / c)
     return -a if loss == "hinge" else a * (a / (4 * c) - 1)
 
 
@@ -105,8 +101,7 @@ def _products(one: Vector, other: Vector) -> Lanes:
     """Inner products, lane by lane."""
     out = np.empty((3, one.n_lanes))
     plane_products(one.planes, other.planes, out)
-    found: Lanes = out[1] + one.biases * other.biases
-    return found
+    return out[1] + one.biases * other.biases
 
 
 def _highest(linear: Lanes, quadratic: Array, limits: Lanes) -> Array:

@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike
 from .._loops.learning.descent import Solution
 from ..io.containers import load_arrays, save_arrays
+from ..linear.coefficients import Packed
 from ..linear.descent import descend
-from ..linear.gaps import Measure, half_squares, measure
-from ..linear.packed import Packed
-from ..linear.problem import Block, Options, Outcome, State
-from ..linear.vectors import Lanes, Vector
+from ..linear.newton import Lanes, Vector
+from ..linear.problem import Block, Measure, Options, Outcome, State, half_squares, measure
 from .engines import Engine, terms_per_sum
 from .part_sums import LearnJob, Point, save_vector
 from .plan import Part
@@ -69,8 +68,7 @@ class RoundJob(NamedTuple):
         group = part.number // terms_per_sum(self.n_parts, MOST_CHANGES)
         found = arrays["duals"] + self.multipliers[group] * arrays["change"]
         most = np.inf if block.loss == "squared_hinge" else row_costs(block)
-        inside: Array = np.clip(found, 0, most)
-        return inside
+        return np.clip(found, 0, most)
 
 
 class _Rows(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._core.types import Array
+from .._core.arguments import Array
 from .._core.validation import Rows
 from ..errors import CoREError
 from ..io.containers import load_arrays, save_arrays
@@ -95,8 +95,7 @@ class GatheredRows(RowReader):
     @property
     def lengths(self) -> Array:
         """Nonzeros of each row."""
-        found: Array = np.diff(self._X.indptr).astype(np.int32)
-        return found
+        return np.diff(self._X.indptr).astype(np.int32)
 
     def _batches(self) -> Iterator[Batch]:
         yield Batch(self._X, None, 0, 0, is_clean=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._core.extras import require_extra
+from .._core.arguments import require_extra
 from .._core.threads import thread_count
 from ..errors import FileError, MissingExtra
 from .engines import (

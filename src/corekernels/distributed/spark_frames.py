@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from .._core.extras import require_extra
-from .._core.types import PathLike
+from .._core.arguments import PathLike, require_extra
 from ..errors import CoREError
 from ..files.hashing import HashReport
 from ..files.readers import SignatureReader, sketch_batch

@@ -16,8 +16,7 @@ from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCo
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import functions
 
-from .._core.extras import require_extra
-from .._core.types import PathLike
+from .._core.arguments import PathLike, require_extra
 from ..classifier import CoREClassifier
 from ..files.readers import sketch_batch
 from ..recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe

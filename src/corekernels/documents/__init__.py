@@ -4,8 +4,7 @@
 extra `documents`.
 """
 
-from .opening import FORMATS, document_format, format_of_name, open_documents
-from .preference import preference_scores
+from .opening import FORMATS, document_format, format_of_name, open_documents, preference_scores
 from .reader import Columns, DocumentReader
 
 __all__ = [

@@ -7,12 +7,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike
 from .._core.validation import read_only
 from .._loops.text import records as loops
 from ..errors import DataError
-from ..io.arrow import strings_of, text_labels
 from ..io.faults import BadRecords
+from ..io.parquet import strings_of, text_labels
 from .file import Table, missing_column, others, pyarrow
 from .records import RecordFile, Records
 

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .._core.extras import require_extra
-from .._core.types import Array
+from .._core.arguments import Array, require_extra
 from ..errors import DataError
-from ..io.arrow import label_array, places_of_nulls, strings_of
 from ..io.faults import BadRecords
+from ..io.parquet import label_array, places_of_nulls, strings_of
 
 Chosen = Callable[[int, int], Array]  # a mask: which of so many documents, from one on, are wanted
 

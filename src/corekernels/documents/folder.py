@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._core.types import PathLike
+from .._core.arguments import PathLike
 from ..errors import FileError
 from ..io.streams import ByteStream
 from .file import (

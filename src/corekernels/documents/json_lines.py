@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.threads import run_blocks, thread_count
-from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.text import json_lines as loops
-from ..io.arrow import numbers_of_text, strings_of, text_labels
 from ..io.faults import BadRecords
+from ..io.parquet import numbers_of_text, strings_of, text_labels
 from .file import Table, no_column, others, pyarrow, without
 from .records import RecordFile, Records
 
@@ -66,8 +66,7 @@ class JsonTable(Table):
         if kind == _TEXT:
             return text_labels(values)
         if kind == _BOOLEAN:
-            truth: Array = self.columns[name].first_bytes == _TRUE
-            return truth
+            return self.columns[name].first_bytes == _TRUE
         return numbers_of_text(values)
 
     def strings(self, name: str) -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._core.types import PathLike
+from .._core.arguments import PathLike
 from ..errors import DataError
 from ..io.atomic import atomic_write
-from ..io.sources import reading
+from ..io.provenance import reading
 from .file import (
     ArrowDocuments,
     Chosen,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from .._core.arguments import Array, PathLike
 from .._core.progress import progress_bar
-from .._core.types import Array, PathLike
 from ..errors import DataError, FileError
 from ..io.faults import BadRecords, LeftOut
 from ..io.provenance import Origin

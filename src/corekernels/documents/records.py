@@ -9,14 +9,13 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike
 from .._core.validation import read_only
 from .._loops.text import records as loops
 from ..io.atomic import atomic_write
 from ..io.packing import packing_of_name
-from ..io.sources import SourceFile
-from ..io.streams import ByteStream, display_name, is_stream
-from ..io.text_blocks import line_blocks
+from ..io.provenance import SourceFile
+from ..io.streams import ByteStream, display_name, is_stream, line_blocks
 from .file import Chosen, Copied, DocumentFile, Documents, Table, missing_column, numbered, pyarrow
 
 _LINE = "text"  # the column of plain text

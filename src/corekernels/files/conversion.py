@@ -3,10 +3,10 @@
 import os
 
 from .. import io
-from .._core.types import PathLike
+from .._core.arguments import PathLike
+from ..io.atomic import require_target
 from ..io.readers import RowReader, watched
 from ..io.streams import STANDARD_INPUT
-from ..io.targets import require_target
 from .kernels import gram_description
 from .shards import is_shard_folder
 

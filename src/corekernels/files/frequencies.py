@@ -1,6 +1,6 @@
 """Document frequencies of files."""
 
-from .._core.types import PathLike
+from .._core.arguments import PathLike
 from ..documents.reader import DocumentReader
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .._core.arguments import require_count
-from .._core.pipeline import WriteBehind
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike, require_count
+from .._core.progress import WriteBehind
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
+from ..io.atomic import require_target
 from ..io.provenance import Origin, require_same_names
 from ..io.readers import Batch, RowReader, watched
-from ..io.targets import require_target
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .merging import merge_parts

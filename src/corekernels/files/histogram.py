@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .._core.types import Array
+from .._core.arguments import Array
 
 _BINS = 30
 _MOST_COUNTED = 1 << 30  # whole numbers beyond it are taken as any numbers

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._core.types import PathLike
-from ..io.atomic import atomic_write
-from ..io.container_header import parse_json
+from .._core.arguments import PathLike
+from ..io.atomic import atomic_write, require_target
+from ..io.containers import parse_json
 from ..io.provenance import provenance_entries, require_same_names
 from ..io.readers import RowReader, require_rows, watched
-from ..io.targets import require_target
 from ..kernel_table import gamma_in_use
 from ..kernels import gram_to_file
 from ..recipe import DEFAULT_KERNEL

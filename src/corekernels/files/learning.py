@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike
 from ..classifier import CoREClassifier
 from ..errors import DataError, FileError
+from ..io.atomic import require_target
 from ..io.provenance import Origin, join_runs
-from ..io.targets import require_target
 from ..linear import CPath, HashedLinearClassifier, c_path
 from ..models import Model
 from ..recipe import Recipe

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.types import PathLike
+from .._core.arguments import PathLike
 from ..errors import DataError
 from ..io.provenance import Origin
+from ..io.readers import Narrowed
 from ..io.streams import is_stream
-from ..io.wrapped import Narrowed
 from ..recipe import MAX_COLUMNS
 from .readers import AnyReader, SignatureReader, open_reader
 

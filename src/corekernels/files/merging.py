@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.arguments import Array
 from .._hashing.signature_file import SignatureFile, read_signatures, write_signatures
 from ..errors import DataError, RecipeMismatch
 from ..io.atomic import move_file
-from ..io.provenance import Origin, join_runs
-from ..io.sources import Identity
-from ..io.stored import Computed, Span, Spans
+from ..io.npy import Computed, Span, Spans
+from ..io.provenance import Identity, Origin, join_runs
 from ..recipe import Recipe
 
 

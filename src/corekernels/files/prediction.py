@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._core.arguments import require_choice
+from .._core.arguments import Array, require_choice
 from .._core.escaping import field, fields
-from .._core.types import Array
 from ..classifier import CoREClassifier
 from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
+from ..io.atomic import Target, open_target
 from ..io.provenance import require_same_names
-from ..io.targets import Target, open_target
 from ..models import Model
 from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import require_count
+from .._core.arguments import Array, PathLike, require_count
 from .._core.escaping import fields
-from .._core.types import Array, PathLike
 from ..errors import DataError, ParameterError
+from ..io.atomic import Target, open_target, require_target
 from ..io.faults import BadRecords
 from ..io.provenance import require_same_names, text_of
 from ..io.readers import RowReader, joined, require_rows, watched
-from ..io.targets import Target, open_target, require_target
 from ..neighbors import CoRENeighbors, RecallCheck
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents

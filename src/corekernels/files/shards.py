@@ -13,14 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._core.types import PathLike
+from .._core.arguments import PathLike
 from .._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ..errors import FileError, RecipeMismatch
 from ..io.atomic import atomic_write, locked, naming_target
-from ..io.container_header import parse_json
-from ..io.fields import require_fit, whole_number
-from ..io.provenance import Origin
-from ..io.stored import Pieces
+from ..io.containers import parse_json
+from ..io.npy import Pieces
+from ..io.provenance import Origin, require_fit, whole_number
 from ..recipe import Recipe
 from ..signatures import Signatures
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import require_count, seed_of
-from .._core.types import Array
+from .._core.arguments import Array, require_count, seed_of
 from .._core.validation import clean_rows
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched

@@ -2,11 +2,10 @@
 
 from .atomic import atomic_write
 from .containers import load_arrays, save_arrays
-from .detect import CONTAINER_KINDS, detect
+from .formats import CONTAINER_KINDS, detect
 from .provenance import Origin
 from .readers import Batch, Reader, RowReader
-from .rows import open_rows, read_rows
-from .writing import RowWriter, write_rows
+from .rows import RowWriter, open_rows, read_rows, write_rows
 
 __all__ = [
     "CONTAINER_KINDS", "Batch", "Origin", "Reader", "RowReader", "RowWriter", "atomic_write",

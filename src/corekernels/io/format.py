@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike
 from .._core.validation import Rows
+from .provenance import SourceFile
 from .readers import Batch, RowReader
-from .sources import SourceFile
 from .streams import display_name
 
 

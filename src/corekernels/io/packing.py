@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from .._core.extras import require_extra
-from .._core.types import PathLike
+from .._core.arguments import PathLike, require_extra
 
 _CHUNK_BYTES = 1 << 18
 _BZ2_STARTS = (b"1AY&SY", b"\x17rE8P\x90")  # of a first block, of no block at all

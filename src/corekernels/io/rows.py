@@ -1,18 +1,24 @@
 """Rows from files of any of the formats."""
 
-from collections.abc import Sequence
-from typing import Any
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
 
+import numpy as np
 from scipy import sparse
 
-from .._core.arguments import require_count
-from .._core.types import Array, PathLike
-from ..errors import FileError, ParameterError
-from .detect import detect, require_row_format
-from .format import ReadOptions
-from .formats import TEXT
+from .._core.arguments import Array, PathLike, require_count
+from .._core.validation import Rows, as_matrix, clean_rows
+from ..errors import DataError, FileError, ParameterError
+from .atomic import atomic_write
+from .format import ReadOptions, Writer
+from .formats import TEXT, detect, format_of_name, require_row_format
 from .readers import RowReader, joined
-from .streams import display_name, is_stream
+from .streams import STANDARD_INPUT, display_name, is_stream
 
 BATCH_BYTES = 8 << 20
 
@@ -119,3 +125,141 @@ def read_rows(path: PathLike, **options: Any) -> tuple[sparse.csr_array, Array |
         return sparse.csr_array((0, reader.n_columns)), None
     whole = joined(batches)
     return whole.X, whole.y
+
+
+_BLOCK_ROWS = 1 << 16
+_BLOCK_VALUES = 1 << 20
+
+
+def write_rows(path: PathLike, X: Any, y: Any = None, *, format: str | None = None) -> None:  # noqa: A002
+    """Write rows and labels to a file, whole or not at all.
+
+    The format is told from the name if not given: `.svm`, `.svmlight`, `.libsvm`, `.txt` or
+    `.dat` (and `.gz`, `.bz2`, `.xz`, `.zst` of these), `.npz`, `.npy` (no labels), `.parquet` or
+    `.pq`.
+    Zeros are not stored and columns are sorted; values are kept exactly. svmlight text
+    counts columns from 1, keeps no number of columns, and shows labels that are missing as 0.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import corekernels as ck
+    >>> ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]], [1, -1])
+    >>> print(Path("rows.svm").read_text(), end="")
+    1 2:1.5
+    -1 1:2
+    """
+    with RowWriter(path, format) as writer:
+        writer.write(X, y)
+
+
+class RowWriter:
+    """Writes rows batch by batch; the file takes its name when the block ends well.
+
+    Formats as of `write_rows`. "-" writes svmlight text to standard output.
+
+    Examples
+    --------
+    >>> from corekernels import io
+    >>> source, target = "rows.svm", "rows.npz"
+    >>> io.write_rows(source, [[0, 1.5], [2, 0]], [1, -1])
+    >>> with io.RowWriter(target) as writer:
+    ...     for batch in io.open_rows(source, batch_rows=1):
+    ...         writer.write(batch.X, batch.y)
+    >>> io.open_rows(target).n_rows
+    2
+    """
+
+    def __init__(self, path: PathLike, format: str | None = None) -> None:  # noqa: A002
+        self._path = path
+        self._to_output = os.fspath(path) == STANDARD_INPUT
+        kind = format or (TEXT.name if self._to_output else format_of_name(path))
+        if kind is None:
+            raise ParameterError(
+                f"{path}: its name does not tell a format; end it in .svm, .svm.gz, .svm.bz2, "
+                ".npz, .npy or .parquet, or name the format."
+            )
+        self._format = require_row_format(kind, path)
+        if self._to_output and not self._format.is_text:
+            raise FileError("standard output: only svmlight text can be written there.")
+        self.format = kind
+        self._stack = contextlib.ExitStack()
+        self._writer: Writer | None = None
+        self._form: tuple[int, np.dtype[Any], str | None] | None = None
+
+    def __enter__(self) -> "RowWriter":
+        with contextlib.ExitStack() as stack:
+            output = _standard_output() if self._to_output else atomic_write(self._path)
+            file: IO[bytes] = stack.enter_context(output)
+            writer = self._format.writer(file, Path(self._path))
+            stack.callback(writer.close)
+            self._writer = writer
+            self._stack = stack.pop_all()
+        return self
+
+    def write(self, X: Any, y: Any = None) -> None:
+        """Add rows and their labels; every batch must be of the form of the first."""
+        if self._writer is None:
+            raise ParameterError("RowWriter: not open; use it in a `with` block.")
+        matrix = as_matrix(X)
+        labels = None if y is None else _plain_labels(y, matrix.shape[0])
+        n_rows = max(1, matrix.shape[0])
+        n_values = matrix.nnz if sparse.issparse(matrix) else matrix.size
+        size = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES * n_rows // max(1, n_values)))
+        for start in range(0, n_rows, size):
+            stop = min(start + size, matrix.shape[0])
+            rows = clean_rows(matrix, "X", start, stop)
+            self._require_form(rows, labels)
+            self._writer.write(rows, None if labels is None else labels[start:stop])
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        writer, self._writer = self._writer, None
+        if error is not None or writer is None:
+            return self._stack.__exit__(kind, error, trace)
+        with self._stack:
+            writer.finish()
+        return None
+
+    def _require_form(self, rows: Rows, y: Array | None) -> None:
+        form = rows.n_columns, rows.data.dtype, None if y is None else y.dtype.kind
+        self._form = self._form or form
+        for what, mine, first in zip(
+            ("columns", "values", "labels"), form, self._form, strict=True
+        ):
+            if mine != first:
+                raise DataError(
+                    f"{self._path}: {what} of a batch are {mine}, those before were {first}; "
+                    "give all batches alike."
+                )
+
+
+@contextlib.contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        reason = error.strerror or error
+        raise FileError(f"standard output: cannot be written ({reason}).") from error
+
+
+def _plain_labels(y: Any, n_rows: int) -> Array:
+    """Labels as one array of booleans, integers, floats or strings."""
+    labels = np.asarray(y)
+    if labels.dtype == object and all(isinstance(label, str) for label in labels.reshape(-1)):
+        labels = labels.astype(np.str_)
+    if labels.shape != (n_rows,):
+        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label per row.")
+    if labels.dtype.kind not in "biufU":
+        raise DataError(f"y: labels are of type {labels.dtype}; use numbers or strings.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise DataError(f"y: the label of row {row} is {labels[row]}; give a finite number.")
+    return labels

@@ -11,11 +11,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arguments import require_choice, require_positive
+from .._core.arguments import Array, require_choice, require_positive
 from .._core.estimator import require_some_rows
-from .._core.types import Array
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
+from .coefficients import pack
+from .descent import OneVsRest
 from .labels import (
     check_class_weight,
     check_classes,
@@ -26,10 +27,8 @@ from .labels import (
     encode_labels,
 )
 from .model import HashedLinearModel
-from .one_vs_rest import OneVsRest
-from .packed import pack
-from .stream import Stream
-from .training_set import TrainingSet
+from .problem import TrainingSet
+from .solver import Stream
 
 LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
 
@@ -206,8 +205,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         if self.multilabel_:
             return (scores > 0).astype(int)
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: Array = self.classes_[best]
-        return labels
+        return self.classes_[best]
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
@@ -223,8 +221,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
             return np.column_stack([1 - positive, positive])
         total = positive.sum(axis=1, keepdims=True)
         even = np.full_like(positive, 1 / positive.shape[1])
-        shares: npt.NDArray[np.float64] = np.divide(positive, total, out=even, where=total > 0)
-        return shares
+        return np.divide(positive, total, out=even, where=total > 0)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
@@ -235,8 +232,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         logs: npt.NDArray[np.float64] = log_expit(scores)
         if self.multilabel_:
             return logs
-        found: npt.NDArray[np.float64] = logs - logsumexp(logs, axis=1, keepdims=True)
-        return found
+        return logs - logsumexp(logs, axis=1, keepdims=True)
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:

@@ -2,21 +2,159 @@
 
 A block is up to eight two-class problems (or regressions) that are solved side by side, one
 per lane of a vector. Blocks depend on nothing but the data, so each may run on any thread.
+
+From classes to two-class problems: one for two classes, else one per class against the rest.
+
+Where rows have several labels, there is one problem per label.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from .._core.arguments import Array
 from .._core.threads import run_blocks, stop_if_asked
 from .._core.validation import read_only
-from .._loops.learning.descent import Active, Solution, Sums, sweep
+from .._loops.learning.coefficients import mix_planes, plane_products
+from .._loops.learning.descent import Active, Solution, SweepSums, sweep
+from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
-from .gaps import Measure, half_squares, measure, require_finite
-from .packed import Packed
-from .planes import Planes
-from .problem import Block, Options, Outcome, State
+from .coefficients import Packed, Planes, lane_blocks, number_of_planes
+from .problem import (
+    Block,
+    Measure,
+    Options,
+    Outcome,
+    State,
+    TrainingSet,
+    half_squares,
+    measure,
+    require_finite,
+)
+
+
+@dataclass(frozen=True)
+class OneVsRest:
+    """What is minimised, but for C.
+
+    Where rows have several labels, targets are numbers of sets of labels: `label_sets`, of shape
+    (n_sets, n_classes).
+    """
+
+    loss: str
+    intercept: float  # value of the constant column; 0: none
+    class_weights: npt.NDArray[np.float64]
+    label_sets: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def n_planes(self) -> int:
+        """Two classes need one plane, more need one each, and so do several labels per row."""
+        return number_of_planes(len(self.class_weights), self.label_sets is not None)
+
+    def blocks(self, training: TrainingSet, C: float, width: int = LANES) -> list[Block]:
+        """The two-class problems at one C, for a training set whose targets are class numbers.
+
+        There are at most `width` of them in a block.
+
+        The weight of a class counts where it is the positive one. (As in LIBLINEAR: with two
+        classes both weights count, with more each problem weighs its own class against all
+        others at weight one.)
+        """
+        found = []
+        for lanes in lane_blocks(self.n_planes, width):
+            planes = np.arange(lanes.start, lanes.stop)
+            costs = C * np.stack([np.ones(len(planes)), self.class_weights[planes]])
+            if self.label_sets is not None:
+                is_positive = self.label_sets[:, planes][training.targets]
+            elif len(self.class_weights) == 2:
+                is_positive, costs = training.targets[:, None] == 1, C * self.class_weights[:, None]
+            else:
+                is_positive = training.targets[:, None] == planes
+            targets = np.where(is_positive, 1, -1).astype(np.int8)
+            rows, weights = read_only(training.rows), read_only(training.row_weights)
+            found.append(Block(self.loss, rows, read_only(targets), weights, costs, self.intercept))
+        return found
+
+
+_PARALLEL = 1e-4  # squared sine of the angle below which two solutions count as one
+
+
+def extrapolate(block: Block, state: State, before: State) -> None:
+    """Move a solution for smaller costs towards the solution for the costs of `block`.
+
+    `before` is the solution before that one (or zero, if there was none); it becomes what
+    `state` was. Of all combinations of both, `state` becomes the one that is best for the dual
+    problem without its bounds: the minimum of a quadratic function of two variables. Dual
+    variables beyond a bound are corrected as the first sweep visits their rows, one after
+    another, each taking account of the ones before. (Clipped here, all at once, they would move
+    the planes by the sum of all that was clipped, mostly of one sign; that costs more sweeps
+    than it saves.)
+
+    For the hinge loss, where most dual variables are at a bound, `state` is only scaled, as far
+    as the bounds allow. The dual problem of the log loss is not quadratic; its solution is left
+    alone.
+    """
+    factors = np.zeros((2, block.n_lanes))
+    factors[0] = 1.0
+    if block.loss == "hinge":
+        factors[0] = _scaling(block, state)
+    elif block.loss == "squared_hinge":
+        factors = _combination(block, state, before)
+    _mix(state.duals, before.duals, factors)
+    _mix(state.biases, before.biases, factors)
+    lanes = np.zeros((2, LANES), np.float32)
+    lanes[:, : block.n_lanes] = factors
+    mix_planes(lanes, state.planes, before.planes)
+
+
+def _combination(block: Block, state: State, before: State) -> Array:
+    """For each lane, the factors of both solutions that are best together."""
+    now, then = state.duals[block.rows], before.duals[block.rows]
+    halves = 0.5 / _costs(block)
+    squares, crossed, others = _products(block, state, before)
+    squares += (now * now * halves).sum(axis=0)
+    crossed += (now * then * halves).sum(axis=0)
+    others += (then * then * halves).sum(axis=0)
+    gain, other_gain = now.sum(axis=0), then.sum(axis=0)
+    # The older solution counts with what in it is orthogonal to the newer one.
+    share = _divide(crossed, squares, 0.0)
+    rest = others - share * crossed
+    older = _divide(other_gain - share * gain, np.where(rest > _PARALLEL * others, rest, 0), 0.0)
+    return np.stack([_divide(gain, squares, 1.0) - share * older, older])
+
+
+def _scaling(block: Block, state: State) -> Array:
+    """For each lane, the best factor among those that keep to the bounds."""
+    duals = state.duals[block.rows]
+    room = _divide(_costs(block), duals, np.inf).min(axis=0)
+    best = _divide(duals.sum(axis=0), _products(block, state, state)[0], 1.0)
+    return np.minimum(best, room)
+
+
+def _products(block: Block, state: State, before: State) -> Array:
+    """Inner products lane by lane: of the newer planes, of both, of the older ones."""
+    out = np.empty((3, block.n_lanes))
+    plane_products(state.planes, before.planes, out)
+    new, old = state.biases, before.biases
+    return out + np.stack([new * new, new * old, old * old])
+
+
+def _costs(block: Block) -> Array:
+    costs = np.where(block.targets[block.rows] > 0, block.costs[1], block.costs[0])
+    return block.row_costs[block.rows, None] * costs
+
+
+def _mix(now: Array, then: Array, factors: Array) -> None:
+    mixed = factors[0] * now + factors[1] * then
+    then[:], now[:] = now, mixed
+
+
+def _divide(x: Array, y: Array, otherwise: float) -> Array:
+    """x / y; `otherwise` where y is zero."""
+    return np.divide(x, y, out=np.full(np.shape(x), otherwise), where=y > 0)
+
 
 _HINGE_RATIO = 10.0  # of a sweep's estimate of the gap to the true one, with the hinge loss
 
@@ -34,7 +172,7 @@ def descend(packed: Packed, block: Block, state: State, options: Options) -> Out
     unfinished = np.ones(n_lanes, np.bool_)
     shrunk = np.zeros(len(packed), np.uint8)
     limits = np.array([[-np.inf], [np.inf]]).repeat(n_lanes, axis=1)
-    extremes, sums = np.empty((2, n_lanes)), Sums(np.empty(n_lanes), np.empty(n_lanes))
+    extremes, sums = np.empty((2, n_lanes)), SweepSums(np.empty(n_lanes), np.empty(n_lanes))
     next_look = 1
     for epoch in range(1, options.max_iter + 1):
         stop_if_asked()

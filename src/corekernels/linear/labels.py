@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._core.types import Array
+from .._core.arguments import Array
 from ..errors import DataError, ParameterError
 
 _SEVERAL_KINDS = "y: labels are of several kinds; use numbers or strings."

@@ -11,15 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_count, require_positive, seed_of
-from .._core.display import DocumentationLink
+from .._core.estimator import DocumentationLink
 from .._core.threads import thread_count
 from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
+from .coefficients import Planes
 from .descent import as_planes, solve
-from .planes import Planes
-from .problem import Options, Outcome, State
+from .problem import Options, Outcome, State, TrainingSet
 from .solver import MakeBlocks, find_planes, make_plan
-from .training_set import TrainingSet
 
 OF_A_FIT = ("n_iter_", "dual_gap_")  # attributes that neither a stream nor a file has
 

@@ -9,23 +9,18 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
-from .._core.arguments import require_positive
+from .._core.arguments import Array, require_positive
 from .._core.progress import progress_bar
 from .._core.threads import run_blocks
-from .._core.types import Array
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .classifier import HashedLinearClassifier
-from .descent import as_planes, solve
-from .extrapolation import extrapolate
+from .coefficients import Packed, Planes, lane_blocks, pack
+from .descent import OneVsRest, as_planes, extrapolate, solve
 from .labels import check_labels
 from .model import warn_unless_converged
-from .one_vs_rest import OneVsRest
-from .packed import Packed, pack
-from .planes import Planes, lane_blocks
-from .problem import Options, Outcome, State
-from .training_set import TrainingSet
+from .problem import Options, Outcome, State, TrainingSet
 
 _ROUNDING = 1e-12  # of a mean over folds, whose last digits depend on their order
 
@@ -71,8 +66,7 @@ class CPath:
     @property
     def mean(self) -> npt.NDArray[np.float64]:
         """Mean accuracy for each C."""
-        means: npt.NDArray[np.float64] = self.scores.mean(axis=1)
-        return means
+        return self.scores.mean(axis=1)
 
 
 def c_path(
@@ -219,12 +213,10 @@ def _standard_errors(scores: Array, n_scored: int | None) -> npt.NDArray[np.floa
     n_folds = scores.shape[1]
     if n_scored is not None:
         means = scores.mean(axis=1)
-        binomial: npt.NDArray[np.float64] = np.sqrt(means * (1 - means) / n_scored)
-        return binomial
+        return np.sqrt(means * (1 - means) / n_scored)
     if n_folds == 1:
         return np.full(len(scores), np.nan)
-    found: npt.NDArray[np.float64] = scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
-    return found
+    return scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
 
 
 @dataclass

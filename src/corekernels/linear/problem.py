@@ -1,18 +1,102 @@
 """What is solved: blocks of problems, where a solution stands, when it is good enough."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from .._core.types import Array
+from .._core.arguments import Array
+from .._core.threads import row_blocks
 from .._core.validation import read_only
 from .._loops.learning import losses
-from .._loops.learning.descent import Problem
-from .._loops.learning.planes import copy_planes
-from ..errors import ParameterError
-from .packed import Packed
-from .planes import new_planes
+from .._loops.learning.coefficients import copy_planes, plane_products
+from .._loops.learning.descent import GapSums, Problem, SlotScratch, Solution, row_gaps, sum_rows
+from .._loops.learning.losses import SQUARED
+from ..errors import DataError, ParameterError
+from .coefficients import Packed, new_planes
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Rows to learn from, in an order that their contents decide, without repetitions.
+
+    Equal rows with equal targets are merged into one that has the sum of their weights; equal
+    rows with different targets follow one another. What is learned then does not depend on the
+    order of the rows, and a weight of two is the same as two rows.
+
+    Group g of equal rows is `rows[starts[g]:starts[g + 1]]`. The arrays below `starts` have an
+    item for each row of `packed`.
+    """
+
+    packed: Packed  # the rows, and others that are not learned from
+    rows: npt.NDArray[np.int64]  # numbers of the rows to learn from
+    starts: npt.NDArray[np.int64]
+    row_weights: npt.NDArray[np.float64]  # of those in `rows`, the weights after merging
+    targets: Array  # numbers of classes, or values to predict
+    sample_weight: npt.NDArray[np.float64]  # the weights that were given
+    digests: npt.NDArray[np.uint64]  # hashes of the contents
+
+    @classmethod
+    def of(
+        cls, packed: Packed, targets: Array, sample_weight: npt.NDArray[np.float64],
+        n_jobs: int | None,
+    ) -> "TrainingSet":  # fmt: skip
+        """The training set of all rows that have a weight."""
+        digests, every = packed.digests(n_jobs), np.arange(len(packed))
+        none = np.empty(0, np.int64)
+        training = cls(packed, none, none, sample_weight, targets, sample_weight, digests)
+        return training.subset(every)
+
+    def subset(self, rows: npt.NDArray[np.int64]) -> "TrainingSet":
+        """The training set of some of the rows of `packed`: those that have a weight."""
+        rows = rows[self.sample_weight[rows] > 0]
+        rows, begins = self._by_contents(rows)
+        targets = self.targets[rows]
+        repeats = np.zeros(len(rows), np.bool_)  # whether a row repeats the one before
+        repeats[1:] = ~begins[1:] & (targets[1:] == targets[:-1])
+        row_weights = self.sample_weight
+        if repeats.any():
+            first = np.flatnonzero(~repeats)
+            merged = np.add.reduceat(row_weights[rows], first)
+            rows, begins = rows[first], begins[first]
+            row_weights = row_weights.copy()
+            row_weights[rows] = merged
+        starts = np.append(np.flatnonzero(begins), len(rows))
+        return replace(self, rows=rows, starts=starts, row_weights=row_weights)
+
+    def _by_contents(
+        self, rows: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Rows sorted by contents, target and weight, and whether each begins a group of equals.
+
+        Sorted by digest, that is; the few rows that share one and are not equal, by all they hold.
+        """
+        rows = rows[np.lexsort((self.sample_weight[rows], self.targets[rows], self.digests[rows]))]
+        digests = self.digests[rows]
+        begins = np.ones(len(rows), np.bool_)
+        begins[1:] = digests[1:] != digests[:-1]
+        shared = np.flatnonzero(~begins)
+        begins[shared] = ~self.packed.equal(rows[shared - 1], rows[shared])
+        for digest in np.unique(digests[shared[begins[shared]]]):
+            run = slice(
+                int(np.searchsorted(digests, digest)),
+                int(np.searchsorted(digests, digest, side="right")),
+            )
+            contents = {row: self.packed.contents(row) for row in rows[run].tolist()}
+            rows[run] = sorted(rows[run].tolist(), key=contents.__getitem__)  # keeps equals' order
+            again = rows[run]
+            begins[run.start + 1 : run.stop] = ~self.packed.equal(again[:-1], again[1:])
+        return rows, begins
+
+    @property
+    def contested_weight(self) -> float:
+        """The largest weight of equal rows that have different targets; 0 if there are none."""
+        sizes = np.diff(self.starts)
+        if len(sizes) == 0 or sizes.max() == 1:
+            return 0.0
+        sums = np.add.reduceat(self.row_weights[self.rows], self.starts[:-1])
+        return float(sums[sizes > 1].max())
+
 
 _LEAST_COST = 1e-30  # planes of smaller costs would vanish in single precision
 
@@ -114,3 +198,107 @@ class Outcome:
     objectives: npt.NDArray[np.float64]
     relative_gaps: npt.NDArray[np.float64]
     converged: bool
+
+
+_SLOTS = 64  # whose sums are one task: a cache line of codes
+_NUMBERS = 1 << 21  # in the sums of a task, at most
+_NEGLIGIBLE = 0.1  # share of the largest gap allowed
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How good a solution is, lane by lane."""
+
+    objectives: npt.NDArray[np.float64]
+    gaps: npt.NDArray[np.float64]
+
+    def relative_gaps(self) -> npt.NDArray[np.float64]:
+        """The gaps as shares of the objectives."""
+        return self.gaps / np.where(self.objectives > 0, self.objectives, 1)
+
+
+def half_squares(planes: Array, biases: Array) -> npt.NDArray[np.float64]:
+    """For each lane |w|^2 / 2, the intercept included: what the losses are weighed against."""
+    products = np.empty((3, len(biases)))
+    plane_products(planes, planes, products)
+    return 0.5 * (products[0] + biases**2)
+
+
+def measure(
+    packed: Packed, rows: Array, problem: Problem, solution: Solution, is_sum: bool, tol: float
+) -> Measure:  # fmt: skip
+    """Objectives and duality gaps.
+
+    If the planes are to be the sum of the rows times their dual variables (`is_sum`), what
+    rounding has done to that sum counts. Some slots tell how much it is, as slots are alike;
+    if it matters beside `tol` times the objective, all planes become the exact sum again.
+    """
+    lost = np.zeros(len(solution.biases))
+    parts = _slot_parts(packed, solution)
+    if is_sum:
+        _restore_biases(rows, problem, solution)
+        first, last = parts[0]
+        before, _ = _restore(packed, rows, problem, solution, parts[:1])
+        lost = before * packed.codes.shape[1] / (last - first)
+    found = _add_up(packed, rows, problem, solution)
+    if is_sum and (lost > _NEGLIGIBLE * tol * found.objectives).any():
+        _, lost = _restore(packed, rows, problem, solution, parts)
+        found = _add_up(packed, rows, problem, solution)
+    return Measure(found.objectives, found.gaps + lost)
+
+
+def _slot_parts(packed: Packed, solution: Solution) -> list[tuple[int, int]]:
+    """Slots whose sums are one task each."""
+    width = 1 if solution.planes.ndim == 2 else solution.planes.shape[2]
+    n_slots = max(1, min(_SLOTS, _NUMBERS // (packed.n_codes * width)))
+    return row_blocks(0, packed.codes.shape[1], n_slots)
+
+
+def _restore_biases(rows: Array, problem: Problem, solution: Solution) -> None:
+    """Make the biases the sum of the rows again."""
+    duals = solution.duals[rows]
+    shares = duals if problem.loss == SQUARED else duals * problem.targets[rows]
+    solution.biases[:] = problem.intercept * shares.sum(axis=0)
+
+
+def _restore(
+    packed: Packed, rows: Array, problem: Problem, solution: Solution,
+    parts: list[tuple[int, int]],
+) -> npt.NDArray[np.float64]:  # fmt: skip
+    """Make some slots of the planes the sum of the rows again, rounded once.
+
+    Half the squared distance from the exact sum, lane by lane: before that, and after.
+    """
+    duals, planes, biases = solution
+    width = 1 if planes.ndim == 2 else planes.shape[2]
+
+    def work(part: tuple[int, int]) -> Array:
+        first, last = part
+        scratch = SlotScratch(
+            np.zeros((packed.n_codes, last - first, width)), np.empty(last - first, np.float32)
+        )
+        out = np.empty((2, len(biases)))
+        sum_rows(
+            packed.codes, packed.weights, packed.scales, rows, problem, duals, first, last,
+            scratch, planes, out,
+        )  # fmt: skip
+        return out
+
+    found = [work(part) for part in parts]
+    return 0.5 * np.sum(found, axis=0)
+
+
+def _add_up(packed: Packed, rows: Array, problem: Problem, solution: Solution) -> Measure:
+    """Objectives, and the gaps of all rows."""
+    sums = GapSums(np.empty(len(solution.biases)), np.empty(len(solution.biases)))
+    row_gaps(*packed.rows(), rows, problem, *solution, sums)
+    return Measure(sums.losses + half_squares(solution.planes, solution.biases), sums.gaps)
+
+
+def require_finite(found: Measure) -> None:
+    """Refuse a solution that is none."""
+    if not (np.isfinite(found.objectives).all() and np.isfinite(found.gaps).all()):
+        raise DataError(
+            "C: with these costs the planes do not fit single precision; lower C or the weights "
+            "of rows and classes."
+        )

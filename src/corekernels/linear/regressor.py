@@ -12,11 +12,10 @@ from .._core.estimator import require_some_rows
 from .._core.validation import read_only
 from ..errors import DataError
 from ..signatures import Signatures
+from .coefficients import pack
 from .labels import check_values, check_weights
 from .model import HashedLinearModel
-from .packed import pack
-from .problem import Block
-from .training_set import TrainingSet
+from .problem import Block, TrainingSet
 
 _MOST_VALUE = 1e30
 
@@ -89,8 +88,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     @property
     def coef_(self) -> npt.NDArray[np.float32]:
         """The plane in the order of the columns of `Signatures.to_csr`, expanded on request."""
-        plane: npt.NDArray[np.float32] = super().coef_[0]
-        return plane
+        return super().coef_[0]
 
     @property
     def intercept_(self) -> float:

@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arguments import require_choice, require_count, seed_of
-from .._core.display import html_table
-from .._core.types import Array, PathLike
+from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
+from .._core.estimator import html_table
 from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
-from .arguments import as_ids, check_ids, require_number, require_recall
 from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
-from .file import read_index, write_index
 from .searches import Searches
-from .snapshot import Snapshot
-from .store import make_store
+from .snapshot import Snapshot, read_index, write_index
+from .store import as_ids, check_ids, make_store, require_number, require_recall
 from .tuning import METHOD_NAMES, choose
 
 

@@ -8,14 +8,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arguments import require_choice, require_count
+from .._core.arguments import Array, require_choice, require_count
 from .._core.estimator import RowsEstimator, require_some_rows
-from .._core.types import Array
 from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError
 from ..recipe import DEFAULT_KERNEL
-from .arguments import require_number
 from .snapshot import Snapshot
+from .store import require_number
 from .tuning import AUTO
 
 MODES = ("connectivity", "distance")

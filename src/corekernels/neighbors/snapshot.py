@@ -6,17 +6,43 @@ marked. Once many of them are gone, or rows have doubled, the method is to be ch
 rows there are. A search holds one snapshot and sees one state throughout.
 """
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.arguments import Array, PathLike, require_choice, require_count
+from .._core.estimator import parameters_for_file
+from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.validation import Rows, read_only
-from .._loops.search.heaps import Heaps
-from .candidates import Exact, SearchMethod
+from .._loops.search.pairs import Heaps
+from .._loops.search.preparation import (
+    BAD_BITS,
+    BAD_COLUMN,
+    BAD_SQUARES,
+    BAD_VALUE,
+    SOUND,
+    inspect_rows,
+)
+from ..errors import ParameterError
+from ..io.containers import load_arrays, save_arrays
+from ..io.provenance import (
+    Origin,
+    checking,
+    column_names,
+    provenance_entries,
+    read_provenance,
+    require_fit,
+    whole_number,
+)
+from ..kernel_table import exact_kernel
+from ..recipe import CONTRACT, MAX_COLUMNS, MAX_SEED, require_contract
+from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all
-from .store import Store, join, make_store
+from .store import NARROW, Store, join, make_store, n_words, require_recall, restore
+from .tuning import METHOD_NAMES
 
 TAIL_ROWS = 1024
 _TAIL_SHARE = 32  # the tail may have one row for this many of the others
@@ -126,3 +152,164 @@ class Snapshot:
     def _is_tail_long(self) -> bool:
         most = max(self.tail_rows, len(self.main.store) // _TAIL_SHARE)
         return self.tail is not None and len(self.tail.store) > most
+
+
+Model = TypeVar("Model")
+
+_KIND = "index"
+_FILE_VERSION = 1
+_BLOCK_ROWS = 1 << 12
+_PROBLEMS = {
+    BAD_COLUMN: "a column is out of range or out of order",
+    BAD_VALUE: "a value is not finite",
+    BAD_BITS: "the bits of a row are not those of its columns",
+    BAD_SQUARES: "a sum of squares is not that of its row",
+}
+
+
+def write_index(
+    path: PathLike, model: Any, snapshot: Snapshot, provenance: Iterable[Origin]
+) -> None:
+    """Write an index."""
+    names = getattr(model, "feature_names_in_", None)
+    main = snapshot.main
+    about: dict[str, Any] = {
+        "parameters": parameters_for_file(model, model.seed_, main.store.kernel.gamma),
+        "facts": {
+            "method_": main.name, "reason_": snapshot.reason, "estimated_recall_": snapshot.recall,
+            "seed_": model.seed_, "n_features_in_": model.n_features_in_,
+        },
+        "feature_names": None if names is None else [str(name) for name in names],
+        "source": main.settings(),
+        "contract": CONTRACT,
+        "n_wanted": main.n_wanted,
+        "n_tuned": snapshot.n_tuned,
+        "sources": provenance_entries(provenance),
+    }  # fmt: skip
+    parts = {"main": main.store.arrays(), "source": main.arrays()}
+    if snapshot.tail is not None:
+        parts["tail"] = snapshot.tail.store.arrays()
+    arrays = {f"{part}.{name}": array for part in parts for name, array in parts[part].items()}
+    arrays["alive"] = snapshot.alive
+    if snapshot.ids.dtype == object:
+        arrays |= _text_arrays("ids", snapshot.ids.tolist())
+    else:
+        arrays["ids"] = snapshot.ids
+    if model.names_ is not None:
+        arrays |= _text_arrays("names", model.names_)
+    try:
+        save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
+    except TypeError as error:
+        raise ParameterError(f"a parameter cannot be held by a file ({error}).") from error
+
+
+def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, Snapshot]:
+    """An estimator and its index from a file, after checks that its parts fit together.
+
+    Every number that a search would use as a position is looked at here, in threads.
+    """
+    arrays, about = load_arrays(path, _KIND, _FILE_VERSION, mmap=mmap)
+    with checking(path, "save the index again"):
+        require_contract(about.get("contract"))
+        parameters, facts = dict(about["parameters"]), dict(about["facts"])
+        require_choice("method", parameters["method"], METHOD_NAMES)
+        require_count("n_neighbors", parameters["n_neighbors"])
+        require_recall(parameters["recall"])
+        thread_count(parameters["n_jobs"])
+        model: Any = cls(**parameters)
+        model.seed_ = whole_number(facts["seed_"], 0, MAX_SEED, "the seed")
+        n_columns = whole_number(facts["n_features_in_"], 1, MAX_COLUMNS, "the number of columns")
+        model.n_features_in_ = n_columns
+        names = column_names(about["feature_names"], n_columns)
+        if names is not None:
+            model.feature_names_in_ = names
+        model.provenance_ = read_provenance(about.get("sources"))
+        model.names_ = _read_texts("names", arrays)
+        snapshot = _read_snapshot(model, about, arrays)
+    return model, snapshot
+
+
+def _text_arrays(name: str, texts: list[str]) -> dict[str, Array]:
+    """Texts as UTF-8, one after the other, and where each ends."""
+    encoded = [text.encode() for text in texts]
+    return {
+        f"{name}.ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
+        f"{name}.text": np.frombuffer(b"".join(encoded), np.uint8),
+    }
+
+
+def _read_texts(name: str, arrays: dict[str, Array]) -> list[str] | None:
+    """The texts of that name, if there are any."""
+    if f"{name}.ends" not in arrays:
+        return None
+    ends, text = arrays[f"{name}.ends"].tolist(), arrays[f"{name}.text"].tobytes()
+    return [text[start:stop].decode() for start, stop in itertools.pairwise([0, *ends])]
+
+
+def _read_ids(arrays: dict[str, Array]) -> Array:
+    texts = _read_texts("ids", arrays)
+    if texts is not None:
+        return np.array(texts, dtype=object)
+    require_fit(arrays["ids"].dtype == np.int64, "ids are of the wrong type")
+    return arrays["ids"]
+
+
+def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) -> Snapshot:
+    kernel, n_columns = exact_kernel(model.kernel, model.gamma), model.n_features_in_
+    require_fit(model.gamma == kernel.gamma, "the kernel's gamma is missing")
+
+    def part(prefix: str) -> dict[str, Array]:
+        start = f"{prefix}."
+        return {key[len(start) :]: array for key, array in arrays.items() if key.startswith(start)}
+
+    store = _checked_store(restore(kernel, n_columns, part("main")))
+    tail = None
+    if part("tail"):
+        tail = Exact(_checked_store(restore(kernel, n_columns, part("tail"))))
+    facts = about["facts"]
+    method = METHODS[facts["method_"]]
+    least = 0 if method is Exact else 1
+    n_wanted = whole_number(about["n_wanted"], least, 2**31, "the number of neighbours")
+    main = method.restored(store, n_wanted, about["source"], part("source"))
+    n_rows = len(store) + (0 if tail is None else len(tail.store))
+    ids, alive = _read_ids(arrays), arrays["alive"]
+    require_fit(ids.shape == alive.shape == (n_rows,), "ids do not fit the rows")
+    require_fit(alive.dtype == np.uint8, "marks of removed rows are of the wrong type")
+    require_fit(n_rows == 0 or int(alive.max()) <= 1, "marks of removed rows are out of range")
+    living = ids if alive.all() else ids[alive > 0]
+    is_unique = bool((living[1:] > living[:-1]).all()) or len(np.unique(living)) == len(living)
+    require_fit(is_unique, "an id occurs twice")
+    reason, recall = facts["reason_"], require_recall(facts["estimated_recall_"])
+    require_fit(isinstance(reason, str), "the reason is no text")
+    n_tuned = whole_number(about["n_tuned"], 0, 2**63, "the number of rows tuned to")
+    return Snapshot(main, tail, read_only(ids), read_only(alive), reason, recall, n_tuned)
+
+
+def _checked_store(store: Store) -> Store:
+    """The store, if its parts fit together and no loop can leave its arrays."""
+    n, ends = len(store), store.indptr
+    dimensions = {name: array.ndim for name, array in store.arrays().items() if name != "bits"}
+    require_fit(set(dimensions.values()) == {1}, "an array has several dimensions")
+    require_fit(ends.shape == (n + 1,) and ends.dtype == np.int64, "row pointers do not fit")
+    require_fit(ends[0] == 0 and bool((np.diff(ends) >= 0).all()), "row pointers decrease")
+    require_fit(ends[-1] == len(store.columns) == len(store.values), "values do not fit")
+    known = store.values.dtype in (np.uint8, np.float32, np.float64)
+    require_fit(known, "values are of no known type")
+    require_fit(store.squares.dtype == np.float64, "sums of squares are of the wrong type")
+    words, is_wide = store.vocabulary, store.n_columns > NARROW
+    require_fit(words.dtype == np.int64, "the vocabulary is of the wrong type")
+    require_fit(is_wide or len(words) == 0, "the vocabulary does not fit")
+    in_range = len(words) == 0 or (words[0] >= 0 and words[-1] < store.n_columns)
+    require_fit(in_range and bool((np.diff(words) > 0).all()), "the vocabulary is out of order")
+    narrow = store.columns.dtype == (np.uint16 if store.width <= NARROW else np.int32)
+    require_fit(narrow, "columns are of the wrong type")
+    fits = store.bits.shape == (n, n_words(store.width)) and store.bits.dtype == np.uint64
+    require_fit(fits, "bits do not fit")
+
+    def inspect(block: tuple[int, int]) -> int:
+        words = np.empty(store.bits.shape[1], np.uint64)
+        return int(inspect_rows(*block, store.width, store.sparse_rows, words))
+
+    problem = max(run_blocks(inspect, row_blocks(0, n, _BLOCK_ROWS), None), default=SOUND)
+    require_fit(problem == SOUND, _PROBLEMS.get(problem, ""))
+    return store

@@ -7,20 +7,150 @@ float32 where that loses nothing, else float64 scaled by a power of two per row.
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.memory import common_size, working_memory
 from .._core.team import Team
 from .._core.threads import row_blocks, run_blocks
-from .._core.types import Array
 from .._core.validation import Rows, read_only
+from .._loops.search import preparation
 from .._loops.search.pairs import Queries, StoredRows, pairs_at_least
-from .._loops.search.preparation import LEAST, lay_out_rows, prepare_queries, summarise_rows
-from .._loops.simd.llvm import LINE
+from .._loops.search.preparation import (
+    LEAST,
+    N_BOUNDS,
+    lay_out_rows,
+    prepare_queries,
+    summarise_rows,
+)
+from .._loops.simd.integers import LINE
+from ..errors import DataError, ParameterError
 from ..kernel_table import Kernel
-from .vocabulary import number_columns
+
+_BLOCK_COLUMNS = 1 << 16  # sorted into ranges at a time
+_RANGE_COLUMNS = 1 << 15  # in a range, roughly
+_SAMPLED = 32  # columns per range, between which bounds are set
+
+
+def number_columns(columns: Array, n_jobs: int | None) -> tuple[Array, Array]:
+    """The different columns, ascending, and for each column its place among them.
+
+    As `np.unique` gives them, in threads: columns are sorted into ranges, and each range is
+    sorted and numbered by itself.
+
+    >>> number_columns(np.array([70, 20, 70, 30]), None)
+    (array([20, 30, 70]), array([2, 0, 2, 1]))
+    """
+    n, n_ranges = len(columns), min(N_BOUNDS + 1, len(columns) // _RANGE_COLUMNS)
+    if n_ranges < 2:
+        return np.unique(columns, return_inverse=True)
+    team, columns = Team(n_jobs), read_only(columns)
+    ranges, counts = np.empty(n, np.uint8), np.zeros((-(-n // _BLOCK_COLUMNS), n_ranges), np.int64)
+    team.run(
+        preparation.count_ranges, (columns, _bounds(columns, n_ranges), ranges, counts), n,
+        _BLOCK_COLUMNS,
+    )  # fmt: skip
+    ends = np.cumsum(counts.T).reshape(n_ranges, -1)  # a range after the other, and so its blocks
+    places = np.ascontiguousarray(ends.T - counts)
+    heads = np.append(places[0], n)
+    by_range, room = np.empty((2, n), np.int64)
+    origins, room_origins = np.empty((2, n), np.int64)
+    team.run(
+        preparation.sort_into_ranges, (columns, read_only(ranges), places, by_range, origins), n,
+        _BLOCK_COLUMNS,
+    )  # fmt: skip
+    n_different = np.empty(n_ranges, np.int64)
+    sorted_ranges = read_only(heads), by_range, origins
+    team.run(
+        preparation.sort_ranges,
+        lambda: (*sorted_ranges, preparation.new_counts(), room, room_origins, n_different),
+        n_ranges, 1,
+    )  # fmt: skip
+    firsts = np.cumsum(n_different) - n_different
+    words, numbers = np.empty(n_different.sum(), columns.dtype), np.empty(n, np.int64)
+    team.run(preparation.number_ranges, (*sorted_ranges, firsts, words, numbers), n_ranges, 1)
+    return words, numbers
+
+
+def _bounds(columns: Array, n_ranges: int) -> Array:
+    """Columns at which ranges begin, so that they have about as many columns each."""
+    chosen = np.random.default_rng(0).integers(0, len(columns), _SAMPLED * n_ranges)
+    bounds = np.full(N_BOUNDS, np.iinfo(np.int64).max)
+    bounds[: n_ranges - 1] = np.sort(columns[chosen])[_SAMPLED::_SAMPLED]
+    return read_only(bounds)
+
+
+def require_number(name: str, value: Any, most: float = np.inf) -> float:
+    """A finite number of at most `most`."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(float(value)):
+        raise ParameterError(f"{name}: got {value!r}; give a finite number.")
+    if float(value) > most:
+        raise ParameterError(f"{name}: got {value!r}; no kernel value exceeds {most:g}.")
+    return float(value)
+
+
+def require_recall(value: Any) -> float:
+    """A share above 0, up to 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
+        raise ParameterError(f"recall: got {value!r}; give a number above 0, up to 1.")
+    return float(value)
+
+
+def check_ids(ids: Any, n_rows: int, known: Array | None = None) -> Array:
+    """Ids of new rows, all integers or all strings, none of which is `known`.
+
+    Those given, or the numbers after the highest known one. The first rows of an index decide
+    whether its ids are integers or strings; strings are kept as objects.
+    """
+    with_strings = known is not None and known.dtype == object
+    if ids is None:
+        if with_strings:
+            raise DataError("ids: those of the index are strings; give one for each new row.")
+        return _next_numbers(n_rows, known)
+    found = as_ids(ids)
+    if len(found) != n_rows:
+        raise DataError(f"ids: {len(found)} were given for {n_rows} rows; give one per row.")
+    if known is not None and len(found) and (found.dtype == object) != with_strings:
+        kind = "strings" if with_strings else "integers"
+        raise DataError(f"ids: those of the index are {kind}; give {kind}.")
+    values, counts = np.unique(found, return_counts=True)
+    if (counts > 1).any():
+        raise DataError(f"ids: {values[counts > 1][0]} is given twice; ids must be unique.")
+    taken = np.empty(0) if known is None else np.intersect1d(found, known)
+    if len(taken):
+        raise DataError(f"ids: {taken[0]} is in the index already; remove it first.")
+    return found if len(found) or known is None else known[:0]
+
+
+def as_ids(ids: Any) -> Array:
+    """Ids as an array of 64-bit integers, or of strings as objects."""
+    mixed = isinstance(ids, list | tuple) and any(isinstance(one, str) for one in ids)
+    found = np.array(ids, object) if mixed else np.asarray(ids)  # NumPy would make strings of all
+    if found.size == 0:
+        return np.empty(0, np.int64)
+    if found.dtype.kind in "OTU" and found.ndim == 1:
+        found = found.astype(object)
+        strings = all(isinstance(one, str) for one in found)
+        if strings:
+            return found
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise DataError(
+            f"ids: got {found.ndim}-dimensional {found.dtype}; give integers, or strings only."
+        )
+    if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
+        raise DataError(f"ids: {found.max()} is too large; ids are 64-bit signed integers.")
+    return found.astype(np.int64)
+
+
+def _next_numbers(n_rows: int, known: Array | None) -> Array:
+    first = int(known.max()) + 1 if known is not None and len(known) else 0
+    if first + n_rows > 2**63:
+        raise DataError(f"ids: none are left above {first - 1}; give ids of your own.")
+    return np.arange(first, first + n_rows, dtype=np.int64)
+
 
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets

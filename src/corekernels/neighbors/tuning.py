@@ -11,10 +11,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._core.arguments import Array
 from .._core.team import Team
-from .._core.types import Array
 from .._core.validation import Rows, read_only
-from .._loops.search.heaps import Heaps
+from .._loops.search.pairs import Heaps
 from ..kernel_table import Kernel
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all

@@ -7,9 +7,8 @@ import numpy as np
 
 from ..advice import Advice, Candidate
 from ..files import Histogram
-from .layout import Figure, Interval, Panel, Report, Section, Table
+from .layout import Figure, Interval, Panel, Report, Section, Table, duration, named_file
 from .survey import rows_figure
-from .wording import duration, named_file
 
 _GROWTH = (1, 10, 100)  # times the rows of the sample
 _MANY_HASHES = 8192

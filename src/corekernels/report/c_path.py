@@ -7,8 +7,7 @@ import numpy as np
 
 from ..linear import CPath
 from ..recipe import Recipe
-from .layout import Figure, Line, Mark, Panel, Report, Section, Table
-from .wording import named_file
+from .layout import Figure, Line, Mark, Panel, Report, Section, Table, named_file
 
 _QUANTILE = 1.96  # of 95 % intervals
 

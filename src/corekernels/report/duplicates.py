@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._core.types import Array
+from .._core.arguments import Array
 from ..documents.reader import DocumentReader
 from ..files import FileDuplicates, FileMatches
 from ..io.readers import RowReader

@@ -4,13 +4,20 @@ import base64
 from itertools import accumulate
 from pathlib import Path
 
-from .._core.extras import require_extra
-from .._core.types import PathLike
+from .._core.arguments import PathLike, require_extra
 from ..io import atomic_write
-from .drawing import draw
-from .layout import Report, Table
-from .palette import SURFACES, assign_looks
-from .wording import cell_text, column_kinds, duration, printable, sign, spans, unbroken
+from .drawing import SURFACES, assign_looks, draw
+from .layout import (
+    Report,
+    Table,
+    cell_text,
+    column_kinds,
+    duration,
+    printable,
+    sign,
+    spans,
+    unbroken,
+)
 
 
 def require_page_extra() -> None:

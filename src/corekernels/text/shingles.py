@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from .._core.display import DocumentationLink
+from .._core.estimator import DocumentationLink
 from ..errors import ParameterError
 from ..io.faults import BadRecords
 from .rows import rows_of_documents

@@ -26,10 +26,19 @@ hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
 from .aliasing import NO_ALIASING, Aliasing, aliasing
+from .dependence import WeightRounding, rounded_cosine, rounded_normal
 from .estimators import LinearForm, RowNumbers
-from .lsh import miss_rate, sign_collision, slot_collision, slots_allowed
-from .pairs import Pair, variance_core1, variance_core2, variance_core_rbf, variance_resemblance
-from .rounding import WeightRounding, rounded_cosine, rounded_normal
+from .pairs import (
+    Pair,
+    miss_rate,
+    sign_collision,
+    slot_collision,
+    slots_allowed,
+    variance_core1,
+    variance_core2,
+    variance_core_rbf,
+    variance_resemblance,
+)
 
 __all__ = [
     "NO_ALIASING", "Aliasing", "LinearForm", "Pair", "RowNumbers", "WeightRounding", "aliasing",

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import block_in_turn
 from ..compilation import loop
-from ..rows import inspect_rows, sum_and_scale, unit_values
+from ..rows import block_in_turn, inspect_rows, sum_and_scale, unit_values
 from ..simd.halves import write_halves
 from ..simd.integers import fetch_add
 from .minwise import table_minima

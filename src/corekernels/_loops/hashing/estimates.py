@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import taken
 from ..compilation import ANY_ORDER, inner_loop, loop
-from ..simd.slots import code_of, read_weights
+from ..rows import taken
+from ..simd.halves import code_of, read_weights
 
 # so may the largest be looked for; what comes of NaN is not used, as such estimates are refused
 _NUMBERS = ANY_ORDER | {"nnan"}

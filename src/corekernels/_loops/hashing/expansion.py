@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..blocks import taken
 from ..compilation import ANY_ORDER, inner_loop, loop
-from ..simd.slots import code_of, read_weights
+from ..rows import taken
+from ..simd.halves import code_of, read_weights
 
 
 @loop

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import inner_loop, loop
-from ..simd.llvm import LINE
+from ..simd.integers import LINE
 from .mixing import mix
 from .slices import slice_ends, two_line_ends
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
-from ..simd.llvm import LINE
+from ..simd.integers import LINE
 from ..simd.vectors import (
     add,
     higher,

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import loop
-from ..simd.halves import write_halves
-from ..simd.slots import write_levels
+from ..simd.halves import write_halves, write_levels
 from .cosines import write_cosines
 
 

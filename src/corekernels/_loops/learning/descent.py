@@ -2,14 +2,23 @@
 
 Every lane (see `scoring`) is a two-class problem of its own, or a regression. Lanes share only
 the order in which rows are visited, so that a row's codes are read once for all of them.
+
+Objective and duality gap of planes and dual variables, in double precision.
+
+The planes that a descent has moved step by step, in single precision, are no longer the sum of
+the rows times their dual variables. The difference, e, adds |e|^2 / 2 to the sum of the rows'
+gaps; that is then the duality gap of the planes as they are, whatever has been rounded before.
+`sum_rows` finds e and makes it as small as single precision allows.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import allocating_loop
-from ..simd.vectors import LANES
+from ..compilation import allocating_loop, inner_loop, loop
+from ..simd.halves import code_of, read_weights
+from ..simd.integers import LINE
+from ..simd.vectors import LANES, load, multiply_add, prefetch, splat_double, store, widen
 from .losses import (
     HINGE,
     SQUARED,
@@ -20,7 +29,7 @@ from .losses import (
     margin,
     row_gap,
 )
-from .scoring import add_row, score_row
+from .scoring import add_row, place, score_row
 
 
 class Problem(NamedTuple):
@@ -57,7 +66,7 @@ class Active(NamedTuple):
     shrunk: np.ndarray  # (n_rows,): 1 for rows to skip; changed in place
 
 
-class Sums(NamedTuple):
+class SweepSums(NamedTuple):
     """Output: the sums over the rows, one per lane."""
 
     objectives: np.ndarray
@@ -132,3 +141,138 @@ def sweep(rows, order, problem, active, solution, out_limits, out_sums):
         elif shrinks:
             shrunk[i] = 1
     return moved
+
+
+_U = np.uint64
+_AHEAD = 8  # rows, which are in no order that the processor could predict, between prefetch and use
+
+
+class GapSums(NamedTuple):
+    """Output: sums over the rows, one per lane."""
+
+    losses: np.ndarray
+    gaps: np.ndarray
+
+
+class SlotScratch(NamedTuple):
+    """Working memory for some slots of the planes."""
+
+    sums: np.ndarray  # (n_codes, slots, lanes): double precision, all zero
+    weights: np.ndarray  # (slots,): of a row, in single precision
+
+
+@allocating_loop
+def sum_rows(codes, weights, scales, rows, problem, duals, first, last, scratch, planes, out):
+    """Set slots first to last of the planes to the sum of the rows times their dual variables.
+
+    `out` are the squared distances of the planes from the exact sum, lane by lane: before that,
+    and after, when they differ by rounding alone.
+    """
+    loss, targets, sums, numbers = problem.loss, problem.targets, scratch.sums, scratch.weights
+    k, n_slots = codes.shape[1], last - first
+    parts = np.zeros(LANES)
+    for t in range(rows.shape[0]):
+        i = rows[t]
+        ahead = rows[min(t + _AHEAD, rows.shape[0] - 1)] * k + first
+        for j in range(0, n_slots, LINE // codes.itemsize):
+            prefetch(codes, ahead + j)
+        if weights is not None:
+            for j in range(0, n_slots, LINE // weights.itemsize):
+                prefetch(weights, ahead + j)
+        used = False
+        for lane in range(duals.shape[1]):
+            part = duals[i, lane] if loss == SQUARED else targets[i, lane] * duals[i, lane]
+            parts[lane] = np.float64(scales[i]) * part
+            used = used or parts[lane] != 0
+        if used:
+            if weights is not None:
+                read_weights(weights, i, first, last, numbers)
+            _add_row(codes, weights, numbers, i, first, n_slots, parts, sums)
+    _replace(sums, first, planes, out)
+
+
+@inner_loop
+def _add_row(codes, weights, numbers, row, first, n_slots, parts, sums):
+    """Add some slots of a row, times each lane's part, to the sums."""
+    for slot in range(n_slots):
+        j = _U(slot)
+        code = code_of(codes[row, first + slot])
+        weight = 1.0 if weights is None else np.float64(numbers[j])
+        if sums.shape[2] == 1:
+            sums[code, j, 0] += weight * parts[0]
+        else:
+            p = (np.intp(code) * n_slots + slot) * LANES
+            more = multiply_add(splat_double(weight), load(parts, 0), load(sums, p))
+            store(more, p, sums)
+
+
+@loop
+def _replace(sums, first, planes, out):
+    """Replace slots of the planes, from `first` on, by the sums."""
+    wide = planes.reshape(planes.shape[0], planes.shape[1], -1)
+    out[:] = 0
+    for code in range(sums.shape[0]):
+        for slot in range(sums.shape[1]):
+            for lane in range(out.shape[1]):
+                exact = sums[code, slot, lane]
+                before = np.float64(wide[code, first + slot, lane])
+                if exact != 0 or before != 0:
+                    wide[code, first + slot, lane] = exact
+                    after = np.float64(wide[code, first + slot, lane])
+                    out[0, lane] += (before - exact) * (before - exact)
+                    out[1, lane] += (after - exact) * (after - exact)
+
+
+@allocating_loop
+def row_gaps(codes, weights, scales, buffer, rows, problem, duals, planes, biases, out):
+    """Each lane's losses and gaps, summed over some rows.
+
+    `buffer` is room for the weights of a row in single precision.
+    """
+    loss, targets, intercept = problem.loss, problem.targets, problem.intercept
+    row_costs, costs = problem.row_costs, problem.costs
+    losses, gaps = out.losses, out.gaps
+    scores = np.empty(LANES)
+    losses[:] = 0
+    gaps[:] = 0
+    for i in rows:
+        _score_row(codes, weights, i, buffer, planes, scores)
+        scale = np.float64(scales[i])
+        for lane in range(gaps.shape[0]):
+            target = np.float64(targets[i, lane])
+            cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
+            m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
+            value = loss_value(loss, m, cost)
+            losses[lane] += value
+            gaps[lane] += row_gap(loss, m, cost, duals[i, lane], value)
+
+
+@inner_loop
+def _score_row(codes, weights, row, buffer, planes, out):
+    """Inner products of one row, not scaled, with each lane's plane."""
+    codes_of = codes[row]
+    k = _U(codes_of.shape[0])
+    if weights is not None:
+        read_weights(weights, row, 0, codes_of.shape[0], buffer)
+    if planes.ndim == 3:
+        lanes = splat_double(0.0)
+        for slot in range(codes_of.shape[0]):
+            j = _U(slot)
+            p = place(codes_of, j, k, _U(LANES))
+            weight = 1.0 if weights is None else np.float64(buffer[j])
+            lanes = multiply_add(splat_double(weight), widen(load(planes, p)), lanes)
+        store(lanes, 0, out)
+    else:
+        a, b = 0.0, 0.0  # two sums, so that no addition waits for the one before
+        even = codes_of.shape[0] // 2 * 2
+        for slot in range(0, even, 2):
+            j, n = _U(slot), _U(slot + 1)
+            u = np.float64(planes[code_of(codes_of[j]), j])
+            v = np.float64(planes[code_of(codes_of[n]), n])
+            a += u if weights is None else u * buffer[j]
+            b += v if weights is None else v * buffer[n]
+        for slot in range(even, codes_of.shape[0]):
+            j = _U(slot)
+            u = np.float64(planes[code_of(codes_of[j]), j])
+            a += u if weights is None else u * buffer[j]
+        out[0] = a + b

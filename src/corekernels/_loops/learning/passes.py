@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import next_block
 from ..compilation import allocating_loop, loop
-from ..simd.slots import code_of, read_weights
+from ..rows import next_block
+from ..simd.halves import code_of, read_weights
 from ..simd.vectors import LANES, load, multiply_add, splat, store
 from .losses import SQUARED, loss_curvature, loss_slope, loss_value, margin
 from .scoring import place, score_rows

@@ -21,9 +21,9 @@ before.
 import numpy as np
 
 from ..compilation import allocating_loop, inlined_loop, inner_loop
-from ..simd.slots import code_of, read_weights
+from ..simd.halves import code_of, read_weights
 from ..simd.vectors import LANES, add, load, multiply_add, splat, store
-from .packed import PREFETCH_SLOTS, prefetch_slots
+from .coefficients import PREFETCH_SLOTS, prefetch_slots
 
 _U = np.uint64
 _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)

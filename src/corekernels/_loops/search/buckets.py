@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import taken
 from ..compilation import allocating_loop, inner_loop, loop
 from ..hashing.mixing import mix, step
+from ..rows import taken
 from ..simd.halves import from_half
 
 _ONE, _SIX, _SIXTY_THREE = np.uint64(1), np.uint64(6), np.uint64(63)

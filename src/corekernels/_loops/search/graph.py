@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import taken
 from ..compilation import allocating_loop, inner_loop, loop
+from ..rows import taken
 from ..simd.halves import from_half
 from ..simd.integers import popcount
 from ..simd.vectors import prefetch

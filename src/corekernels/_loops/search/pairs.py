@@ -3,19 +3,168 @@
 A query is scattered into a dense array first; then a stored row needs one look-up per nonzero.
 Dense rows of bytes, such as images, are kept dense too: their products are of vectors, in integers,
 which gives the same values to the last bit.
+
+Exact kernel values of pairs of rows whose sorted columns are merged.
+
+For columns so many that no row could be scattered into an array of them.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import taken
 from ..compilation import inlined_loop, inner_loop, loop
 from ..kernels import kernel_value, support_bound, uses_values
-from ..simd.integers import popcount
-from ..simd.llvm import LINE
+from ..rows import taken
+from ..simd.integers import LINE, popcount
 from ..simd.vectors import prefetch
-from .heaps import push
+
+NO_KEY = -2.0  # of a place in a heap that is not filled: below every kernel value
+NO_ROW = -1
+
+
+class Heaps(NamedTuple):
+    """One heap per query: `sizes[q]` kernel values and row numbers, the worst on top."""
+
+    sizes: np.ndarray
+    keys: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def empty(cls, n_queries: int, n_kept: int) -> "Heaps":
+        """Room for n_kept rows per query."""
+        return cls(
+            np.zeros(n_queries, np.int64),
+            np.full((n_queries, n_kept), NO_KEY),
+            np.full((n_queries, n_kept), NO_ROW, np.int64),
+        )
+
+    def block(self, start: int, stop: int) -> "Heaps":
+        """The heaps of queries start to stop, without a copy."""
+        return Heaps(self.sizes[start:stop], self.keys[start:stop], self.rows[start:stop])
+
+
+@inner_loop
+def worse(key, row, other_key, other_row):
+    """Whether (key, row) ranks behind the other."""
+    return key < other_key or (key == other_key and row > other_row)
+
+
+@inlined_loop
+def push(key, row, size, keys, rows):
+    """Put a row into a heap of at most len(keys), the worst on top; gives the new size."""
+    if size < keys.shape[0]:
+        i = size
+        while i > 0:
+            parent = (i - 1) >> 1
+            if not worse(key, row, keys[parent], rows[parent]):
+                break
+            keys[i], rows[i] = keys[parent], rows[parent]
+            i = parent
+        keys[i], rows[i] = key, row
+        return size + 1
+    if size > 0 and worse(keys[0], rows[0], key, row):
+        _replace_top(key, row, size, keys, rows)
+    return size
+
+
+@inner_loop
+def _replace_top(key, row, size, keys, rows):
+    """Replace the worst row of a heap."""
+    i = 0
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and worse(keys[child + 1], rows[child + 1], keys[child], rows[child]):
+            child += 1
+        if not worse(keys[child], rows[child], key, row):
+            break
+        keys[i], rows[i] = keys[child], rows[child]
+        i = child
+    keys[i], rows[i] = key, row
+
+
+@loop
+def sort_heaps(blocks, n_blocks, heaps):
+    """Turn heaps into lists, the best first."""
+    for start, stop in taken(blocks, n_blocks):
+        for q in range(start, stop):
+            keys, rows = heaps.keys[q], heaps.rows[q]
+            for last in range(heaps.sizes[q] - 1, 0, -1):
+                key, row = keys[last], rows[last]
+                keys[last], rows[last] = keys[0], rows[0]
+                _replace_top(key, row, last, keys, rows)
+
+
+_STRIDE = 64  # steps between looks at whether the threshold can still be reached
+
+
+class SortedRows(NamedTuple):
+    """CSR rows of ascending columns, and the sum of squares of each."""
+
+    indptr: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    squares: np.ndarray
+
+
+@loop
+def sorted_squares(indptr, values, out):
+    """Sum of squares of each row, added up in the order of its columns."""
+    for row in range(indptr.shape[0] - 1):
+        total = 0.0
+        for p in range(indptr[row], indptr[row + 1]):
+            total += np.float64(values[p]) * np.float64(values[p])
+        out[row] = total
+
+
+@inner_loop
+def _shared(least, kernel, columns, others):
+    """Number of shared columns; -1 where the kernel is sure to be below `least`."""
+    n, m = columns.shape[0], others.shape[0]
+    i, j, a = 0, 0, 0
+    while i < n and j < m:
+        if support_bound(kernel, n, m, a + min(n - i, m - j)) < least * SLACK:
+            return -1
+        for _ in range(min(_STRIDE, n - i, m - j)):
+            x, y = columns[i], others[j]
+            a += x == y
+            i += x <= y
+            j += y <= x
+    return a
+
+
+@inner_loop
+def _product(columns, values, others, other_values):
+    """Inner product of two rows."""
+    n, m = columns.shape[0], others.shape[0]
+    i, j, total = 0, 0, 0.0
+    while i < n and j < m:
+        x, y = columns[i], others[j]
+        if x == y:
+            total += np.float64(values[i]) * np.float64(other_values[j])
+        i += x <= y
+        j += y <= x
+    return total
+
+
+@loop
+def merged_pairs(least, kernel, x, y, left, right, out):
+    """Kernel values of row left[p] of x and row right[p] of y; BELOW where below `least`."""
+    for p in range(left.shape[0]):
+        begin, end = x.indptr[left[p]], x.indptr[left[p] + 1]
+        start, stop = y.indptr[right[p]], y.indptr[right[p] + 1]
+        columns, others = x.columns[begin:end], y.columns[start:stop]
+        a = _shared(least, kernel, columns, others)
+        if a < 0:
+            out[p] = BELOW
+            continue
+        dot, both = 0.0, 1.0
+        if uses_values(kernel):
+            dot = _product(columns, x.values[begin:end], others, y.values[start:stop])
+            both = x.squares[left[p]] * y.squares[right[p]]
+        value = kernel_value(kernel, dot, both, end - begin, stop - start, a)
+        out[p] = value if value >= least else BELOW
+
 
 SLACK = 1.0 - 1e-12  # rounding must not rule out a row that the exact value would keep
 BELOW = -2.0  # in the place of a kernel value that is below what was asked for

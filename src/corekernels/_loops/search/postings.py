@@ -4,11 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import taken
 from ..compilation import allocating_loop, inner_loop, loop
 from ..kernels import kernel_value, shape, support_weight, uses_values
-from .heaps import push, worse
-from .pairs import erase, product, query_row, scatter
+from ..rows import taken
+from .pairs import erase, product, push, query_row, scatter, worse
 
 _SLACK = 1e-9  # far above what another order of rounding can change
 

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..blocks import taken
 from ..compilation import allocating_loop, inner_loop, loop
 from ..kernels import kernel_value, length_bound, shape, support_bound, uses_values
-from .heaps import push
+from ..rows import taken
 from .pairs import (
     AHEAD,
     SLACK,
@@ -16,6 +15,7 @@ from .pairs import (
     prefetch_bytes,
     prefetch_row,
     product,
+    push,
     query_bytes,
     query_row,
     scatter,

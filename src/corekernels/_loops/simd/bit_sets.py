@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .llvm import BEHIND_TEXT, VectorType, address, call, compiled, fill, line_type, read
+from .integers import BEHIND_TEXT, VectorType, address, call, compiled, fill, line_type, read
 
 SLOTS = 512
 WORD = 64

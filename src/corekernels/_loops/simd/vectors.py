@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .llvm import (
+from .integers import (
     BEHIND_TEXT,
     INDEX,
     LINE,

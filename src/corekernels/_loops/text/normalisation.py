@@ -6,8 +6,7 @@ import numpy as np
 
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import bytes_between
-from ..simd.integers import load_word, store_word, trailing_zeros
-from ..simd.llvm import LINE
+from ..simd.integers import LINE, load_word, store_word, trailing_zeros
 from ..simd.vectors import load_line, lower_letters, store
 
 # what `normalise` gives where it cannot go on

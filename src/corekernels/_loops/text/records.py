@@ -69,7 +69,7 @@ def find_records(text, stop, delimiter, starts, ends):
     while i < stop:
         special = equal_bytes(text, i, _NEWLINE) | equal_bytes(text, i, _RETURN)
         special |= equal_bytes(text, i, _QUOTE)
-        i += int(trailing_zeros(special))
+        i += np.int64(trailing_zeros(special))  # type: ignore[assignment]
         if special == 0 or i >= stop:
             continue
         if text[i] == _QUOTE:
@@ -80,7 +80,7 @@ def find_records(text, stop, delimiter, starts, ends):
             if text[i] == _RETURN:
                 if i + 1 >= stop:  # a newline may follow, which belongs to it
                     break
-                i += int(text[i + 1] == _NEWLINE)
+                i += np.int64(text[i + 1] == _NEWLINE)  # type: ignore[assignment]
             if end > start:
                 starts[n], ends[n] = start, i
                 n += 1

@@ -1,9 +1,8 @@
 """The search methods. A new one is a module with a `SearchMethod`, and its class in this list."""
 
 from .base import SearchMethod
-from .exact import Exact
+from .exact import Exact, Inverted
 from .graph import Graph
-from .inverted import Inverted
 from .lsh import Tables
 
 METHODS: dict[str, type[SearchMethod]] = {

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from ..._core.arguments import Array
 from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.threads import row_blocks
-from ..._core.types import Array
 from ..._core.validation import Rows, read_only
-from ..._loops.search.heaps import Heaps, sort_heaps
-from ..._loops.search.pairs import Queries, rerank
-from ...io.fields import require_fit
+from ..._loops.search.pairs import Heaps, Queries, rerank, sort_heaps
+from ...io.provenance import require_fit
 from ..store import Store, make_queries
 
 if TYPE_CHECKING:

@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._core.arguments import Array
 from ..._core.progress import progress_bar
 from ..._core.team import Team
 from ..._core.threads import row_blocks
-from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
 from ..._loops.search.graph import BatchLinks, GraphScratch
-from ..._loops.search.heaps import Heaps
-from ..._loops.search.inspection import is_permutation
-from ..._loops.search.pairs import Queries
-from ...io.fields import require_fit, whole_number
+from ..._loops.search.pairs import Heaps, Queries
+from ..._loops.search.preparation import is_permutation
+from ...io.provenance import require_fit, whole_number
 from ...kernel_table import CORE1, RESEMBLANCE
 from ...recipe import MAX_SEED, Recipe
 from ...signatures import sketch_rows

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import theory
+from ..._core.arguments import Array
 from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
-from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
-from ..._loops.search.inspection import ascend_in_buckets, is_permutation
 from ..._loops.search.pairs import Queries
-from ...io.fields import require_fit, whole_number
+from ..._loops.search.preparation import ascend_in_buckets, is_permutation
+from ...io.provenance import require_fit, whole_number
 from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
 from ...recipe import MAX_SEED, Recipe
 from ...signatures import sketch_rows

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..._core.arguments import Array
 from ..._core.progress import Steps
 from ..._core.team import Team
-from ..._core.types import Array
 from ..._core.validation import as_matrix, clean_rows
 from ...errors import DataError
-from ...io.readers import RowReader, watched
+from ...io.readers import Chained, RowReader, watched
 from ...io.workspace import Workspace
-from ...io.wrapped import Chained
 from ...kernel_table import Kernel
 from ..candidates import Exact
 from ..candidates.base import Tuned

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..._core.arguments import Array
 from ..._core.progress import Progress, progress_bar
-from ..._core.types import Array
 from ..._loops.search import buckets
 from .copies import Copies
 from .key_file import RepeatedKeys

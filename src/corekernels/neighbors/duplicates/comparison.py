@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._core.arguments import Array
 from ..._core.progress import Steps
 from ..._core.threads import row_blocks, run_blocks
-from ..._core.types import Array
 from ..._core.validation import Rows, read_only
-from ..._loops.search import merging
+from ..._loops.search import pairs
 from ...errors import DataError
 from ...io.readers import RowReader, watched
 from ...io.workspace import Workspace
@@ -117,7 +117,7 @@ class Comparison:
 
         def work(block: tuple[int, int]) -> None:
             some = slice(*block)
-            merging.merged_pairs(
+            pairs.merged_pairs(
                 self.threshold, kernel.for_loops, left, right, at[some], places[some], out[some]
             )
 
@@ -125,13 +125,13 @@ class Comparison:
         return out
 
 
-def sorted_rows(rows: Rows, kernel: Kernel) -> merging.SortedRows:
+def sorted_rows(rows: Rows, kernel: Kernel) -> pairs.SortedRows:
     """Rows as the loops that merge take them."""
     rows = rows.compact()
     squares = np.ones(len(rows))
     if kernel.uses_values:
-        merging.sorted_squares(read_only(rows.indptr, np.int64), read_only(rows.data), squares)
-    return merging.SortedRows(
+        pairs.sorted_squares(read_only(rows.indptr, np.int64), read_only(rows.data), squares)
+    return pairs.SortedRows(
         read_only(rows.indptr, np.int64), read_only(rows.indices), read_only(rows.data),
         read_only(squares),
     )  # fmt: skip
@@ -170,15 +170,15 @@ class _Held:
         """Where the rows of these numbers lie among those held."""
         return np.searchsorted(self._numbers, numbers)
 
-    def sorted_rows(self, kernel: Kernel) -> merging.SortedRows:
+    def sorted_rows(self, kernel: Kernel) -> pairs.SortedRows:
         """All rows held, of which some may still have to come by."""
         assert self._all is not None
         indptr = read_only(self._indptr, np.int64)
         data = read_only(self._all.data)
         for start, stop in self._fresh if kernel.uses_values else ():
-            merging.sorted_squares(indptr[start : stop + 1], data, self._squares[start:stop])
+            pairs.sorted_squares(indptr[start : stop + 1], data, self._squares[start:stop])
         self._fresh.clear()
-        return merging.SortedRows(
+        return pairs.SortedRows(
             indptr, read_only(self._all.indices), data, read_only(self._squares)
         )
 

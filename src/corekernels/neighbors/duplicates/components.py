@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from ..._core.types import Array
+from ..._core.arguments import Array
 
 
 def connected_rows(pairs: Array) -> tuple[Array, Array]:

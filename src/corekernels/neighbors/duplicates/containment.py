@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..._core.arguments import Array
 from ..._core.progress import Progress, Steps
-from ..._core.types import Array
 from ..._core.validation import read_only
 from ..._loops.hashing.mixing import mix
-from ..._loops.search import samples as loops
+from ..._loops.search import similar as loops
 from ..._loops.text.lookup import NOT_THERE
 from ...errors import DataError
 from ...io.readers import RowReader, watched
 from ...io.workspace import Workspace
 from ...kernel_table import CONTAINMENT
-from ...text.counting import ColumnLookup
+from ...text.frequencies import ColumnLookup
 from .by_tables import SIZES
 from .collisions import Collisions
 from .comparison import Comparison

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..._core.types import Array
+from ..._core.arguments import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import buckets
 from .key_file import KeyFile, RepeatedKeys

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from ..._core.types import Array
+from ..._core.arguments import Array
 from ...errors import DataError
-from ...io.readers import RowReader
-from ...io.wrapped import Chained
+from ...io.readers import Chained, RowReader
 from .copies import Copies, pairs_with_copies
 from .result import FileDuplicates
 

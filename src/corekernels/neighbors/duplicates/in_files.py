@@ -11,19 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from ..._core.arguments import require_count, require_positive, seed_of
+from ..._core.arguments import PathLike, require_count, require_positive, seed_of
 from ..._core.progress import Steps
-from ..._core.types import PathLike
 from ...documents.reader import DocumentReader
 from ...errors import ParameterError
-from ...io.kept import KeptRows
-from ...io.readers import RowReader, require_rows
+from ...io.readers import Chained, RowReader, require_rows
 from ...io.streams import require_file
-from ...io.workspace import Workspace
-from ...io.wrapped import Chained
+from ...io.workspace import KeptRows, Workspace
 from ...kernel_table import CONTAINMENT, duplicates_kernel
 from ...recipe import CONTRACT, DEFAULT_KERNEL
-from ..arguments import require_number
+from ..store import require_number
 from .by_tables import find_in_file
 from .containment import find_contained
 from .ending import boundary_of

@@ -6,10 +6,10 @@ search instead, and nothing is missed.
 
 import numpy as np
 
+from ..._core.arguments import Array
 from ..._core.team import Step, Team
-from ..._core.types import Array
 from ..._core.validation import Rows, read_only
-from ..._loops.blocks import Blocks
+from ..._loops.rows import Blocks
 from ..._loops.search.similar import Found, PairScratch, similar_pairs
 from ..candidates.lsh import fill_tables
 from ..snapshot import Snapshot

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..._core.types import Array
+from ..._core.arguments import Array
 from ..._core.validation import read_only
 from ..._loops.search import buckets
 from ...io.workspace import Workspace

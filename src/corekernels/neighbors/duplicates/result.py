@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._core.arguments import Array, PathLike
 from ..._core.escaping import fields
-from ..._core.types import Array, PathLike
 from ...documents.reader import DocumentReader
+from ...io.atomic import Target, open_target
 from ...io.readers import RowReader, watched
-from ...io.targets import Target, open_target
-from ...io.writing import RowWriter
+from ...io.rows import RowWriter
 from .components import connected_rows
 
 _LINES = 1 << 16

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ... import theory
+from ..._core.arguments import Array
 from ..._core.team import Team
-from ..._core.types import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search.buckets import NumberScratch, number_keys
 from ...kernel_table import Kernel

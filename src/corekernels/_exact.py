@@ -6,23 +6,116 @@ are prepared by the same threads, somewhat ahead. With Y = X only blocks on and 
 diagonal are computed.
 """
 
+import contextlib
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from threading import Lock
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
+from threadpoolctl import ThreadpoolController
 
-from .._core.threads import row_blocks, run_blocks, thread_count
-from .._core.types import Array
-from .._core.validation import Rows, check_pair, read_only
-from .._loops.gram import blocks as loops
-from .._loops.gram.blocks import BlockRows, PanelRows
-from ..kernel_table import Kernel
-from .blas import single_threaded_blas
-from .columns import Columns, compact_columns, plan_columns
+from ._core.arguments import Array
+from ._core.threads import row_blocks, run_blocks, thread_count
+from ._core.validation import Rows, check_pair, read_only
+from ._loops import gram as loops
+from ._loops.gram import BlockRows, PanelRows
+from .kernel_table import Kernel
+
+
+class _Limit:
+    """The BLAS libraries of this process, held to one thread while any product is under way.
+
+    Calls may overlap, in other threads: the first one in sets the limit and the last one out
+    lifts it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._limit.restore_original_limits()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+single_threaded_blas = _Limit().held
+
+
+# Time of one inverted-index update over the time BLAS and the bit sets need for one
+# column of one pair, by value size: `benchmarks/exact.py --sweep` measures it.
+UPDATES_PER_PRODUCT = {4: 60.0, 8: 30.0}
+_TABLE_COLUMNS = 1 << 20  # with more, only the columns in use are numbered
+_COUNTED_TOGETHER = 1 << 18  # column numbers
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where each column goes: `slot >= 0` is a dense column, `~slot` an inverted list."""
+
+    slot: npt.NDArray[np.int32]
+    n_dense: int
+
+
+def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
+    """The same rows over the columns in use, where most columns are not."""
+    if X.n_columns <= _TABLE_COLUMNS:
+        return X, Y
+    matrices = [rows.compact() for rows in (X, Y) if rows is not None]
+    columns = np.unique(np.concatenate([rows.indices for rows in matrices]))
+    numbers = (read_only(np.searchsorted(columns, rows.indices), np.int32) for rows in matrices)
+    found = [
+        replace(rows, indices=indices, n_columns=max(1, len(columns)))
+        for rows, indices in zip(matrices, numbers, strict=True)
+    ]
+    return found[0], None if Y is None else found[1]
+
+
+def plan_columns(X: Rows, Y: Rows | None, updates_per_product: float | None = None) -> Columns:
+    """Give each column its cheaper way, by the number of rows it is nonzero in."""
+    if updates_per_product is None:
+        updates_per_product = UPDATES_PER_PRODUCT[X.data.itemsize]
+    in_x = _column_lengths(X)
+    in_y = in_x if Y is None else _column_lengths(Y)
+    updates = in_x.astype(float) * in_y * updates_per_product
+    dense = updates > float(len(X)) * len(X if Y is None else Y)
+    n_dense = int(dense.sum())
+    slot = np.empty(X.n_columns, np.int32)
+    slot[dense] = np.arange(n_dense)
+    slot[~dense] = ~np.arange(X.n_columns - n_dense)
+    return Columns(read_only(slot), n_dense)
+
+
+def _column_lengths(rows: Rows) -> npt.NDArray[np.int64]:
+    """Number of nonzeros of each column; in parts, because NumPy copies what it counts."""
+    lengths = np.zeros(rows.n_columns, np.int64)
+    indices = rows.compact().indices
+    size = max(_COUNTED_TOGETHER, rows.n_columns)
+    for start in range(0, len(indices), size):
+        lengths += np.bincount(indices[start : start + size], minlength=rows.n_columns)
+    return lengths
+
 
 PANEL_ROWS = 1024
 _PANEL_BYTES = 16 << 20

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compilation import allocating_loop, inlined_loop, inner_loop, loop
-from ..kernels import is_exponential, shape, support_weight, uses_values
-from ..rows import unit_values
-from ..simd.integers import popcount
+from .compilation import allocating_loop, inlined_loop, inner_loop, loop
+from .kernels import is_exponential, shape, support_weight, uses_values
+from .rows import unit_values
+from .simd.integers import popcount
 
 NO_EXPONENTIAL = -1.0  # in the place of an exponent
 

@@ -1,1 +1,0 @@
-"""Loops of Gram matrices."""

@@ -272,7 +272,7 @@ def test_shrunk_rows_are_skipped():
     targets = np.array([[1], [1], [-1]], np.int8)
     problem = problem_of(losses.HINGE, targets)
     solution = descent.Solution(np.zeros((3, 1)), np.zeros((2, 4), np.float32), np.zeros(1))
-    limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
+    limits, sums = np.empty((2, 1)), descent.SweepSums(np.empty(1), np.empty(1))
 
     def moves(shrunk):
         unlimited = read_only(np.array([[-np.inf], [np.inf]]))
@@ -293,7 +293,7 @@ def test_rows_beyond_the_limits_are_shrunk():
     problem = problem_of(losses.SQUARED_HINGE, targets)
     planes = np.full((1, 1), 3, np.float32)  # margins 3 and -3: gradients 2 and -4
     solution = descent.Solution(np.zeros((2, 1)), planes, np.zeros(1))
-    limits, sums = np.empty((2, 1)), descent.Sums(np.empty(1), np.empty(1))
+    limits, sums = np.empty((2, 1)), descent.SweepSums(np.empty(1), np.empty(1))
     for highest, expected in [(2.5, [0, 0]), (1.5, [1, 0])]:
         solution.duals[:], planes[:] = 0, 3
         shrunk = np.zeros(2, np.uint8)
@@ -410,7 +410,7 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     limits = read_only(np.array([[-np.inf] * 2, [np.inf] * 2]))
     active = descent.Active(read_only(np.ones(2, np.bool_)), limits, np.zeros(n, np.uint8))
     solution = descent.Solution(np.zeros((n, 2)), near, np.zeros(2))
-    outputs = np.empty((2, 2)), descent.Sums(np.empty(2), np.empty(2))
+    outputs = np.empty((2, 2)), descent.SweepSums(np.empty(2), np.empty(2))
     one_row = read_only(np.array([far]))
     assert descent.sweep(rows, one_row, problem, active, solution, *outputs)
     expected = weights[far] * np.float32(solution.duals[far, 0])

@@ -71,7 +71,7 @@ def run_on(processor, features, code, cache):
 def test_halves_on_a_processor_without_instructions_for_them(tmp_path):
     code = (
         "import numba, test_simd; test_simd.test_halves()\n"
-        "from corekernels._loops.simd.slots import read_weights\n"
+        "from corekernels._loops.simd.halves import read_weights\n"
         "assert numba.config.DISABLE_JIT or 'vcvtph2ps' not in str(read_weights.inspect_asm())"
     )
     run_on("generic", "", code, tmp_path)

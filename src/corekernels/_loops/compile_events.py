@@ -7,6 +7,7 @@ through them over and over, which took a fifth of the time.
 
 import contextlib
 import gc
+import os
 import sys
 import threading
 import time
@@ -68,6 +69,13 @@ class CompileWatch(event.Listener):
                 self._timer.cancel()
                 self._timer = None
 
+    def begin_anew(self) -> None:
+        """Forget what is being compiled: in a child of `fork` other threads go on with nothing."""
+        self._lock = threading.RLock()
+        if self._depth > 0 and self._collects:
+            gc.enable()
+        self._depth, self._timer = 0, None
+
     def _say(self) -> None:
         with self._lock:
             if self._said or self.silent or self._timer is None or not _someone_watches():
@@ -77,6 +85,8 @@ class CompileWatch(event.Listener):
 
 
 _WATCH = CompileWatch()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_WATCH.begin_anew)
 
 
 def watch_compiling() -> None:

@@ -3,12 +3,12 @@
 A page of 256 characters is made when a document needs it, in a fraction of a millisecond.
 """
 
-import threading
 import unicodedata
 from functools import cache
 
 import numpy as np
 
+from .._core.forks import ForkLock
 from .._core.types import Array
 from .._core.validation import read_only
 from .._loops.text import normalisation as loops
@@ -28,7 +28,7 @@ class CharacterTable:
 
     def __init__(self, lowercase: bool, strip_accents: bool) -> None:
         self._lowercase, self._strip_accents = lowercase, strip_accents
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._places = np.full(_N_PAGES, loops.NO_PAGE, np.int32)
         self._pages: list[Array] = []
         self._several: list[int] = []
@@ -40,8 +40,8 @@ class CharacterTable:
             if self._places[number] == loops.NO_PAGE:
                 first = number * loops.PAGE
                 page = [self._entry(chr(code)) for code in range(first, first + loops.PAGE)]
-                self._places[number] = len(self._pages)
                 self._pages.append(np.array(page, np.uint64))
+                self._places[number] = len(self._pages) - 1
                 self.characters = self._arrays()
 
     def _arrays(self) -> loops.Characters:

@@ -13,11 +13,13 @@ exact one in it follows from the mean product over all slots, which signatures s
 """
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
+
+from .._core.forks import computed_once
 
 Array = npt.NDArray[np.float64]
 
@@ -72,7 +74,7 @@ class WeightRounding:
         share: Array = np.interp(np.abs(mean), *self._shares)
         return share
 
-    @cached_property
+    @computed_once
     def _shares(self) -> tuple[Array, Array]:
         """Mean products of rounded weights, and the shares of the exact ones in them."""
         found = self.mean_product(_GRID)

@@ -5,11 +5,11 @@ Few columns: supports are bit sets, and since no kernel value exceeds what the s
 popcounts. Many columns: inverted lists visit only the rows that share a column with the query.
 """
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._core.forks import computed_once
 from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.types import Array
@@ -94,7 +94,7 @@ class Exact(SearchMethod):
         """There is nothing to tune."""
         return Tuned(task.exact, "exact search, as asked for", 1.0)
 
-    @cached_property
+    @computed_once
     def _by_length(self) -> ByLength:
         lengths = self.store.lengths
         order = np.argsort(lengths, kind="stable")

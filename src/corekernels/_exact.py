@@ -7,7 +7,7 @@ diagonal are computed.
 """
 
 import contextlib
-import threading
+import os
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
 from ._core.arguments import Array
+from ._core.forks import ForkLock
 from ._core.threads import row_blocks, run_blocks, thread_count
 from ._core.validation import Rows, check_pair, read_only
 from ._loops import gram as loops
@@ -36,7 +37,7 @@ class _Limit:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._inside = 0
         self._limit: Any = None
 
@@ -52,7 +53,16 @@ class _Limit:
             with self._lock:
                 self._inside -= 1
                 if self._inside == 0:
-                    self._limit.restore_original_limits()
+                    self.lift()
+
+    def lift(self) -> None:
+        """Give the libraries their threads back; in a child of `fork` no product is under way."""
+        self._inside = 0
+        if self._limit is not None:
+            _let_any_thread_set()  # the one that set the limit may not be the last
+            self._limit.restore_original_limits()
+            _let_any_thread_set()
+            self._limit = None
 
 
 @cache
@@ -60,7 +70,20 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-single_threaded_blas = _Limit().held
+def _let_any_thread_set() -> None:
+    """Take from the thread that set OpenBLAS's threads last the sole right to it.
+
+    That is what threadpoolctl gives it, from version 3.8 on; what others set is ignored.
+    """
+    for library in _libraries().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+_limit = _Limit()
+single_threaded_blas = _limit.held
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.lift)
 
 
 # Time of one inverted-index update over the time BLAS and the bit sets need for one

@@ -2,6 +2,7 @@
 
 import gc
 import io
+import os
 import time
 from contextlib import redirect_stderr
 
@@ -81,3 +82,13 @@ def test_garbage_collection_pauses_and_is_as_before_afterwards(before):
         assert gc.isenabled() == before
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_garbage_collection_does_not_pause_in_a_child_of_fork():
+    with event.trigger_event("numba:compile", data={"dispatcher": OURS}):
+        child = os.fork()
+        if child == 0:
+            os._exit(not gc.isenabled())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

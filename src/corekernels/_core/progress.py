@@ -6,12 +6,15 @@ is a terminal, True always, False never. A job of several steps has one bar for 
 """
 
 import contextlib
+import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tqdm import tqdm
+
+from ..errors import DataError
 
 Item = TypeVar("Item")
 
@@ -20,7 +23,11 @@ _PATIENCE = 0.5  # seconds for a thread to stop, which may be waiting for a pipe
 
 
 def read_ahead(items: Iterable[Item]) -> Generator[Item]:
-    """The same items, made in a thread of their own, one of them before its turn."""
+    """The same items, made in a thread of their own, one of them before its turn.
+
+    A child of `fork` does not have that thread: there, the next item is an error.
+    """
+    process = os.getpid()
     waiting: queue.Queue[Any] = queue.Queue(1)
     stopped = threading.Event()
 
@@ -45,6 +52,10 @@ def read_ahead(items: Iterable[Item]) -> Generator[Item]:
     thread.start()
     try:
         while True:
+            if os.getpid() != process:
+                raise DataError(
+                    "batches: were begun before this process was forked; read the file anew."
+                )
             item, error = waiting.get()
             if error is not None:
                 raise error
@@ -52,10 +63,11 @@ def read_ahead(items: Iterable[Item]) -> Generator[Item]:
                 return
             yield item
     finally:
-        stopped.set()
-        with contextlib.suppress(queue.Empty):
-            waiting.get_nowait()  # the thread may be waiting to put another
-        thread.join(_PATIENCE)
+        if os.getpid() == process:
+            stopped.set()
+            with contextlib.suppress(queue.Empty):
+                waiting.get_nowait()  # the thread may be waiting to put another
+            thread.join(_PATIENCE)
 
 
 class WriteBehind:

@@ -14,6 +14,7 @@ through them over and over, which took a fifth of the time.
 import atexit
 import contextlib
 import gc
+import os
 import shutil
 import sys
 import tempfile
@@ -134,6 +135,13 @@ class CompileWatch(event.Listener):
                 self._timer.cancel()
                 self._timer = None
 
+    def begin_anew(self) -> None:
+        """Forget what is being compiled: in a child of `fork` other threads go on with nothing."""
+        self._lock = threading.RLock()
+        if self._depth > 0 and self._collects:
+            gc.enable()
+        self._depth, self._timer = 0, None
+
     def _say(self) -> None:
         with self._lock:
             if self._said or self.silent or self._timer is None or not _someone_watches():
@@ -143,6 +151,8 @@ class CompileWatch(event.Listener):
 
 
 _WATCH = CompileWatch()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_WATCH.begin_anew)
 
 
 def watch_compiling() -> None:

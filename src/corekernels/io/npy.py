@@ -5,13 +5,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from .._core.arguments import Array, PathLike
+from .._core.forks import ForkLock
 from .._core.validation import Rows, value_type
 from ..errors import DataError, FileError
 from .format import FileRows, Format, ReadOptions
@@ -24,7 +24,7 @@ _READERS = {
 }
 # Headers are Python literals, and Python 3.11 fails now and then if two threads parse some at once
 # (https://github.com/python/cpython/issues/106905).
-_parsing = Lock()
+_parsing = ForkLock()
 
 
 @dataclass(frozen=True)

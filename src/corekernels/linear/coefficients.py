@@ -4,7 +4,6 @@ A plane (short for hyperplane) is one weight for each (code, slot) pair. Planes 
 blocks of up to eight, side by side, as the loops take them; a block of one is a plane by itself.
 """
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.arguments import Array
+from .._core.forks import computed_once
 from .._core.memory import aligned_zeros
 from .._core.threads import row_blocks, run_blocks
 from .._core.validation import read_only
@@ -205,7 +205,7 @@ class Planes:
             intercepts = read_only(self.intercepts[some])
             score_rows(*data, chosen, block, other, len(lanes[first]), intercepts, out[:, some])
 
-    @functools.cached_property
+    @computed_once
     def _pairs(self) -> Pairs:
         """Blocks as scoring reads them: two by two, both blocks' lanes of a slot in a cache line.
 

@@ -1,6 +1,5 @@
 """CoRENeighbors: the most similar rows in the space of a CoRE kernel."""
 
-import threading
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
 from .._core.estimator import html_table
+from .._core.forks import ForkLock
 from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
@@ -109,7 +109,7 @@ class CoRENeighbors(Searches):
         self._snapshot = Snapshot.begin(choice, numbers)
         self.provenance_: list[Origin] = []
         self.names_: list[str] | None = None
-        self._lock = threading.RLock()
+        self._lock = ForkLock()
         return self
 
     def _wanted(self) -> tuple[str, float, int]:
@@ -254,7 +254,7 @@ class CoRENeighbors(Searches):
         """
         model, snapshot = read_index(path, cls, mmap=mmap)
         model._snapshot = snapshot
-        model._lock = threading.RLock()
+        model._lock = ForkLock()
         return model
 
     def __getstate__(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class CoRENeighbors(Searches):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "_snapshot"):
-            self._lock = threading.RLock()
+            self._lock = ForkLock()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_snapshot")

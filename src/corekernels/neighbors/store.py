@@ -6,13 +6,13 @@ float32 where that loses nothing, else float64 scaled by a power of two per row.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from .._core.arguments import Array
+from .._core.forks import computed_once
 from .._core.memory import common_size, working_memory
 from .._core.team import Team
 from .._core.threads import row_blocks, run_blocks
@@ -189,7 +189,7 @@ class Store:
         arrays = self.indptr, self.columns, self.values, self.squares, self.bits, none
         return StoredRows(*map(read_only, arrays))  # a copied store has arrays to write into
 
-    @cached_property
+    @computed_once
     def byte_rows(self) -> Array:
         """All columns of the rows, in whole cache lines, if they are dense and of bytes."""
         dense = _DENSE_SHARE * len(self.columns) >= len(self) * self.width
@@ -232,7 +232,7 @@ class Store:
         run_blocks(work, row_blocks(0, len(columns), _PART_VALUES), n_jobs)
         return Rows(self.indptr, read_only(columns), read_only(values), self.n_columns)
 
-    @cached_property
+    @computed_once
     def steps_per_query(self) -> float:
         """Steps along inverted lists that a query like the rows takes, on average."""
         frequencies = np.bincount(self.columns, minlength=self.width).astype(float)

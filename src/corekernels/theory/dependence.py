@@ -19,12 +19,14 @@ exact one in it follows from the mean product over all slots, which signatures s
 """
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
+
+from .._core.forks import computed_once
 
 BANK_STEP = 64  # what the width of a bank is a multiple of, where that fits; part of the contract
 
@@ -194,7 +196,7 @@ class WeightRounding:
         """
         return np.interp(np.abs(mean), *self._shares)
 
-    @cached_property
+    @computed_once
     def _shares(self) -> tuple[Array, Array]:
         """Mean products of rounded weights, and the shares of the exact ones in them."""
         found = self.mean_product(_GRID)

@@ -11,12 +11,12 @@ rest; but a few rare and heavy columns of the query do. Only their lists are rea
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._core.arguments import Array
+from ..._core.forks import computed_once
 from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
 from ..._core.validation import Rows, read_only
@@ -118,7 +118,7 @@ class Exact(SearchMethod):
         """There is nothing to tune."""
         return Tuned(task.exact, "exact search, as asked for", 1.0)
 
-    @cached_property
+    @computed_once
     def _by_length(self) -> ByLength:
         lengths = self.store.lengths
         order = np.argsort(lengths, kind="stable")

@@ -10,7 +10,7 @@ SCRIPT = """
 import threading
 import numpy
 from threadpoolctl import threadpool_info
-from corekernels._exact.blas import single_threaded_blas
+from corekernels._exact import single_threaded_blas
 
 def n_threads():
     pools = [found for found in threadpool_info() if found["user_api"] == "blas"]

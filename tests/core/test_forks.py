@@ -92,7 +92,7 @@ def ended(job, seconds=30):
 """
 
 HELD = """
-from corekernels._exact.blas import single_threaded_blas
+from corekernels._exact import single_threaded_blas
 
 for job in jobs:
     job()

@@ -5,10 +5,13 @@ COVERAGE := --cov --cov-report=
 PARALLEL := -n auto --dist worksteal
 LOOP_TESTS := tests/loops
 ENGINE_TESTS := tests/distributed
+BOUNDS_TESTS := tests/documents tests/hashing tests/io tests/linear tests/loops tests/neighbors \
+	tests/text tests/test_*.py
+LIVES := 1000
 SPARK_3_WARNS := -W "ignore:unclosed:ResourceWarning" \
 	-W "ignore:distutils Version classes:DeprecationWarning"
 
-.PHONY: demo reproduction test test-all test-oldest lint docs site bench dist clean
+.PHONY: demo reproduction test test-all test-oldest bounds lint docs site bench dist clean
 
 # The page is build/reproduction/report.html.
 demo: .venv/report .venv/loops
@@ -25,7 +28,7 @@ test: lint
 	$(BIN)/coverage report
 
 test-all: .venv/test .venv/loops
-	$(BIN)/pytest -q $(PARALLEL) -m "not engines and not site"
+	LIVES=$(LIVES) $(BIN)/pytest -q $(PARALLEL) -m "not engines and not site"
 	$(BIN)/pytest -q -m engines $(ENGINE_TESTS)
 
 # with the oldest versions of everything that are supported
@@ -34,6 +37,13 @@ test-oldest: .venv-oldest/test
 	.venv-oldest/bin/pytest -q $(PARALLEL)
 	.venv-oldest/bin/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(SPARK_3_WARNS)
 	find src -name "*.nb[ic]" -delete
+
+# Loops that check every index, compiled into a folder of their own: those in a cache do not check.
+# Memory is not zero before it is written, so that what is read too early is out of bounds as well.
+bounds: .venv/test
+	cache=$$(mktemp -d) && trap "rm -rf $$cache" EXIT && \
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$$cache MALLOC_PERTURB_=165 LIVES=$(LIVES) \
+	$(BIN)/pytest -q $(PARALLEL) $(BOUNDS_TESTS)
 
 lint: .venv/test .venv/loops
 	$(BIN)/ruff format --check .

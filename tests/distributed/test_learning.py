@@ -6,7 +6,8 @@ import pytest
 import corekernels as ck
 from corekernels import distributed, files, io
 from corekernels.distributed import dealing, part_sums
-from corekernels.errors import DataError, ParameterError
+from corekernels.errors import DataError, FileError, ParameterError
+from corekernels.linear.descent import OneVsRest
 from support.command_line import as_json, run
 
 TOL = 1e-3
@@ -148,6 +149,37 @@ def test_rounds_that_are_gone_on_with_give_the_same_model(local, hashed, tmp_pat
     distributed.train_parts(local, plan, tmp_path / "model", recipe, **options)
     distributed.train_parts(local, plan, tmp_path / "other", recipe, **options)
     assert (tmp_path / "model").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [("vector", "????????????????-0"), ("duals", "duals-*-0-1-1")],
+    ids=["planes", "duals"],
+)
+def test_what_a_killed_driver_left_must_fit(local, hashed, tmp_path, kind, made):
+    base, recipe = hashed
+    plan = distributed.plan_parts(local, base / "shuffled")
+    options = {"loss": "hinge", "max_iter": 10}
+    with pytest.raises(Killed):
+        distributed.train_parts(Dying(4), plan, tmp_path / "model", recipe, **options)
+    [path] = (tmp_path / ".model.learning").glob(made)
+    version = {"vector": 1, "duals": 2}[kind]
+    arrays, about = io.load_arrays(path, kind, version, mmap=False)
+    io.save_arrays(
+        path, kind, version, {name: array[:-1].copy() for name, array in arrays.items()}, about
+    )
+    with pytest.raises(FileError, match=f"{path.name}: damaged .* are of another type or shape"):
+        distributed.train_parts(local, plan, tmp_path / "model", recipe, **options)
+
+
+def test_a_part_that_changes_while_it_is_learned_from(local, hashed):
+    base, _ = hashed
+    [part, *_] = distributed.plan_parts(local, base / "shuffled").parts
+    problem = OneVsRest("hinge", 1.0, np.ones(10))
+    job = part_sums.LearnJob("key", problem, 1.0, np.arange(10), 16, 0)
+    job.training_set(part)
+    with pytest.raises(DataError, match="changed while it was learned from"):
+        job._replace(n_codes=3).training_set(part)
 
 
 # Sixteen parts that are not dealt anew come to 0.88 of the first gap in as many sweeps. Gaps go up

@@ -1,10 +1,13 @@
 """Rows kept on the disk: the same as those of the reader, which is read once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from corekernels.errors import FileError
+from corekernels._core.validation import are_clean
+from corekernels.errors import DataError, FileError
 from corekernels.io.workspace import KeptRows, Workspace
 from support.readers import Rows
 
@@ -17,6 +20,14 @@ class Counted(Rows):
     def _batches(self):
         yield from super()._batches()
         self.n_readings += 1
+
+
+class CleanRows(Rows):
+    """A reader of rows that are clean, and known to be."""
+
+    def _batches(self):
+        for batch in super()._batches():
+            yield replace(batch, is_clean=True)
 
 
 @pytest.fixture(params=["values", "ones", "no rows", "empty rows"])
@@ -58,6 +69,31 @@ def test_a_reading_that_was_broken_off_goes_on(tmp_path):
         assert abs(sparse.vstack([batch.X for batch in kept]) - X).nnz == 0
     assert reader.n_readings == 1
     work.close()
+
+
+def test_damage_is_told_or_harmless(tmp_path):
+    """Rows that are said to be clean are used without another look."""
+    X = sparse.csr_array(np.arange(1.0, 7).reshape(3, 2))
+    path, n_refused = tmp_path / "work" / "rows", 0
+
+    def keep(resume):
+        with Workspace.lasting(tmp_path / "work", {}, resume) as work:
+            rows = [batch.rows("rows") for batch in KeptRows(CleanRows(X), work)]
+            work.checkpoint(now=True)
+            return rows
+
+    keep(False)
+    data = path.read_bytes()
+    for place in range(0, len(data), 4):
+        for wrong in (-1, 3, 2**30):
+            path.write_bytes(data[:place] + np.int32(wrong).tobytes() + data[place + 4 :])
+            try:
+                [rows] = keep(True)
+            except (DataError, FileError):
+                n_refused += 1
+            else:
+                assert are_clean(rows)
+    assert n_refused > 40
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

@@ -1,4 +1,4 @@
-"""An installation and a home that cannot be written: loops are compiled all the same."""
+"""Loops are compiled where nothing can be written, and with every index checked if asked for."""
 
 import os
 import shutil
@@ -23,6 +23,45 @@ import tempfile
 def refuse(*arguments, **options):
     raise FileNotFoundError(2, "No usable temporary directory found")
 tempfile.mkdtemp = refuse
+"""
+FAULTS = """
+import numpy as np
+from corekernels._loops.blocks import Blocks, taken
+from corekernels._loops.compilation import allocating_loop, inlined_loop, inner_loop, loop
+from corekernels._loops.simd.bit_sets import any_bit, bits_from, equal_bytes, pack_marks
+from corekernels._loops.simd.integers import fetch_add, load_word, store_word
+from corekernels._loops.simd.vectors import load, load_line, pick, store
+
+inlined, inner = (kind(lambda x, i: x[i], cache=False) for kind in (inlined_loop, inner_loop))
+text, numbers, words = np.zeros(64, np.uint8), np.zeros(16, np.float32), np.zeros(9, np.uint64)
+
+def write(x, i):
+    x[i] = 1
+
+def write_in_blocks(x, i):
+    for start, stop in taken(Blocks(np.zeros(1, np.int64), i + 1, 1, 1), 100):
+        x[start] = 1
+
+loops = [  # each with the last place that is in its array
+    (write, text, 63), (write_in_blocks, words, 8), (lambda x, i: inlined(x, i), text, 63),
+    (lambda x, i: inner(x, i), words, 8), (lambda x, i: np.empty(3)[i], words, 2),
+    (lambda x, i: store(load(x, i), 0, x), numbers, 8),
+    (lambda x, i: store(load(x, 0), i, x), numbers, 8),
+    (lambda x, i: store(load_line(x, i), 0, x), numbers, 0),
+    (lambda x, i: store(pick(x, 0, 1, 2, 3, 4, 5, 6, i), 0, x), numbers, 15),
+    (lambda x, i: any_bit(bits_from(x, i)), words, 63), (lambda x, i: pack_marks(x, i), text, 0),
+    (lambda x, i: fetch_add(x, i, 1), words, 8),
+    (lambda x, i: store_word(np.uint64(1), i, x), text, 56),
+    # 64 bytes behind text can be read
+    (lambda x, i: load_word(x, i), text, 120), (lambda x, i: equal_bytes(x, i, 0), text, 64),
+]
+for number, (function, array, last) in enumerate(loops):
+    checked = allocating_loop(function, cache=False)
+    checked(array, last)
+    try:
+        checked(array, last + 1)
+    except IndexError:
+        print(number)
 """
 
 
@@ -74,3 +113,10 @@ def test_where_there_is_a_cache_nothing_is_said(sealed):
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert any((sealed / "cache").rglob("*.nbi"))
+
+
+def test_every_fault_is_an_error(sealed):
+    """Where indexes are checked, also those that Numba does not know of."""
+    result = run(sealed, FAULTS, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(sealed / "cache"))
+    assert result.returncode == 0, result.stderr
+    assert [int(line) for line in result.stdout.split()] == list(range(15))

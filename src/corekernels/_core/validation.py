@@ -156,6 +156,17 @@ def clean_rows(
     return Rows(indptr, read_only(arrays[1], index_type), data, n_columns)
 
 
+def are_clean(rows: Rows) -> bool:
+    """Whether rows are clean that were when they were written, to a file that may be damaged."""
+    indptr, size = rows.indptr, min(len(rows.indices), len(rows.data))
+    fits = indptr.dtype == np.int64 and rows.indices.dtype in (np.int32, np.int64)
+    fits = fits and rows.data.dtype in (np.float32, np.float64) and len(indptr) > 0
+    if not (fits and indptr[0] == 0 and indptr[-1] <= size and (np.diff(indptr) >= 0).all()):
+        return False
+    arrays = read_only(indptr), read_only(rows.indices), read_only(rows.data)
+    return bool(inspect_rows(*arrays, rows.n_columns) == 0)
+
+
 def raw_rows(
     matrix: Any, name: str = "X", start: int = 0, stop: int | None = None, n_jobs: int | None = 1
 ) -> Rows:

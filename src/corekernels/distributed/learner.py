@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.progress import progress_bar
+from ..io.provenance import checking, require_like
 from ..linear.coefficients import new_planes
 from ..linear.newton import Newton, Vector
 from ..linear.problem import Measure, Options, Outcome
@@ -77,7 +78,10 @@ class Learner:
         planes = new_planes(job.n_codes, self.plan.recipe.n_hashes, n_lanes)
         w, about = Vector(planes, np.zeros(n_lanes)), {"rounds": Reached()._asdict()}
         if saved.exists():
-            w, about = load_vector(saved)
+            with checking(saved, "remove it, to learn anew"):
+                w, about = load_vector(saved)
+                require_like("planes", w.planes, planes)
+                require_like("biases", w.biases, np.zeros(n_lanes))
         before = Reached(**about["rounds"]) if "rounds" in about else None
         with progress_bar(None, f"learning, block {number}", "rounds", self.progress) as bar:
             report = self._reporter(number, bar)

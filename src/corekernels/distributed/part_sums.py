@@ -46,6 +46,8 @@ class LearnJob(NamedTuple):
         """The rows of a part, with the numbers of their classes."""
         S, labels = labelled_rows(part)
         packed = replace(pack(S, 1), n_codes=self.n_codes)
+        if packed.largest_code() >= self.n_codes:
+            raise DataError(f"{part.path}: changed while it was learned from; begin again.")
         return TrainingSet.of(packed, encode_labels(labels, self.classes), np.ones(len(S)), 1)
 
     def passes(self, part: Part) -> Passes:

@@ -17,6 +17,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from .._loops.learning.descent import Solution
 from ..io.containers import load_arrays, save_arrays
+from ..io.provenance import checking, require_like
 from ..linear.coefficients import Packed
 from ..linear.descent import descend
 from ..linear.newton import Lanes, Vector
@@ -65,6 +66,9 @@ class RoundJob(NamedTuple):
             return np.zeros((len(packed), block.n_lanes))
         path = duals_file(self.folder, self.point.job, part, self.number - 1)
         arrays, _ = load_arrays(path, _KIND, _VERSION, mmap=False)
+        with checking(path, "remove what is of the unfinished run, to learn anew"):
+            for name in ("duals", "change"):
+                require_like(name, arrays[name], np.zeros(block.targets.shape))
         group = part.number // terms_per_sum(self.n_parts, MOST_CHANGES)
         found = arrays["duals"] + self.multipliers[group] * arrays["change"]
         most = np.inf if block.loss == "squared_hinge" else row_costs(block)

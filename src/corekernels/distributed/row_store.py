@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._core.arguments import Array
-from .._core.validation import Rows
+from .._core.validation import Rows, are_clean
 from ..errors import CoREError
 from ..io.containers import load_arrays, save_arrays
 from ..io.readers import Batch, RowReader
@@ -58,7 +58,7 @@ def stored_before(folder: Path, part: int, stamp: Any) -> StoredPart | None:
         found = stored_part(folder, part)
     except (CoREError, OSError):
         return None
-    return found if found.stamp == stamp else None
+    return found if found.stamp == stamp and are_clean(found.rows) else None
 
 
 def parts_of(firsts: Array, rows: Array) -> Array:

@@ -31,6 +31,12 @@ def require_fit(fits: bool, problem: str) -> None:
         raise ValueError(problem)
 
 
+def require_like(name: str, array: Array, expected: Array) -> None:
+    """Raise a ValueError unless an array has the type and shape expected."""
+    fits = array.dtype == expected.dtype and array.shape == expected.shape
+    require_fit(fits, f"{name} are of another type or shape")
+
+
 def whole_number(value: Any, low: int, high: int, what: str) -> int:
     """An integer from `low` to `high`."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .._core.arguments import Array, PathLike
+from .._core.validation import are_clean
 from ..errors import DataError, FileError, ParameterError
 from .atomic import atomic_write, locked
 from .containers import parse_json
@@ -338,11 +339,22 @@ class KeptRows(Wrapped):
         """Where batches begin that an earlier run has kept."""
         place = 0
         while place < self._file.size:
-            header = self._header(place)
-            if header.magic != _MAGIC or place + header.size > self._file.size:
+            if not self._is_sound(place):
                 raise self._work.damaged(name)
             yield place
-            place += header.size
+            place += self._header(place).size
+
+    def _is_sound(self, place: int) -> bool:
+        """Whether a batch of an earlier run lies there, with rows as clean as it says."""
+        header = self._header(place)
+        fits = header.magic == _MAGIC and header.index_bytes in (4, 8)
+        if not fits or place + header.size > self._file.size:
+            return False
+        try:
+            batch = self._read(place)
+            return not batch.is_clean or are_clean(batch.rows(self.name))
+        except (TypeError, ValueError):
+            return False
 
     def _header(self, place: int) -> _Header:
         fields = np.empty(_HEADER_BYTES // 8, np.int64)

@@ -13,7 +13,6 @@ from ._core.team import Team
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
 from ._hashing.expansion import expand
-from ._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ._hashing.sketch import (
     codes_of,
     empty_arrays,
@@ -25,6 +24,7 @@ from ._hashing.sketch import (
 )
 from .errors import DataError, ParameterError, RecipeMismatch
 from .io.provenance import Origin
+from .io.signature_file import pack_labels, read_signatures, write_signatures
 from .recipe import MAX_BITS, Recipe
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._core.arguments import Array
 from .._core.validation import read_only
-from .._loops.hashing.mixing import mix_columns
+from .._loops.mixing import mix_columns
 
 
 class Purpose(IntEnum):

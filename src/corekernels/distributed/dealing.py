@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.arguments import Array
-from .._hashing.signature_file import read_signatures
 from ..files.shards import part_name, write_part
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin
+from ..io.signature_file import read_signatures
 from ..linear.coefficients import pack
 from ..linear.labels import encode_labels
 from ..signatures import Signatures

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._core.arguments import PathLike, require_count
-from .._hashing.signature_file import read_signatures
 from ..errors import CoREError, DataError
 from ..files.hashing import PART_BYTES, HashReport, finished_before, hash_batches
 from ..files.readers import SignatureReader
 from ..files.shards import ShardWriter, is_finished, part_name, write_part
 from ..io.provenance import Origin
 from ..io.readers import require_rows
+from ..io.signature_file import read_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .engines import Engine, Task

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._core.arguments import Array
-from .._hashing.signature_file import SignatureFile, read_signatures, write_signatures
 from ..errors import DataError, RecipeMismatch
 from ..io.atomic import move_file
 from ..io.npy import Computed, Span, Spans
 from ..io.provenance import Identity, Origin, join_runs
+from ..io.signature_file import SignatureFile, read_signatures, write_signatures
 from ..recipe import Recipe
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from .. import io
 from .._core.arguments import Array, PathLike
 from .._core.validation import as_matrix
-from .._hashing.signature_file import SignatureFile, read_signatures
 from ..documents.opening import open_documents
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..io.provenance import Identity, Origin, column_base, names_of, require_same_columns, text_of
 from ..io.readers import Reader, RowReader, watched
+from ..io.signature_file import SignatureFile, read_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate, sketch
 from ..text.frequencies import InverseDocumentFrequency

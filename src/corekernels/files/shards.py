@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from .._core.arguments import PathLike
-from .._hashing.signature_file import pack_labels, read_signatures, write_signatures
 from ..errors import FileError, RecipeMismatch
 from ..io.atomic import atomic_write, locked, naming_target
 from ..io.containers import parse_json
 from ..io.npy import Pieces
 from ..io.provenance import Origin, require_fit, whole_number
+from ..io.signature_file import pack_labels, read_signatures, write_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import loop
+from ..mixing import step
 from ..simd.bit_sets import SLOTS
 from .banks import GROUP, find_starts
-from .mixing import step
 from .offsets import Offsets, ends_with_offsets
 from .sieve import mark_starts, sieve_minima, values_behind
 from .slices import slice_minima

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import inner_loop, loop
+from ..mixing import mix
 from ..simd.integers import LINE
-from .mixing import mix
 from .slices import slice_ends, two_line_ends
 
 # parts of the hash contract

@@ -8,6 +8,7 @@ two multiply-adds, which the vector units are fast enough for.
 import numpy as np
 
 from ..compilation import inner_loop, loop
+from ..mixing import step
 from ..simd.vectors import (
     high_halves,
     load_line,
@@ -18,7 +19,6 @@ from ..simd.vectors import (
     splat_line,
     store,
 )
-from .mixing import step
 from .weights import write_weights
 
 HALVES = 16  # slots in the lower halves of a line of words, before those in the upper halves

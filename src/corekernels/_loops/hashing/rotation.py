@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
+from ..mixing import mix
 from ..simd.vectors import (
     add,
     load_line,
@@ -33,7 +34,6 @@ from ..simd.vectors import (
     subtract,
     transform_line,
 )
-from .mixing import mix
 from .weights import write_weights
 
 BUCKETS = 512  # part of the hash contract

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import allocating_loop, inner_loop, loop
-from ..hashing.mixing import mix, step
+from ..mixing import mix, step
 from ..rows import taken
 from ..simd.halves import from_half
 

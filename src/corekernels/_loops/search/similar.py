@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import allocating_loop, inner_loop, loop
-from ..hashing.mixing import mix
+from ..mixing import mix
 from ..rows import next_block
 from .pairs import erase, kernel_at_least, query_bytes, query_row, scatter
 

@@ -6,7 +6,7 @@ With `NUMBA_DISABLE_JIT=1` the products overflow on NumPy scalars, which is thei
 import numpy as np
 
 from ..compilation import inner_loop, loop
-from ..hashing.mixing import mix
+from ..mixing import mix
 from ..simd.integers import load_word
 
 COLUMN_BITS = 62

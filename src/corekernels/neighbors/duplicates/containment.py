@@ -15,7 +15,7 @@ from scipy import special
 from ..._core.arguments import Array
 from ..._core.progress import Progress, Steps
 from ..._core.validation import read_only
-from ..._loops.hashing.mixing import mix
+from ..._loops.mixing import mix
 from ..._loops.search import similar as loops
 from ..._loops.text.lookup import NOT_THERE
 from ...errors import DataError

@@ -11,9 +11,10 @@ import numpy as np
 
 from .._core.arguments import Array, PathLike
 from ..errors import DataError
-from ..io.containers import Container, read_container, save_arrays
-from ..io.npy import Span
-from ..io.provenance import (
+from ..recipe import Recipe
+from .containers import Container, read_container, save_arrays
+from .npy import Span
+from .provenance import (
     Identity,
     Origin,
     checking,
@@ -21,7 +22,6 @@ from ..io.provenance import (
     read_provenance,
     require_fit,
 )
-from ..recipe import Recipe
 
 _KIND = "signatures"
 _VERSION = 1

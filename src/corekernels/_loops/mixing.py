@@ -5,7 +5,7 @@ With `NUMBA_DISABLE_JIT=1` the products overflow on NumPy scalars, which is thei
 
 import numpy as np
 
-from ..compilation import inlined_loop, loop
+from .compilation import inlined_loop, loop
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

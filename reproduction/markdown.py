@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from corekernels.io import atomic_write
-from corekernels.report import Report, Section, Table, svg_figures
+from corekernels.report import svg_figures
+from corekernels.report.layout import Report, Section, Table
 
 
 def write_markdown(report: Report, folder: Path) -> None:
@@ -29,11 +30,18 @@ def markdown_page(report: Report) -> str:
 def grid(table: Table) -> str:
     """A table as Markdown, without its caption."""
     lines = [
-        [_inline(heading) for heading in table.headings(": ")],
+        [_inline(heading) for heading in _headings(table)],
         ["---:" if _holds_numbers(table, place) else "---" for place in range(len(table.columns))],
         *([_inline(cell or "–") for cell in row] for row in table.rows),
     ]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _headings(table: Table) -> list[str]:
+    """One heading per column, after that of its group."""
+    groups = [heading for heading, width in table.groups for _ in range(width)]
+    pairs = zip(groups or [""] * len(table.columns), table.columns, strict=True)
+    return [f"{group}: {name}" if group else name for group, name in pairs]
 
 
 def _holds_numbers(table: Table, place: int) -> bool:

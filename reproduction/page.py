@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from corekernels.report import Figure, Report, Section
+from corekernels.report.layout import Figure, Report, Section
 
 from .experiments import (
     baselines,

@@ -7,7 +7,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from corekernels.errors import FileError, ParameterError
-from corekernels.report import Report, write_page
+from corekernels.report import write_page
+from corekernels.report.layout import Report
 
 from .datasets.places import PathLike, Places
 from .experiments.experiment import Experiment, Record, Records, Setting

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
-from corekernels.report import Figure, Line, Panel, Table
+from corekernels.report.layout import Figure, Line, Panel, Table
 
 from .experiment import Drawn, Experiment, Record, Records, Setting, tuning_rows
 from .published import accuracy, provenance, title_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sklearn.exceptions import ConvergenceWarning
 
 import corekernels as ck
-from corekernels.report import Figure, Line, Mark, Panel, Table
+from corekernels.report.layout import Figure, Line, Mark, Panel, Table
 
 from ..datasets import Dataset
 from .experiment import N_TUNING, Drawn, Experiment, Record, Records, Setting, tuning_rows

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from corekernels.errors import FileError
-from corekernels.report import Figure, Table
+from corekernels.report.layout import Figure, Table
 
 from .. import datasets
 from ..datasets.dataset import Array

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from corekernels.report import Figure, Line, Panel, Table
+from corekernels.report.layout import Figure, Line, Panel, Table
 
 from .experiment import Drawn, Experiment, Record, Records, Setting
 from .published import difference, provenance, title_of

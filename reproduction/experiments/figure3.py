@@ -13,7 +13,7 @@ from scipy import sparse, stats
 
 import corekernels as ck
 from corekernels.errors import FileError
-from corekernels.report import Figure, Line, Panel, Table
+from corekernels.report.layout import Figure, Line, Panel, Table
 from corekernels.theory import Pair, variance_core1, variance_core2
 
 from .. import datasets

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sklearn.exceptions import ConvergenceWarning
 
 import corekernels as ck
-from corekernels.report import Figure, Line, Mark, Panel, Table
+from corekernels.report.layout import Figure, Line, Mark, Panel, Table
 
 from .experiment import Drawn, Experiment, Record, Records, Setting
 from .published import one_decimal, percent, provenance, title_of

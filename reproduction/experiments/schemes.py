@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import corekernels as ck
-from corekernels.report import Table
+from corekernels.report.layout import Table
 
 from ..datasets.dataset import Array
 from .experiment import Drawn, Experiment, Record, Records, Setting, seeds

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import corekernels as ck
-from corekernels.report import Figure, Line, Panel, Table
+from corekernels.report.layout import Figure, Line, Panel, Table
 
 from .experiment import Drawn, Experiment, Record, Records, Setting
 from .published import percent, provenance, title_of

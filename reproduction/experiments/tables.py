@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
-from corekernels.report import Figure, Line, Mark, Panel, Table
+from corekernels.report.layout import Figure, Line, Mark, Panel, Table
 
 from ..datasets.dataset import Array
 from .experiment import Drawn, Experiment, Record, Records, Setting, binarised, in_threads

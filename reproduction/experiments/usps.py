@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import ndimage
 
-from corekernels.report import Table
+from corekernels.report.layout import Table
 
 from ..datasets.dataset import Array, unit_rows
 from .experiment import Drawn, Experiment, Record, Records, Setting

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from corekernels import plotting
 from corekernels._core.arguments import require_extra
 from corekernels.errors import MissingExtra
+from corekernels.report.drawing import require_figure
 
 
 def test_an_installed_package_is_imported():
@@ -27,7 +27,7 @@ def test_a_module_of_a_missing_package_is_missing(monkeypatch):
 def test_figures_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"figures need matplotlib, .*'corekernels\[plot\]'"):
-        plotting.require_figure("accuracy.png")
+        require_figure("accuracy.png")
 
 
 WITHOUT_EXTRAS = """
@@ -36,7 +36,7 @@ for package in ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "distributed
                 "pyspark"):
     sys.modules[package] = None
 import corekernels as ck
-from corekernels import distributed, plotting, report
+from corekernels import distributed, report
 from corekernels.__main__ import main
 from corekernels.errors import MissingExtra
 
@@ -47,8 +47,8 @@ calls = {
     "spark": lambda: distributed.open_engine("spark"),
     "documents": lambda: list(ck.documents.open_documents(folder / "texts.csv", text="text")),
     "parquet": lambda: ck.io.write_rows(folder / "rows.parquet", [[1.0]]),
-    "plot": lambda: plotting.require_figure("figure.png"),
-    "report": lambda: report.write_page(report.Report("", [], []), folder / "page.html"),
+    "plot": lambda: report.drawing.require_figure("figure.png"),
+    "report": lambda: report.write_page(report.layout.Report("", [], []), folder / "page.html"),
 }
 (folder / "texts.csv").write_text("text\\nwords\\n")
 said = {}

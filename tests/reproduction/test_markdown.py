@@ -2,7 +2,7 @@
 
 import re
 
-from corekernels.report import Report
+from corekernels.report.layout import Report
 from reproduction.markdown import markdown_page, write_markdown
 from support.sample_report import sample_report
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corekernels.report import Figure, Interval, Line, Mark, Panel, Report, Section, Table
+from corekernels.report.layout import Figure, Interval, Line, Mark, Panel, Report, Section, Table
 
 METHODS = ("linear", "linear, binarised", "resemblance", "CoRE 1", "CoRE 2")
 DATA = {

@@ -9,10 +9,12 @@ from typer import Option
 
 import corekernels
 
-from .. import files, plotting, report
+from .. import files, report
 from ..advice import DEFAULT_SIZES
 from ..advice import advise as advise_on
 from ..recipe import CONTRACT
+from ..report.advice import advice_figure
+from ..report.drawing import require_figure, save_figure
 from .app import command
 from .options import Figure, Jobs, Output, Page, Reading, Rows, require_page
 from .printing import show, show_table
@@ -48,7 +50,7 @@ def advise(
 ) -> None:
     """Say whether CoRE kernels help on the labelled rows of IN, after comparing on a sample."""
     if plot is not None:
-        plotting.require_figure(plot, source)
+        require_figure(plot, source)
     require_page(page, source, plot)
     reader = reading.open_rows(source, n_jobs=n_jobs)
     X, y = files.sample(
@@ -60,7 +62,7 @@ def advise(
         time_limit=time_limit, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     if plot is not None:
-        plotting.save_figure(plotting.draw_advice(found), plot)
+        save_figure(advice_figure(found), plot)
     if page is not None:
         report.write_page(report.advice_report(found, X, source, reading.given), page)
     if output.as_json:

@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, files, plotting, report
+from .. import distributed, files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..linear.classifier import LOSS_NAMES
 from ..linear.solver import SOLVERS
 from ..models import Model, load_model
+from ..report.c_path import c_path_figure
+from ..report.drawing import require_figure, save_figure
 from .app import command
 from .options import (
     Cluster,
@@ -31,7 +33,7 @@ from .options import (
     require_file_target,
     require_page,
 )
-from .printing import STANDARD_OUTPUT, show, show_table, to_write
+from .printing import STANDARD_OUTPUT, show, show_table, text_bars, to_write
 
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
 
@@ -240,7 +242,7 @@ def path(
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
     others = [name for name in (source, validation, target) if name is not None]
     if plot is not None:
-        plotting.require_figure(plot, *others)
+        require_figure(plot, *others)
     require_page(page, *others, plot)
     reader = reading.open(source, n_jobs=n_jobs)
     recipe = hashing.recipe(reader)
@@ -257,14 +259,14 @@ def path(
     )  # fmt: skip
     output.show_notes(reader)
     if plot is not None:
-        plotting.save_figure(plotting.draw_c_path(found), plot)
+        save_figure(c_path_figure(found), plot)
     if page is not None:
         report.write_page(report.c_path_report(found, recipe, source, reading.given), page)
     if output.as_json:
         result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
         show(result | {"scores": found.scores, "best_C": found.best_C}, True)
         return
-    bars = plotting.text_bars(found.mean)
+    bars = text_bars(found.mean)
     lines = zip(found.Cs, found.mean, found.standard_error, bars, strict=True)
     table = [
         [f"{C:g}", f"{mean:.4f}", f"{error:.4f}", bar + (" *" if found.best_C == C else "")]

@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from .._core.arguments import Array
 from .._core.escaping import visible
 from ..io.atomic import Target
 
@@ -79,6 +80,8 @@ def name_options(message: str, options: dict[str, str]) -> str:
 
 
 STANDARD_OUTPUT = "-"
+_BAR = "▏▎▍▌▋▊▉█"
+_BAR_WIDTH = 20
 
 
 def to_write(target: str) -> Target:
@@ -111,6 +114,18 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_row(*map(visible, row))
     width = None if sys.stdout.isatty() else 200
     Console(width=width, highlight=False, markup=False, emoji=False).print(table)
+
+
+def text_bars(values: Array) -> list[str]:
+    """A bar for each value, from the lowest (one eighth of a block) to the highest.
+
+    >>> text_bars(np.array([0.0, 0.5, 1.0]))[0]
+    '▏'
+    """
+    span = values.max() - values.min()
+    shares = (values - values.min()) / span if span > 0 else np.ones(len(values))
+    eighths = np.maximum(1, np.rint(shares * _BAR_WIDTH * 8)).astype(int)
+    return [_BAR[-1] * (n // 8) + (_BAR[n % 8 - 1] if n % 8 else "") for n in eighths]
 
 
 def in_words(value: Any) -> str:

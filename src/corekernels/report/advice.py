@@ -1,4 +1,4 @@
-"""What `advise` found, as a report: the verdict, accuracies, costs, and what to run next."""
+"""Report on the result of `advise`: verdict, accuracies, costs, and the next command."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ _SQUARED = ("exact", "gaussian")  # kinds whose cost grows with the square of th
 
 
 def advice_report(advice: Advice, X: Any, source: str, options: str = "") -> Report:
-    """A report on what `advise` found.
+    """A report on the result of `advise`.
 
     Parameters
     ----------
@@ -57,25 +57,32 @@ def _lead(advice: Advice) -> list[str]:
     ]
 
 
-def _accuracies(advice: Advice) -> Section:
-    ranked = sorted(advice.candidates, key=lambda candidate: -candidate.accuracy)
-    intervals = [_interval(candidate, advice) for candidate in ranked]
+def advice_figure(advice: Advice) -> Figure:
+    """The accuracy of each candidate with its 95 % interval, the most accurate first."""
+    intervals = [_interval(candidate, advice) for candidate in _ranked(advice)]
     panel = Panel("Accuracy with 95 % intervals", "accuracy, %", "", intervals=intervals)
-    figure = Figure(
+    return Figure(
         "accuracy", "The advised candidate stands out.",
         "A dot with an interval for the accuracy of each candidate, the most accurate first.",
         [panel],
     )  # fmt: skip
+
+
+def _ranked(advice: Advice) -> list[Candidate]:
+    return sorted(advice.candidates, key=lambda candidate: -candidate.accuracy)
+
+
+def _accuracies(advice: Advice) -> Section:
     rows = [
         [c.name, f"{100 * c.accuracy:.1f}", f"± {100 * c.margin:.1f}", f"{100 * c.gain:+.1f}",
          f"± {100 * c.gain_margin:.1f}", c.settings]
-        for c in ranked
+        for c in _ranked(advice)
     ]  # fmt: skip
     table = Table(
         "Accuracy and gain over the linear model, in %, with 95 % intervals.",
         ["candidate", "accuracy", "interval", "gain", "interval", "settings"], rows,
     )  # fmt: skip
-    return Section("accuracy", "Accuracy", [], [table], [figure], advice.notes)
+    return Section("accuracy", "Accuracy", [], [table], [advice_figure(advice)], advice.notes)
 
 
 def _interval(candidate: Candidate, advice: Advice) -> Interval:
@@ -87,8 +94,13 @@ def _interval(candidate: Candidate, advice: Advice) -> Interval:
 
 def _confusions(advice: Advice) -> Section:
     rows = [
-        [str(one.actual), str(one.predicted), f"{one.count:,}", f"{one.count / one.n_rows:.1%}"]
-        for one in advice.confused
+        [
+            str(confusion.actual),
+            str(confusion.predicted),
+            f"{confusion.count:,}",
+            f"{confusion.count / confusion.n_rows:.1%}",
+        ]
+        for confusion in advice.confused
     ]
     table = Table(
         f"Rows of a class that {advice.best.name} takes for another.",

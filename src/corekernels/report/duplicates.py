@@ -1,7 +1,6 @@
-"""What was found among near-duplicates, as a report: how many, how alike, and examples."""
+"""Report on near-duplicates: counts, similarities, and examples."""
 
 import difflib
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +19,18 @@ _SHOWN_WORDS = 60  # of each document of a pair
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SIZES = ((2, 2), (3, 5), (6, 10), (11, 100), (101, None))
 
-Found = FileDuplicates | FileMatches
+Result = FileDuplicates | FileMatches
 
 
 def duplicates_report(
-    found: Found, reader: RowReader, others: RowReader | None = None, *, threshold: float,
+    result: Result, reader: RowReader, others: RowReader | None = None, *, threshold: float,
     kernel: str, progress: bool | None = None,
 ) -> Report:  # fmt: skip
     """A report on near-duplicates: numbers, similarities, the largest groups, typical pairs.
 
     Parameters
     ----------
-    found : FileDuplicates or FileMatches
+    result : FileDuplicates or FileMatches
         From `files.near_duplicates` or `files.near_matches`.
     reader, others : RowReader
         The file, and the other one of `near_matches`. Of documents, words are shown.
@@ -46,39 +45,38 @@ def duplicates_report(
     >>> X = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
     >>> ck.io.write_rows("rows.npz", X)
     >>> reader = ck.files.open_reader("rows.npz")
-    >>> found = ck.files.near_duplicates(reader, 0.9)
-    >>> page = ck.report.duplicates_report(found, reader, threshold=0.9, kernel="core1")
+    >>> result = ck.files.near_duplicates(reader, 0.9)
+    >>> page = ck.report.duplicates_report(result, reader, threshold=0.9, kernel="core1")
     >>> [section.title for section in page.sections]
     ['How alike', 'Groups', 'Typical pairs']
     """
-    is_matches = isinstance(found, FileMatches)
-    groups = [] if isinstance(found, FileMatches) else found.groups()
-    typical = _typical(found)
-    sides = [found.pairs[typical, 0], found.pairs[typical, 1]]
+    groups = [] if isinstance(result, FileMatches) else result.groups()
+    typical = _typical(result)
     groups.sort(key=len, reverse=True)
-    shown = [group[0] for group in groups[:_MOST_GROUPS]]
-    wanted = np.unique(np.concatenate([sides[0], [] if is_matches else sides[1], shown]))
-    mine = _Shown(reader, wanted.astype(np.int64), progress)
-    theirs = mine if others is None else _Shown(others, np.unique(sides[1]), progress)
-    sections = [_similarities(found, threshold, kernel)]
+    firsts = [int(group[0]) for group in groups[:_MOST_GROUPS]]
+    left, right = result.pairs[typical].T
+    rows = np.concatenate([left, firsts, right if others is None else []])
+    shown = _Shown(reader, np.unique(rows).astype(np.int64), progress)
+    shown_others = shown if others is None else _Shown(others, np.unique(right), progress)
+    sections = [_similarities(result, threshold, kernel)]
     if groups:
-        sections.append(_group_section(groups, mine))
+        sections.append(_group_section(groups, shown))
     if len(typical):
-        sections.append(_pair_section(found, typical, mine, theirs))
+        sections.append(_pair_section(result, typical, shown, shown_others))
     name = Path(reader.name).name
     if others is not None:
         name += f" against {Path(others.name).name}"
-    return Report(f"Near-duplicates in {name}", _lead(found, groups, threshold, kernel), sections)
+    return Report(f"Near-duplicates in {name}", _lead(result, groups, threshold, kernel), sections)
 
 
 class _Shown:
     """Names and texts of some documents; rows that are no documents have numbers only."""
 
     def __init__(self, reader: RowReader, rows: Array, progress: bool | None) -> None:
-        is_documents = isinstance(reader, DocumentReader)
-        self._names = reader.names(rows, progress) if isinstance(reader, DocumentReader) else {}
-        self.texts = reader.texts(rows, progress) if isinstance(reader, DocumentReader) else {}
-        self._kind = "document" if is_documents else "row"
+        self._kind, self._names, self.texts = "row", {}, {}
+        if isinstance(reader, DocumentReader):
+            self._kind, self._names = "document", reader.names(rows, progress)
+            self.texts = reader.texts(rows, progress)
 
     def name(self, row: int) -> str:
         name = self._names.get(row)
@@ -89,30 +87,30 @@ class _Shown:
         return _plain(" ".join(words[:12])) or None
 
 
-def _lead(found: Found, groups: list[Array], threshold: float, kernel: str) -> list[str]:
-    pairs = f"{len(found.pairs):,} pairs of a similarity ({kernel}) of at least {threshold:g}"
+def _lead(result: Result, groups: list[Array], threshold: float, kernel: str) -> list[str]:
+    pairs = f"{len(result.pairs):,} pairs of a similarity ({kernel}) of at least {threshold:g}"
     missed = "No such pair was missed."
-    if found.expected_missed:
-        missed = f"At most {found.expected_missed:.2%} of such pairs are expected to be missed."
-    if isinstance(found, FileMatches):
-        near = len(found.redundant())
+    if result.expected_missed:
+        missed = f"At most {result.expected_missed:.2%} of such pairs are expected to be missed."
+    if isinstance(result, FileMatches):
+        near = len(result.redundant())
         return [
-            f"{near:,} of {found.rows:,} documents are near one of the {found.rows_against:,} they "
-            f"were compared with: {pairs}. Without them {found.rows - near:,} stay.",
+            f"{near:,} of {result.rows:,} documents are near one of the {result.rows_against:,} "
+            f"they were compared with: {pairs}. Without them {result.rows - near:,} stay.",
             missed,
         ]
     dropped = sum(len(group) - 1 for group in groups)
     return [
-        f"{found.rows:,} documents hold {pairs}, in {len(groups):,} groups. {found.copies:,} are "
+        f"{result.rows:,} documents hold {pairs}, in {len(groups):,} groups. {result.copies:,} are "
         f"copies of an earlier document in every n-gram. With one of each group "
-        f"{found.rows - dropped:,} stay: {(found.rows - dropped) / max(1, found.rows):.1%}.",
+        f"{result.rows - dropped:,} stay: {(result.rows - dropped) / max(1, result.rows):.1%}.",
         missed,
     ]
 
 
-def _similarities(found: Found, threshold: float, kernel: str) -> Section:
+def _similarities(result: Result, threshold: float, kernel: str) -> Section:
     edges = np.linspace(min(threshold, 1 - 1e-9), 1, _BINS + 1)
-    counts = np.histogram(np.clip(found.similarities, edges[0], 1), edges)[0]
+    counts = np.histogram(np.clip(result.similarities, edges[0], 1), edges)[0]
     line = Line("pairs", ((edges[1:] + edges[:-1]) / 2).tolist(), counts.astype(float).tolist())
     panel = Panel("Pairs by similarity", f"similarity ({kernel})", "pairs", [line])
     figure = Figure(
@@ -138,23 +136,23 @@ def _group_section(groups: list[Array], shown: _Shown) -> Section:
     return Section("groups", "Groups", [], [by_size, table])
 
 
-def _pair_section(found: Found, typical: Array, mine: _Shown, theirs: _Shown) -> Section:
+def _pair_section(result: Result, typical: Array, left: _Shown, right: _Shown) -> Section:
     """Pairs from the least to the most similar one, with the words that differ marked."""
     text = ["Pairs from the least to the most similar. Words that differ are marked `so`."]
     for place in typical.tolist():
-        i, j = found.pairs[place].tolist()
-        title = f"{mine.name(i)} and {theirs.name(j)}: {found.similarities[place]:.3f}"
+        i, j = result.pairs[place].tolist()
+        title = f"{left.name(i)} and {right.name(j)}: {result.similarities[place]:.3f}"
         text.append(f"{title[0].upper()}{title[1:]}.")
-        if i in mine.texts and j in theirs.texts:
-            text += marked_differences(mine.texts[i], theirs.texts[j])
+        if i in left.texts and j in right.texts:
+            text += marked_differences(left.texts[i], right.texts[j])
     return Section("pairs", "Typical pairs", text)
 
 
-def _typical(found: Found) -> Array:
+def _typical(result: Result) -> Array:
     """Places of pairs at quantiles of the similarity."""
-    if not len(found.pairs):
+    if not len(result.pairs):
         return np.empty(0, np.int64)
-    order = np.argsort(found.similarities, kind="stable")
+    order = np.argsort(result.similarities, kind="stable")
     places = [round(quantile * (len(order) - 1)) for quantile in _QUANTILES]
     return order[np.unique(places)]
 
@@ -171,21 +169,20 @@ def marked_differences(left: str, right: str) -> list[str]:
     blocks = matcher.get_opcodes()
     for number, (kind, *places) in enumerate(blocks):
         ranges = (places[0], places[1]), (places[2], places[3])
-        for side, own, (start, stop) in zip(sides, words, ranges, strict=True):
-            some = own[start:stop]
+        for side, text, (start, stop) in zip(sides, words, ranges, strict=True):
+            run = text[start:stop]
             if kind != "equal":
-                side += [f"`{' '.join(some)}`"] if some else []
+                side += [f"`{' '.join(run)}`"] if run else []
                 continue
             before = 0 if number == 0 else _CONTEXT
             after = 0 if number == len(blocks) - 1 else _CONTEXT
-            if len(some) > before + after + 1 and len(blocks) > 1:
-                some = [*some[:before], "…", *(some[-after:] if after else [])]
-            side += some
+            if len(run) > before + after + 1 and len(blocks) > 1:
+                run = [*run[:before], "…", *(run[-after:] if after else [])]
+            side += run
     return [_cut(side) for side in sides]
 
 
-def _cut(words: Iterable[str]) -> str:
-    words = list(words)
+def _cut(words: list[str]) -> str:
     return " ".join(words[:_SHOWN_WORDS]) + (" …" if len(words) > _SHOWN_WORDS else "")
 
 

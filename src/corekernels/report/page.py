@@ -1,23 +1,17 @@
 """A report as one HTML file: no script, nothing fetched, light and dark, phone and print."""
 
 import base64
+import re
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
 from .._core.arguments import PathLike, require_extra
 from ..io import atomic_write
-from .drawing import SURFACES, assign_looks, draw
-from .layout import (
-    Report,
-    Table,
-    cell_text,
-    column_kinds,
-    duration,
-    printable,
-    sign,
-    spans,
-    unbroken,
-)
+from .drawing import SURFACES, svg
+from .layout import Report, Table, duration, printable
+
+_NUMBER = re.compile(r"[<>≤≥≈~±+\-−]?\s*\.?\d")
 
 
 def require_page_extra() -> None:
@@ -37,7 +31,7 @@ def html_page(report: Report) -> str:
     )  # fmt: skip
     environment.filters |= {
         "cell_text": cell_text, "duration": duration, "group_starts": _group_starts,
-        "kinds": column_kinds, "sign": sign, "spans": spans, "unbroken": unbroken,
+        "kinds": column_kinds, "sign": sign, "spans": spans,
     }  # fmt: skip
     themes = {"light": svg_figures(report), "dark": svg_figures(report, dark=True)}
     images = {
@@ -58,7 +52,7 @@ def write_page(report: Report, path: PathLike) -> Path:
     Examples
     --------
     >>> from corekernels import report
-    >>> page = report.Report("One result", ["More hashes help."], sections=[])
+    >>> page = report.layout.Report("One result", ["More hashes help."], sections=[])
     >>> report.write_page(page, "page.html").name
     'page.html'
     """
@@ -75,15 +69,53 @@ def svg_figures(report: Report, *, dark: bool = False) -> dict[str, str]:
     Examples
     --------
     >>> from corekernels import report
-    >>> panel = report.Panel("M-Rotate", "hashes", "accuracy", [report.Line("a", [1, 2], [3, 4])])
-    >>> section = report.Section("one", "One", figures=[report.Figure("curve", "", "", [panel])])
-    >>> list(report.svg_figures(report.Report("One result", [], [section])))
+    >>> from corekernels.report.layout import Figure, Line, Panel, Report, Section
+    >>> panel = Panel("M-Rotate", "hashes", "accuracy", [Line("a", [1, 2], [3, 4])])
+    >>> section = Section("one", "One", figures=[Figure("curve", "", "", [panel])])
+    >>> list(report.svg_figures(Report("One result", [], [section])))
     ['curve']
     """
-    looks = assign_looks(report.figures(), report.series)
-    return {figure.name: draw(figure, looks, dark=dark) for figure in report.figures()}
+    return {figure.name: svg(figure, report.series, dark=dark) for figure in report.figures()}
 
 
 def _group_starts(table: Table) -> list[int]:
     """The columns at which a group of columns begins, but the first."""
     return list(accumulate(width for _, width in table.groups))
+
+
+def spans(text: str) -> Iterator[tuple[bool, str]]:
+    """The pieces of a text with whether each is code, which stands between backticks.
+
+    >>> list(spans("run `make`"))
+    [(False, 'run '), (True, 'make')]
+    """
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # a backtick without its twin is only a backtick
+        pieces[-2:] = ["`".join(pieces[-2:])]
+    for i, piece in enumerate(pieces):
+        if piece:
+            yield i % 2 == 1, piece
+
+
+def cell_text(cell: str | None) -> str:
+    """What a cell shows: a dash for nothing, and a real minus before a number."""
+    return re.sub(r"^-(?=[\d.])", "−", (cell or "").strip()) or "–"
+
+
+def sign(cell: str | None) -> str:
+    """What a difference says: " more", " less" or, where there is none, nothing."""
+    text = cell_text(cell)
+    return {"+": " more", "−": " less"}.get(text[0], "") if re.search("[1-9]", text) else ""
+
+
+def column_kinds(table: Table) -> list[str]:
+    """What each column holds: "text", "number" or "difference"; the first names the rows."""
+    kinds = []
+    for i, name in enumerate(table.columns):
+        cells = [cell for row in table.rows if (cell := (row[i] or "").strip())]
+        is_difference = name.lower().startswith("diff") or any(c.startswith("+") for c in cells)
+        if i == 0 or not cells or not all(_NUMBER.match(cell) for cell in cells):
+            kinds.append("text")
+        else:
+            kinds.append("difference" if is_difference else "number")
+    return kinds

@@ -1,4 +1,4 @@
-"""What a file of rows is like, and the hashing it suggests, as a report."""
+"""Report on a file of rows: its statistics, and the hashing that they suggest."""
 
 import math
 from pathlib import Path
@@ -9,12 +9,12 @@ from .layout import Figure, Line, Panel, Report, Section, Table, named_file
 _MOST_CLASSES = 20
 
 
-def survey_report(found: Survey, source: str, options: str = "") -> Report:
-    """A report on the rows of a file: what they are like, how to hash them, the memory it takes.
+def survey_report(survey: Survey, source: str, options: str = "") -> Report:
+    """A report on the rows of a file: statistics, suggested hashing, memory.
 
     Parameters
     ----------
-    found : Survey
+    survey : Survey
         From `files.survey`.
     source : str
         The file.
@@ -25,43 +25,43 @@ def survey_report(found: Survey, source: str, options: str = "") -> Report:
     --------
     >>> import corekernels as ck
     >>> ck.io.write_rows("rows.svm", [[0, 1.5, 0, 1], [2, 0, 1, 0]])
-    >>> found = ck.files.survey(ck.files.open_reader("rows.svm"))
-    >>> page = ck.report.survey_report(found, "rows.svm")
+    >>> result = ck.files.survey(ck.files.open_reader("rows.svm"))
+    >>> page = ck.report.survey_report(result, "rows.svm")
     >>> page.title, [section.title for section in page.sections]
     ('Rows of rows.svm', ['What to run next', 'The rows', 'The labels', 'Memory and error'])
     """
-    sections = [_next(found, named_file(source, options)), _rows(found)]
-    if found.classes:
-        sections.append(_classes(found.classes))
-    sections.append(_error(found))
-    return Report(f"Rows of {Path(source).name}", _lead(found), sections)
+    sections = [_next(survey, named_file(source, options)), _rows(survey)]
+    if survey.classes:
+        sections.append(_classes(survey.classes))
+    sections.append(_error(survey))
+    return Report(f"Rows of {Path(source).name}", _lead(survey), sections)
 
 
-def _lead(found: Survey) -> list[str]:
-    plan = found.plan
+def _lead(survey: Survey) -> list[str]:
+    plan = survey.plan
     n_bits = "all" if plan.n_bits is None else plan.n_bits
     return [
-        f"{found.rows:,} rows with {found.columns:,} columns, {found.density:.2%} of whose values "
-        f"are not 0. Hash them with the kernel {plan.kernel}, {plan.n_hashes:,} hashes and "
-        f"{n_bits} bits: {found.reason}.",
+        f"{survey.rows:,} rows with {survey.columns:,} columns, {survey.density:.2%} of whose "
+        f"values are not 0. Hash them with the kernel {plan.kernel}, {plan.n_hashes:,} hashes and "
+        f"{n_bits} bits: {survey.reason}.",
         f"Estimated kernel values of close pairs are then within {plan.error:.2g} of the exact "
         f"ones, {plan.confidence:.0%} of the time.",
     ]
 
 
-def _rows(found: Survey) -> Section:
-    lengths = found.row_lengths
+def _rows(survey: Survey) -> Section:
+    lengths = survey.row_lengths
     rows: list[list[str | None]] = [
-        ["rows", f"{found.rows:,}"],
-        ["rows without nonzeros", f"{found.empty_rows:,}"],
-        ["columns", f"{found.columns:,}"],
-        ["nonzeros", f"{found.nonzeros:,}"],
+        ["rows", f"{survey.rows:,}"],
+        ["rows without nonzeros", f"{survey.empty_rows:,}"],
+        ["columns", f"{survey.columns:,}"],
+        ["nonzeros", f"{survey.nonzeros:,}"],
         ["nonzeros per row, median", f"{lengths['median']:,.0f}"],
         ["nonzeros per row, mean", f"{lengths['mean']:,.1f}"],
         ["nonzeros per row, most", f"{lengths['max']:,.0f}"],
-        ["least value", None if math.isnan(found.least) else f"{found.least:.4g}"],
-        ["greatest value", None if math.isnan(found.greatest) else f"{found.greatest:.4g}"],
-        ["heaviness", f"{found.heaviness:.3g}"],
+        ["least value", None if math.isnan(survey.least) else f"{survey.least:.4g}"],
+        ["greatest value", None if math.isnan(survey.greatest) else f"{survey.greatest:.4g}"],
+        ["heaviness", f"{survey.heaviness:.3g}"],
     ]
     table = Table("The rows in numbers.", ["", "value"], rows)
     notes = [
@@ -70,7 +70,7 @@ def _rows(found: Survey) -> Section:
         "The values are those of a sample of rows.",
     ]
     figure = rows_figure(
-        found.length_histogram, found.value_histogram, "How many nonzeros rows have, and their "
+        survey.length_histogram, survey.value_histogram, "How many nonzeros rows have, and their "
         "values.",
     )  # fmt: skip
     return Section("rows", "The rows", [], [table], [figure], notes)
@@ -88,8 +88,8 @@ def _classes(classes: dict[object, int]) -> Section:
     return Section("classes", "The labels", [], [Table(title, ["class", "rows", "share"], rows)])
 
 
-def _error(found: Survey) -> Section:
-    plan = found.plan
+def _error(survey: Survey) -> Section:
+    plan = survey.plan
     text = f"The signatures of all rows take {(plan.n_bytes or 0) / 1e6:,.3g} MB."
     sizes = [64, 256, 1024, 4096, 16384]
     errors = [plan.error * (plan.n_hashes / size) ** 0.5 for size in sizes]
@@ -102,10 +102,10 @@ def _error(found: Survey) -> Section:
     return Section("error", "Memory and error", [text], figures=[figure])
 
 
-def _next(found: Survey, file: str) -> Section:
-    plan, text = found.plan, []
+def _next(survey: Survey, file: str) -> Section:
+    plan, text = survey.plan, []
     bits = "" if plan.n_bits is None else f" --n-bits {plan.n_bits}"
-    if found.classes:
+    if survey.classes:
         text = [f"Whether that helps to learn the labels: `corekernels advise {file}`."]
     command = (
         f"corekernels hash {file} rows.sig --kernel {plan.kernel} --n-hashes {plan.n_hashes}{bits}"

@@ -226,12 +226,12 @@ def test_errors(X):
         files.near_duplicates(files.open_reader("-", n_columns=3), 0.9)
 
     class Changing(Rows):
-        def _batches(self):
-            yield from super()._batches()
+        def batches(self, first_row=0):
+            yield from super().batches()
             self.X = self.X[::-1]
 
     class Shrinking(Changing):
-        def _batches(self):
+        def batches(self, first_row=0):
             yield from Rows(self.X, size=self.size)
             self.X = self.X[:100]
 

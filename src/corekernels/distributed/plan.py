@@ -15,7 +15,7 @@ from ..files.matching import new_columns
 from ..files.readers import AnyReader, SignatureReader, open_reader, recipe_for
 from ..files.shards import is_shard_folder, part_files
 from ..io.provenance import column_base, matching_files
-from ..io.readers import Narrowed, RowRange
+from ..io.readers import Selected
 from ..io.svmlight import BlockStart, SvmlightReader
 from ..recipe import Recipe
 from .engines import Engine
@@ -70,8 +70,8 @@ class Part:
             reader.block_starts = () if self.start is None else (self.start,)
             reader.integer_labels = self.integer_labels
         if self.rows is not None:
-            reader = RowRange(reader, self.first_row, self.rows)
-        return reader if self.narrow is None else Narrowed(reader, self.narrow)
+            reader = Selected(reader, self.first_row, self.rows)
+        return reader if self.narrow is None else Selected(reader, n_columns=self.narrow)
 
 
 @dataclass(frozen=True)

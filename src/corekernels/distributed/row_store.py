@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arguments import Array
 from .._core.validation import Rows, are_clean
@@ -30,7 +29,7 @@ class StoredPart(NamedTuple):
 
 def store_rows(folder: Path, part: int, reader: RowReader, stamp: Any) -> StoredPart:
     """Write the clean rows of a reader; the rows, mapped into memory."""
-    pieces = [batch.rows(reader.name).compact() for batch in reader]
+    pieces = [batch.rows for batch in reader]
     digests = [np.empty((0, 2), np.uint64), *map(row_digests, pieces)]
     lengths = np.concatenate([np.zeros(1, np.int64), *(rows.lengths for rows in pieces)])
     empty = np.empty(0, np.int32), np.empty(0, np.float32)
@@ -83,22 +82,22 @@ class GatheredRows(RowReader):
     format = "rows"
 
     def __init__(self, folder: Path, firsts: Array, rows: Array) -> None:
-        super().__init__(str(folder), 0, None)
+        super().__init__(str(folder))
         parts, blocks = parts_of(firsts, rows), []
         for part in np.unique(parts).tolist():
-            some = stored_part(folder, part).rows.take(rows[parts == part] - firsts[part])
-            shape = (len(some), some.n_columns)
-            blocks.append(sparse.csr_array((some.data, some.indices, some.indptr), shape=shape))
-        self._X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
-        self.n_rows, self.n_columns = self._X.shape
+            mine = rows[parts == part] - firsts[part]
+            blocks.append(stored_part(folder, part).rows.take(mine))
+        self._rows = Rows.concatenate(blocks)
+        self.n_rows, self.n_columns = len(self._rows), self._rows.n_columns
 
     @property
     def lengths(self) -> Array:
         """Nonzeros of each row."""
-        return np.diff(self._X.indptr).astype(np.int32)
+        return self._rows.lengths.astype(np.int32)
 
-    def _batches(self) -> Iterator[Batch]:
-        yield Batch(self._X, None, 0, 0, is_clean=True)
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """All rows."""
+        yield Batch(self._rows)
 
 
 def _file(folder: Path, part: int) -> Path:

@@ -32,7 +32,7 @@ def convert(
         require_target(target, reader.name)
     with io.RowWriter(target, format=format) as writer:
         for batch in watched(reader, "converting", progress):
-            writer.write(batch.X, batch.y)
+            writer.write(batch.rows, batch.y)
             n_rows += len(batch)
     return n_rows
 

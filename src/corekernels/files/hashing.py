@@ -191,7 +191,8 @@ def _write_parts(
             n_rows = batch.first_row + len(batch)
             start = max(0, writer.rows_before - batch.first_row)
             for some in _pieces(start, len(batch), writer.shard_rows - n_held, writer.shard_rows):
-                S = sketch_batch(batch.X[some], writer.recipe, n_jobs, reader.name)
+                rows = batch.rows.block(some.start, some.stop)
+                S = sketch_batch(rows, writer.recipe, n_jobs, reader.name)
                 held.append(S)
                 n_held += len(S)
                 if batch.y is not None:
@@ -217,7 +218,7 @@ def hash_batches(
     held: list[Signatures] = []
     labels: list[Array] = []
     for batch in batches:
-        held.append(sketch_batch(batch.X, recipe, n_jobs, reader.name))
+        held.append(sketch_batch(batch.rows, recipe, n_jobs, reader.name))
         if batch.y is not None:
             labels.append(np.asarray(batch.y))
     return held or [Signatures.empty(recipe, 0)], joined_labels(reader, held, labels)

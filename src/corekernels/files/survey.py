@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from .._core.arguments import Array, require_count, seed_of
-from .._core.validation import clean_rows
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, watched
 from ..kernel_table import CORE1, CORE2, RESEMBLANCE
@@ -108,7 +107,7 @@ def survey(
     kept = Sample(_SAMPLE_ROWS, seed)
     least, greatest, fourths = math.inf, -math.inf, 0.0
     for batch in watched(reader, "reading", progress):
-        rows = clean_rows(batch.X, reader.name)
+        rows = batch.rows
         lengths.update(rows.lengths.tolist())
         if rows.nnz:
             least = min(least, float(rows.data.min()))

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arguments import Array, PathLike
-from .._core.validation import are_clean
+from .._core.validation import Rows, are_clean, read_only
 from ..errors import DataError, FileError, ParameterError
 from .atomic import atomic_write, locked
 from .containers import parse_json
 from .provenance import Origin, whole_number
-from .readers import Batch, RowReader, Wrapped
+from .readers import Batch, RowReader, Selected
 
 _JOB, _STATE = "job.json", "state.json"
 _SECONDS = 15.0  # between two checkpoints
@@ -270,7 +269,6 @@ class _Header:
     index_bytes: int  # of a column number
     value_bytes: int
     only_ones: int  # whether values are not stored
-    is_clean: int
     first_row: int
     bytes_done: int
 
@@ -284,7 +282,7 @@ class _Header:
 _HEADER_BYTES = 8 * len(_Header.__dataclass_fields__)
 
 
-class KeptRows(Wrapped):
+class KeptRows(Selected):
     """The rows of another reader, without labels: read from it once, then from the disk.
 
     On the disk they take 4 bytes per row, 8 bytes per value that is not 0, and 4 or 8 more
@@ -305,7 +303,8 @@ class KeptRows(Wrapped):
         """That of the reader."""
         return self._reader.provenance
 
-    def _batches(self) -> Iterator[Batch]:
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """As of `RowReader`."""
         number = 0
         while True:
             if number < len(self._places):
@@ -351,8 +350,7 @@ class KeptRows(Wrapped):
         if not fits or place + header.size > self._file.size:
             return False
         try:
-            batch = self._read(place)
-            return not batch.is_clean or are_clean(batch.rows(self.name))
+            return are_clean(self._read(place).rows)
         except (TypeError, ValueError):
             return False
 
@@ -362,13 +360,13 @@ class KeptRows(Wrapped):
         return _Header(*fields.tolist())
 
     def _write(self, batch: Batch) -> None:
-        X = batch.X
+        X = batch.rows.compact()
         only_ones = bool((X.data == 1).all())
         header = _Header(
             _MAGIC, len(batch), X.nnz, X.indices.itemsize, X.data.itemsize, only_ones,
-            batch.is_clean, batch.first_row, batch.bytes_done,
+            batch.first_row, batch.bytes_done,
         )  # fmt: skip
-        arrays = [np.array(astuple(header), np.int64), np.diff(X.indptr).astype(np.int32)]
+        arrays: list[Array] = [np.array(astuple(header), np.int64), X.lengths.astype(np.int32)]
         arrays += [X.indices] if only_ones else [X.indices, X.data]
         self._places.append(self._file.append(*arrays))
 
@@ -382,7 +380,5 @@ class KeptRows(Wrapped):
         if not header.only_ones:
             self._file.read(place, data)
         indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        X = sparse.csr_array((data, indices, indptr), shape=(header.n_rows, self.n_columns))
-        return Batch(
-            X, None, header.first_row, header.bytes_done, is_clean=bool(header.is_clean)
-        )  # fmt: skip
+        rows = Rows(indptr, read_only(indices), read_only(data), self.n_columns)
+        return Batch(rows, None, header.first_row, header.bytes_done)

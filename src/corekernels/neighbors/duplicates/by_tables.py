@@ -118,7 +118,7 @@ def _whole_or_none(
     batches, n_rows, size = [], 0, 0
     for batch in watched(reader, "reading", steps):
         n_rows += len(batch)
-        size += batch.X.data.nbytes + batch.X.indices.nbytes
+        size += batch.rows.data.nbytes + batch.rows.indices.nbytes
         needed = 4 * size + _TABLE_BYTES * n_rows
         if plan is not None and (needed > n_bytes or (n_rows > FEW_ROWS and not all_pairs)):
             return None
@@ -165,7 +165,7 @@ def _hash_rows(
         for batch in watched(reader, "hashing", steps):
             n_done = max(0, keys.n_rows - batch.first_row)
             for start in range(n_done, len(batch), n_together):
-                rows = batch.rows(reader.name, start, min(start + n_together, len(batch)))
+                rows = batch.rows.block(start, min(start + n_together, len(batch))).compact()
                 lengths = rows.lengths.astype(np.uint64)[:, None]
                 keys.append(np.hstack([plan.keys(team, rows, seed), row_digests(rows), lengths]))
             work.checkpoint()

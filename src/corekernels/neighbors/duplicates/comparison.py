@@ -76,7 +76,7 @@ class Comparison:
         rows_held = _Held(held, self.lengths)
         found, done = [NOTHING_FOUND], 0
         for batch in watched(reader, "comparing", self.progress):
-            rows = batch.rows(reader.name)
+            rows = batch.rows
             known = self.lengths[batch.first_row : batch.first_row + len(rows)]
             if not np.array_equal(rows.lengths, known):
                 raise _changed(reader)

@@ -87,7 +87,7 @@ class Samples:
         key = mix(np.uint64(seed) + np.uint64(1))
         lengths, digests, sampled = [], [], []
         for batch in watched(reader, "sampling", progress):
-            rows = batch.rows(reader.name)
+            rows = batch.rows
             out = np.empty((len(rows), SAMPLE), np.int64)
             loops.sample_columns(
                 read_only(rows.indptr, np.int64), read_only(rows.indices, np.int64), key, out
@@ -131,7 +131,7 @@ class Samples:
         counts, touched = np.zeros(n_rows, np.int32), np.empty(n_rows, np.int32)
         for batch in watched(reader, "matching", progress):
             for start in range(0, len(batch), _TOGETHER):
-                some = batch.rows(reader.name, start, min(start + _TOGETHER, len(batch)))
+                some = batch.rows.block(start, min(start + _TOGETHER, len(batch))).compact()
                 first = batch.first_row + start
                 here = lookup.places(some.indices)
                 here[~np.repeat(is_first[first : first + len(some)], some.lengths)] = NOT_THERE

@@ -4,7 +4,6 @@ Every function takes readers, from `open_reader`, and goes through them batch by
 Files are written whole or not at all.
 """
 
-from ..neighbors.duplicates import near_duplicates, near_matches
 from ..neighbors.duplicates.result import (
     FileDuplicates,
     FileMatches,
@@ -13,6 +12,7 @@ from ..neighbors.duplicates.result import (
     write_pairs,
 )
 from .conversion import convert, file_kind
+from .dedup import duplicates_by_parts, matches_by_parts, near_duplicates, near_matches
 from .engines import ENGINES, DaskEngine, Engine, LocalEngine, SparkEngine, open_engine
 from .estimates import Estimates, estimate_pairs, nearest
 from .frequencies import count_frequencies
@@ -31,10 +31,10 @@ __all__ = [
     "ENGINES", "ROWS_PER_PART", "AnyReader", "DaskEngine", "Engine", "Estimates", "Evaluation",
     "FileDuplicates", "FileMatches", "HashReport", "Histogram", "IndexReport", "LocalEngine",
     "Part", "Plan", "RegressionEvaluation", "SearchReport", "SignatureReader", "SparkEngine",
-    "Survey", "convert", "count_frequencies", "estimate_pairs", "evaluate", "file_kind",
-    "gram_description", "hash_to_file", "index_rows", "kernel_to_file", "label_text",
-    "load_signatures", "near_duplicates", "near_matches", "nearest", "open_engine",
-    "open_matching", "open_plan", "open_reader", "plan_parts", "predict", "predictions",
-    "recipe_for", "sample", "search", "search_texts", "survey", "sweep", "train",
+    "Survey", "convert", "count_frequencies", "duplicates_by_parts", "estimate_pairs", "evaluate",
+    "file_kind", "gram_description", "hash_to_file", "index_rows", "kernel_to_file", "label_text",
+    "load_signatures", "matches_by_parts", "near_duplicates", "near_matches", "nearest",
+    "open_engine", "open_matching", "open_plan", "open_reader", "plan_parts", "predict",
+    "predictions", "recipe_for", "sample", "search", "search_texts", "survey", "sweep", "train",
     "write_groups", "write_kept", "write_pairs",
 ]  # fmt: skip

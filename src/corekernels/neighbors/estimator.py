@@ -14,8 +14,9 @@ from .._core.validation import clean_rows
 from ..errors import ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
-from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
+from .duplicates.search import Criterion, near_duplicate_rows
+from .duplicates.tables import plan_tables
 from .searches import Searches
 from .snapshot import Snapshot, read_index, write_index
 from .store import as_ids, check_ids, make_store, require_number, require_recall
@@ -185,7 +186,11 @@ class CoRENeighbors(Searches):
         """
         check_is_fitted(self)
         least = require_number("threshold", threshold, most=1.0)
-        return find_duplicates(self._snapshot, least, self.seed_, self.n_jobs)
+        store, living = self._snapshot.living()
+        plan = plan_tables(store.kernel, least)
+        criterion = Criterion(store.kernel, least, self.seed_, plan)
+        ids = self._snapshot.ids[living]
+        return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
         """Put more rows into the index, under new ids.

@@ -1,8 +1,7 @@
 """Near neighbours in the space of the CoRE kernels."""
 
 from .duplicates.result import NearDuplicates
-from .estimator import CoRENeighbors
-from .searches import RecallCheck
+from .estimator import CoRENeighbors, RecallCheck
 from .transformer import CoRENeighborsTransformer
 
 __all__ = ["CoRENeighbors", "CoRENeighborsTransformer", "NearDuplicates", "RecallCheck"]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .._core.arguments import PathLike, require_count
 from ..errors import FileError, ParameterError
 from ..files import prediction
-from ..files.search import SearchReport, search
+from ..files.searching import SearchReport, search
 from ..io.atomic import atomic_write, require_target
 from ..io.readers import Numbered, require_rows
 from ..models import Model

@@ -7,6 +7,14 @@ from ..neighbors.duplicates.result import (
     write_pairs as write_pairs,
 )
 from .conversion import convert as convert, file_kind as file_kind
+from .engines import (
+    ENGINES as ENGINES,
+    DaskEngine as DaskEngine,
+    Engine as Engine,
+    LocalEngine as LocalEngine,
+    SparkEngine as SparkEngine,
+    open_engine as open_engine,
+)
 from .estimates import Estimates as Estimates, estimate_pairs as estimate_pairs, nearest as nearest
 from .frequencies import count_frequencies as count_frequencies
 from .hashing import HashReport as HashReport, hash_to_file as hash_to_file
@@ -14,6 +22,13 @@ from .histogram import Histogram as Histogram
 from .kernels import gram_description as gram_description, kernel_to_file as kernel_to_file
 from .learning import sweep as sweep, train as train
 from .matching import open_matching as open_matching
+from .plan import (
+    ROWS_PER_PART as ROWS_PER_PART,
+    Part as Part,
+    Plan as Plan,
+    open_plan as open_plan,
+    plan_parts as plan_parts,
+)
 from .prediction import (
     Evaluation as Evaluation,
     RegressionEvaluation as RegressionEvaluation,

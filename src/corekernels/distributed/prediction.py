@@ -14,7 +14,7 @@ from ..errors import FileError, ParameterError
 from ..files import prediction
 from ..files.engines.base import Engine, Task
 from ..files.plan import Part, Plan
-from ..files.search import SearchReport, search
+from ..files.searching import SearchReport, search
 from ..io.atomic import atomic_write, require_target
 from ..io.readers import Numbered, require_rows
 from ..models import Model

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
-from .._core.estimator import html_table
+from .._core.escaping import html_table
 from .._core.forks import ForkLock
 from .._core.validation import clean_rows
 from ..errors import ParameterError

@@ -3,7 +3,6 @@ from .dask_frames import hash_dask_blocks as hash_dask_blocks
 from .hashing import hash_parts as hash_parts, rows_per_part as rows_per_part
 from .learner import Round as Round
 from .learning import (
-    ROWS_FOR_ONE_MACHINE as ROWS_FOR_ONE_MACHINE,
     TrainReport as TrainReport,
     merge_and_train as merge_and_train,
     train_parts as train_parts,

@@ -28,6 +28,7 @@ from .kernels import gram_description as gram_description, kernel_to_file as ker
 from .learning import sweep as sweep, train as train
 from .matching import open_matching as open_matching
 from .plan import (
+    ROWS_FOR_ONE_MACHINE as ROWS_FOR_ONE_MACHINE,
     ROWS_PER_PART as ROWS_PER_PART,
     Part as Part,
     Plan as Plan,

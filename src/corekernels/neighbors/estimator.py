@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
-from .._core.estimator import RowsEstimator, html_table, require_some_rows
+from .._core.escaping import html_table
+from .._core.estimator import RowsEstimator, require_some_rows
 from .._core.forks import ForkLock
 from .._core.validation import Rows, as_matrix, clean_rows, one_clean_row
 from ..errors import DataError, ParameterError

@@ -11,7 +11,7 @@ from .._core.progress import WriteBehind
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..io.atomic import require_target
 from ..io.provenance import Origin, require_same_names
-from ..io.readers import Batch, RowReader, watched
+from ..io.readers import Batch, RowReader, with_progress
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .merging import merge_parts
@@ -119,7 +119,7 @@ def hash_to_file(
         return finished_before(target, recipe, lambda old: {o.source for o in old} == {source})
     if append:
         require_same_names(reader.name, reader.provenance, provenance_before(target))
-    batches = watched(reader, "hashing", progress)
+    batches = with_progress(reader, "hashing", progress)
     if shard_rows is None:
         part_rows = max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
         return _to_file(reader, batches, target, recipe, part_rows, resume, append, n_jobs)

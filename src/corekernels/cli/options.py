@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from .. import distributed, documents, files
+from .._hashing import SCHEMES
 from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..io.formats import FORMATS
@@ -17,7 +18,7 @@ from ..io.readers import Reader, RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..models import Model
 from ..neighbors import CoRENeighbors
-from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
+from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
 from ..report.page import require_page_extra
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings

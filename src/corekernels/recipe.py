@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._core.arguments import require_choice, require_integer
-from ._core.estimator import html_table
+from ._core.escaping import html_table
 from ._hashing import SCHEMES, sketch_of
 from .errors import ParameterError
 from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, hashed_kernel
@@ -79,7 +79,9 @@ class Recipe:
             raise ParameterError(f"gamma: got {gamma!r}; hashed, it is {MAX_GAMMA:g} at most.")
         object.__setattr__(self, "gamma", gamma)
         if bits not in WEIGHT_BITS:
-            raise ParameterError(f"weight_bits: got {bits!r}; give one of {str(WEIGHT_BITS)[1:-1]}.")
+            raise ParameterError(
+                f"weight_bits: got {bits!r}; give one of {str(WEIGHT_BITS)[1:-1]}."
+            )
         object.__setattr__(self, "weight_bits", int(bits))
         if not self.has_rounded_weights:
             return

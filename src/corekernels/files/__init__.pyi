@@ -1,4 +1,3 @@
-from ..neighbors.duplicates import near_duplicates as near_duplicates, near_matches as near_matches
 from ..neighbors.duplicates.result import (
     FileDuplicates as FileDuplicates,
     FileMatches as FileMatches,
@@ -7,6 +6,12 @@ from ..neighbors.duplicates.result import (
     write_pairs as write_pairs,
 )
 from .conversion import convert as convert, file_kind as file_kind
+from .dedup import (
+    duplicates_by_parts as duplicates_by_parts,
+    matches_by_parts as matches_by_parts,
+    near_duplicates as near_duplicates,
+    near_matches as near_matches,
+)
 from .engines import (
     ENGINES as ENGINES,
     DaskEngine as DaskEngine,

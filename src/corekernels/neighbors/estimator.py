@@ -19,8 +19,9 @@ from ..errors import DataError, ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
 from ..recipe import DEFAULT_KERNEL
-from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
+from .duplicates.search import Criterion, near_duplicate_rows
+from .duplicates.tables import plan_tables
 from .snapshot import Snapshot, read_index, write_index
 from .store import as_ids, check_ids, make_store, require_number, require_recall
 from .tuning import AUTO, METHOD_NAMES, choose
@@ -367,7 +368,11 @@ class CoRENeighbors(IndexEstimator):
         """
         check_is_fitted(self)
         least = require_number("threshold", threshold, most=1.0)
-        return find_duplicates(self._snapshot, least, self.seed_, self.n_jobs)
+        store, living = self._snapshot.living()
+        plan = plan_tables(store.kernel, least)
+        criterion = Criterion(store.kernel, least, self.seed_, plan)
+        ids = self._snapshot.ids[living]
+        return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
         """Put more rows into the index, under new ids.

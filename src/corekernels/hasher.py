@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._core.arguments import seed_of
 from ._core.estimator import RowsEstimator, warn_of_dense_rows
-from ._hashing.sketch import require_finite
+from ._hashing.hashing import require_finite
 from .errors import ParameterError
 from .recipe import MAX_BITS, Recipe
 from .signatures import Signatures, sketch

@@ -108,7 +108,7 @@ def hash_to_file(
     5
     """
     target = Path(target)
-    if isinstance(reader, SignatureReader):
+    if reader.format == "signatures":
         raise DataError(f"{reader.name}: is hashed already; give a file of rows.")
     if shard_rows is not None and shard_rows < 1:
         raise ParameterError(f"shard_rows: got {shard_rows!r}; give 1 or more.")

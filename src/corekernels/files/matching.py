@@ -9,7 +9,7 @@ from ..io.provenance import Origin
 from ..io.readers import Selected
 from ..io.streams import is_stream
 from ..recipe import MAX_COLUMNS
-from .readers import AnyReader, SignatureReader, open_reader
+from .readers import AnyReader, open_reader
 
 
 def open_matching(
@@ -45,7 +45,7 @@ def open_matching(
     wide = MAX_COLUMNS if ignore_new_columns else n_columns
     unknown = is_stream(path) and text is None
     reader = open_reader(path, n_columns=wide if unknown else None, **options)
-    if isinstance(reader, SignatureReader) or reader.n_columns == n_columns:
+    if reader.holds == "signatures" or reader.n_columns == n_columns:
         return reader
     if text is not None:
         raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")

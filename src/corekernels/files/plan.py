@@ -12,8 +12,7 @@ from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
 from ..io.provenance import column_base, matching_files
-from ..io.readers import Batch, RowReader, Selected, require_rows
-from ..io.svmlight import BlockStart, SvmlightReader
+from ..io.readers import Batch, BlockStart, RowReader, Selected, require_rows
 from ..recipe import Recipe
 from .engines import Engine
 from .matching import new_columns
@@ -65,11 +64,10 @@ class Part:
     def open(self, n_jobs: int | None = 1) -> AnyReader:
         """A reader of these rows, numbered from 0; tasks use one thread unless told otherwise."""
         reader = open_reader(self.path, n_jobs=n_jobs, **self.reading)
-        if isinstance(reader, SignatureReader):
+        if reader.holds == "signatures":
             return reader
-        if isinstance(reader, SvmlightReader):
-            reader.block_starts = () if self.start is None else (self.start,)
-            reader.integer_labels = self.integer_labels
+        reader.block_starts = () if self.start is None else (self.start,)
+        reader.integer_labels = self.integer_labels
         if self.rows is not None:
             reader = Selected(reader, self.first_row, self.rows)
         return reader if self.narrow is None else Selected(reader, n_columns=self.narrow)
@@ -150,11 +148,12 @@ def look_at_file(reading: Mapping[str, Any], path: str) -> FileFacts:
     reader = open_reader(path, n_jobs=1, **reading)
     n_bytes = (reader.n_bytes or 0) if os.path.isdir(path) else os.path.getsize(path)
     about = reader.format, reader.n_rows, reader.n_columns, n_bytes
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         return FileFacts(*about, column_base(reader.provenance), recipe=reader.recipe)
-    if isinstance(reader, SvmlightReader):
-        return FileFacts(*about, reader.one_based, reader.integer_labels, reader.block_starts)
-    return FileFacts(*about, column_names=reader.column_names)
+    return FileFacts(
+        *about, reader.one_based, reader.integer_labels, reader.block_starts,
+        column_names=reader.column_names,
+    )  # fmt: skip
 
 
 def plan_parts(

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class SignatureReader(Reader):
     """
 
     format = "signatures"
+    holds: Literal["signatures"] = "signatures"
+    has_names = False
     n_rows: int
     n_bytes: int
 
@@ -248,7 +250,7 @@ def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
     ('core2', 64, 3)
     """
     given = {name: value for name, value in options.items() if value is not None}
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         for name, value in given.items():
             found = getattr(reader.recipe, name)
             if found != value:
@@ -265,7 +267,7 @@ def hashed_batches(
     progress: bool | None = None, n_jobs: int | None = None,
 ) -> Iterator[HashedBatch]:  # fmt: skip
     """The signatures of a reader, batch by batch; raw rows are hashed on the way."""
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         if reader.recipe != recipe:
             raise RecipeMismatch(recipe, reader.recipe)
         yield from with_progress(reader, what, progress)

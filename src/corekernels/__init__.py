@@ -7,11 +7,13 @@ from . import documents, files, io, linear, text, theory
 from .classifier import CoREClassifier
 from .errors import CoREError
 from .hasher import CoREHasher
+from .kernel_table import Kernel
 from .kernels import (
     core1,
     core2,
     core_rbf,
     correlation,
+    gram,
     gram_chunks,
     gram_to_file,
     resemblance,
@@ -37,6 +39,7 @@ __all__ = [
     "CoRENeighbors",
     "CoRENeighborsTransformer",
     "CoRERegressor",
+    "Kernel",
     "Levels",
     "Plan",
     "Recipe",
@@ -50,6 +53,7 @@ __all__ = [
     "distributed",
     "documents",
     "files",
+    "gram",
     "gram_chunks",
     "gram_to_file",
     "io",

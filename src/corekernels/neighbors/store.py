@@ -252,7 +252,7 @@ class Store:
     ) -> Array:
         """Kernel values of query q and rows candidates[ends[q]:ends[q + 1]].
 
-        -2 where a value is below the threshold.
+        -inf where a value is below the threshold.
         """
         out = np.empty(len(candidates))
         both = self.kernel.for_loops, queries, self.stored_rows

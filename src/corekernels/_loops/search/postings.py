@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import allocating_loop, inner_loop, loop
-from ..kernels import kernel_value, shape, support_weight, uses_values
+from ..kernels import kernel_value, largest_shape, shape, support_weight, uses_values
 from ..rows import taken
-from .pairs import erase, product, push, query_row, scatter, worse
+from .pairs import NO_KEY, erase, product, push, query_row, scatter, worse
 
 _SLACK = 1e-9  # far above what another order of rounding can change
 
@@ -108,11 +108,11 @@ def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, 
     f1 = queries.lengths[q]
     for i in range(n):
         row = sums.touched[i]
-        least = keys[0] if size == keys.shape[0] else -2.0
+        least = keys[0] if size == keys.shape[0] else NO_KEY
         start, stop = stored.indptr[row], stored.indptr[row + 1]
         both, a = queries.squares[q] * stored.squares[row], sums.counts[row]
         key = kernel_value(kernel, sums.dots[row], both, f1, stop - start, a)
-        if key < least - _SLACK or not alive[first_row + row]:
+        if key < least - _SLACK * largest_shape(kernel, both) or not alive[first_row + row]:
             continue
         dot = product(stored.columns[start:stop], stored.values[start:stop], dense)
         key = kernel_value(kernel, dot, both, f1, stop - start, a)

@@ -31,7 +31,7 @@ from ..._loops.search.postings import (
     fill_lists,
     push_all,
 )
-from ..._loops.search.scan import ByLength, ScanScratch, scan
+from ..._loops.search.scan import BySize, ScanScratch, scan
 from ...io.provenance import require_fit
 from ..store import Store, make_queries
 from .base import (
@@ -74,7 +74,7 @@ class Exact(SearchMethod):
         queries = make_queries(rows, store, team)
         both = store.kernel.for_loops, queries, store.stored_rows
         if self.scans:
-            where = ByLength(*map(read_only, self._by_length)), alive, first_row
+            where = BySize(*map(read_only, self._by_size)), alive, first_row
             team.run(
                 scan, lambda: (*both, *where, ScanScratch.new(n, width), heaps),
                 len(rows), BLOCK_QUERIES,
@@ -106,7 +106,7 @@ class Exact(SearchMethod):
     @property
     def nbytes(self) -> int:
         """Bytes beyond the rows themselves."""
-        arrays = self._by_length if self.scans else self.lists(Team(None))
+        arrays = self._by_size if self.scans else self.lists(Team(None))
         return sum(array.nbytes for array in arrays)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Exact":
@@ -119,13 +119,15 @@ class Exact(SearchMethod):
         return Tuned(task.exact, "exact search, as asked for", 1.0)
 
     @computed_once
-    def _by_length(self) -> ByLength:
-        lengths = self.store.lengths
-        order = np.argsort(lengths, kind="stable")
-        return ByLength(
+    def _by_size(self) -> BySize:
+        store = self.store
+        sizes = store.lengths if store.kernel.unit_rows else np.sqrt(store.squares)
+        order = np.argsort(sizes, kind="stable")
+        return BySize(
             read_only(order, np.int32),
-            read_only(lengths[order], np.int64),
-            read_only(self.store.bits[order]),
+            read_only(sizes[order], np.float64),
+            read_only(store.lengths[order], np.int64),
+            read_only(store.bits[order]),
         )
 
     def lists(self, team: Team) -> Lists:

@@ -82,7 +82,7 @@ def _by_tables(
 def kernel_of_pairs(
     rows: Rows, store: Store, left: Array, right: Array, threshold: float, n_jobs: int | None
 ) -> Array:
-    """Kernel values of row left[p] and stored row right[p]; -2 where below the threshold.
+    """Kernel values of row left[p] and stored row right[p]; -inf where below the threshold.
 
     `left` ascends.
     """

@@ -16,15 +16,15 @@ import numpy as np
 
 from .._core.arguments import Array, PathLike
 from .._loops.learning.descent import Solution
+from ..files.engines.base import Engine, terms_per_sum
+from ..files.plan import Part
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import checking, require_like
 from ..linear.coefficients import Packed
 from ..linear.descent import descend
 from ..linear.newton import Lanes, Vector
 from ..linear.problem import Block, Measure, Options, Outcome, State, half_squares, measure
-from .engines import Engine, terms_per_sum
 from .part_sums import LearnJob, Point, save_vector
-from .plan import Part
 from .recombination import (
     Change,
     Least,

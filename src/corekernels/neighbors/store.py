@@ -180,14 +180,15 @@ class Store:
     @property
     def stored_rows(self) -> StoredRows:
         """The rows as the loops take them."""
-        return self.sparse_rows._replace(byte_rows=read_only(self.byte_rows))
+        arrays = self.indptr, self.columns, self.values, self.squares, self.bits, self.byte_rows
+        return StoredRows(*map(read_only, arrays))  # a copied store has arrays to write into
 
     @property
     def sparse_rows(self) -> StoredRows:
         """The same without `byte_rows`, which are safe to make only of rows that are sound."""
         none = np.empty((len(self), 0), np.uint8)
         arrays = self.indptr, self.columns, self.values, self.squares, self.bits, none
-        return StoredRows(*map(read_only, arrays))  # a copied store has arrays to write into
+        return StoredRows(*map(read_only, arrays))
 
     @computed_once
     def byte_rows(self) -> Array:
@@ -205,7 +206,7 @@ class Store:
         """Number of nonzeros of each row."""
         return np.diff(self.indptr)
 
-    @property
+    @computed_once
     def width(self) -> int:
         """Number of columns after renumbering."""
         return max(1, len(self.vocabulary)) if self.n_columns > NARROW else self.n_columns
@@ -302,10 +303,12 @@ def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
         np.zeros((n, n_words(store.width)), np.uint64), lengths,
         np.zeros((n, store.byte_rows.shape[1]), np.uint8), byte_widths,
     )  # fmt: skip
-    vocabulary = store.vocabulary if rows.n_columns > NARROW else None
+    vocabulary = read_only(store.vocabulary) if rows.n_columns > NARROW else None
     arguments = rows.indptr, rows.indices, rows.data, vocabulary, out
     team.run(prepare_queries, arguments, n, _BLOCK_ROWS)
-    return Queries(*map(read_only, out))
+    for array in out:
+        array.flags.writeable = False
+    return out
 
 
 def _finish(

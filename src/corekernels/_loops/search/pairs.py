@@ -33,11 +33,10 @@ class Heaps(NamedTuple):
     @classmethod
     def empty(cls, n_queries: int, n_kept: int) -> "Heaps":
         """Room for n_kept rows per query."""
-        return cls(
-            np.zeros(n_queries, np.int64),
-            np.full((n_queries, n_kept), NO_KEY),
-            np.full((n_queries, n_kept), NO_ROW, np.int64),
-        )
+        keys, rows = np.empty((n_queries, n_kept)), np.empty((n_queries, n_kept), np.int64)
+        keys.fill(NO_KEY)  # np.full takes longer than a search of few rows
+        rows.fill(NO_ROW)
+        return cls(np.zeros(n_queries, np.int64), keys, rows)
 
     def block(self, start: int, stop: int) -> "Heaps":
         """The heaps of queries start to stop, without a copy."""

@@ -205,8 +205,7 @@ class Inverted(CandidateMethod):
         out = self.room(rows, self.n_kept, factor)
         budget = int(self.share * factor * n)
         listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists(team)
-        longest = int((queries.ends - queries.starts).max(initial=0))
-        sizes = common_size(n), out.shape[1], common_size(longest)
+        sizes = common_size(n), out.shape[1], common_size(self.store.width)
         with working_memory(Ranking.new, *sizes) as rooms:
             team.run(best_by_lists, lambda: (*listed, next(rooms), out), len(rows), BLOCK_QUERIES)
         return out

@@ -1,0 +1,3 @@
+from .classifier import HashedLinearClassifier as HashedLinearClassifier
+from .path import CPath as CPath, c_path as c_path
+from .regressor import HashedLinearRegressor as HashedLinearRegressor

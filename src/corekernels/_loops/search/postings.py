@@ -129,6 +129,35 @@ def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, 
     erase(mine, dense)
 
 
+@loop
+def sum_lists(start, stop, with_minima, queries, lists, sums, counts):
+    """Sums over the columns that queries start to stop share with each stored row, which is a
+    column of `sums` and `counts`: of products or, where signs agree, of smaller magnitudes."""
+    for q in range(start, stop):
+        columns, values = query_row(queries, q)
+        mine, shared = sums[q - start], counts[q - start]
+        for p in range(columns.shape[0]):
+            value = values[p]
+            for i in range(lists.heads[columns[p]], lists.heads[np.int64(columns[p]) + 1]):
+                row, other = lists.rows[i], np.float64(lists.values[i])
+                shared[row] += 1
+                if not with_minima:
+                    mine[row] += value * other
+                elif (value > 0) == (other > 0):
+                    mine[row] += min(abs(value), abs(other))
+
+
+@loop
+def push_values(values, alive, first_row, heaps):
+    """Push every stored row, a column of `values`, for each query."""
+    for q in range(values.shape[0]):
+        keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
+        for row in range(values.shape[1]):
+            if alive[first_row + row]:
+                size = push(values[q, row], first_row + row, size, keys, rows)
+        heaps.sizes[q] = size
+
+
 @allocating_loop
 def _most_selective(columns, weights, heads, budget, out):
     """Places of a query's columns, by weight squared per length of list; how many are in budget."""

@@ -29,7 +29,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import sklearn
 from scipy import sparse
 
 from ._core.arguments import Array, PathLike, require_gamma
@@ -302,8 +301,13 @@ def _formula(kernel: str | Kernel, gamma: Any) -> Formula:
 
 
 def _chunk_rows(matrix: Gram, working_memory: float | None) -> int:
-    limit = sklearn.get_config()["working_memory"] if working_memory is None else working_memory
-    if not isinstance(limit, int | float | np.number) or not limit > 0:
-        raise ParameterError(f"working_memory: got {limit!r}; give megabytes > 0, or None.")
+    if working_memory is None:
+        import sklearn  # on use: importing it takes longer than most jobs
+
+        working_memory = sklearn.get_config()["working_memory"]
+    if not isinstance(working_memory, int | float | np.number) or not working_memory > 0:
+        raise ParameterError(
+            f"working_memory: got {working_memory!r}; give megabytes > 0, or None."
+        )
     row_bytes = max(1, matrix.shape[1]) * matrix.dtype.itemsize
-    return int(max(1, min(float(limit) * 2**20 / row_bytes, matrix.shape[0])))
+    return int(max(1, min(float(working_memory) * 2**20 / row_bytes, matrix.shape[0])))

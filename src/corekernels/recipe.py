@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._core.arguments import require_choice
-from ._core.estimator import html_table
+from ._core.escaping import html_table
 from .errors import ParameterError
 from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, SlotWeight, hashed_kernel
 from .theory.aliasing import Aliasing, aliasing, aliasing_at_share, aliasing_with_ties

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ._core.arguments import Array, PathLike
-from ._core.estimator import html_table
+from ._core.escaping import html_table
 from ._core.team import Team
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import check_array
 
 from .._loops.rows import (
     DISORDER,
@@ -28,6 +27,7 @@ from .arguments import Array
 from .threads import row_blocks, run_blocks
 
 _DENSE_BLOCK_BYTES = 1 << 20
+_MATRICES = (np.ndarray, sparse.csr_array, sparse.csr_matrix)
 _FLOATS = frozenset(map(np.dtype, ("f4", "f8")))
 _PLAIN_TYPES = _FLOATS | frozenset(map(np.dtype, ("?", "u1", "i1", "i2", "i4", "i8")))
 
@@ -110,11 +110,15 @@ def as_matrix(X: Any, name: str = "X") -> Any:
             f"{name}: is {type(X).__name__}, not rows; give the rows they were made from, or use "
             "`fit_signatures` or an estimator of `corekernels.linear`."
         )
+    if type(X) in _MATRICES and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] > 0:
+        return X
     if sparse.issparse(X) and X.ndim != 2:
         raise DataError(
             f"{name}: Expected 2D array, got 1D sparse array instead; pick a row as X[[i]], which "
             "stays a matrix, or reshape it to (1, -1)."
         )
+    from sklearn.utils import check_array  # on use: importing it takes longer than most jobs
+
     try:
         return check_array(
             X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +13,12 @@ from ..errors import DataError, FileError
 from ..io.faults import BadRecords, LeftOut
 from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader
-from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents
 from ..text.settings import N_COLUMNS, TextSettings
 from .file import DocumentFile, Documents
+
+if TYPE_CHECKING:
+    from ..text.frequencies import InverseDocumentFrequency
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class DocumentReader(RowReader):
     def __init__(
         self, files: Sequence[DocumentFile], columns: Columns, settings: TextSettings,
         labels: bool, n_jobs: int | None, batch_bytes: int,
-        frequencies: InverseDocumentFrequency | None = None, skip_bad: int = 0,
+        frequencies: "InverseDocumentFrequency | None" = None, skip_bad: int = 0,
     ) -> None:  # fmt: skip
         first, *more = files
         name = f"{first.name} and {len(more)} more" if more else first.name

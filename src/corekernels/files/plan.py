@@ -21,6 +21,7 @@ from .readers import AnyReader, SignatureReader, open_reader, recipe_for
 from .shards import is_shard_folder, part_files
 
 ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
+ROWS_FOR_ONE_MACHINE = 10_000_000  # which one learns from in minutes, once they are hashed
 
 
 @dataclass(frozen=True)

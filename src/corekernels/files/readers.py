@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from ..io.readers import Reader, RowReader, watched
 from ..io.signature_file import SignatureFile, read_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures, concatenate, sketch
-from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import settings_like
-from ..text.shingles import Shingles
 from .shards import is_shard_folder, part_files
+
+if TYPE_CHECKING:
+    from ..text.frequencies import InverseDocumentFrequency
 
 _BATCH_BYTES = 16 << 20
 
@@ -160,7 +161,7 @@ def open_reader(
     label: str | None = None,
     id: str | None = None,  # noqa: A002
     shingles: Any = None,
-    frequencies: InverseDocumentFrequency | None = None,
+    frequencies: "InverseDocumentFrequency | None" = None,
 ) -> AnyReader:
     """A reader of a file: rows (`io.open_rows`), documents (`documents.open_documents`) or
     signatures.
@@ -199,7 +200,7 @@ def open_reader(
     if text is not None:
         if n_columns is not None or one_based is not None:
             raise ParameterError("n_columns, one_based: are not for text; leave them out.")
-        given = shingles.settings if isinstance(shingles, Shingles) else shingles
+        given = getattr(shingles, "settings", shingles)
         digest = None if frequencies is None else frequencies.digest()
         return open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),

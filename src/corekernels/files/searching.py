@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,9 +19,11 @@ from ..io.faults import BadRecords
 from ..io.provenance import require_same_names, text_of
 from ..io.readers import RowReader, joined, require_rows, watched
 from ..neighbors import CoRENeighbors, RecallCheck
-from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents
 from ..text.settings import settings_like
+
+if TYPE_CHECKING:
+    from ..text.frequencies import InverseDocumentFrequency
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def search(
 
 def search_texts(
     index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None,
-    frequencies: InverseDocumentFrequency | None = None,
+    frequencies: "InverseDocumentFrequency | None" = None,
 ) -> list[list[tuple[Any, float]]]:  # fmt: skip
     """The nearest rows of each text, in an index of documents: names and similarities.
 

@@ -13,7 +13,7 @@ from .._core.arguments import Array
 from .._core.progress import Progress, progress_bar
 from .._core.validation import Rows, as_matrix, clean_rows, read_only
 from ..errors import DataError
-from .provenance import Origin, require_same_names
+from .provenance import Origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,43 +381,3 @@ class Narrowed(Wrapped):
             X = batch.X[:, : self.n_columns]
             self._dropped += batch.X.nnz - X.nnz
             yield replace(batch, X=X)
-
-
-class Chained(RowReader):
-    """The rows of one reader, then those of another, under consecutive numbers."""
-
-    boundary: int  # number of the second reader's first row, known once all rows were read
-
-    def __init__(self, first: RowReader, second: RowReader) -> None:
-        super().__init__(f"{first.name} and {second.name}", 0, None)
-        if first.n_columns != second.n_columns:
-            raise DataError(
-                f"{first.name}: has {first.n_columns} columns, {second.name} has "
-                f"{second.n_columns}; give files over the same columns (n_columns)."
-            )
-        require_same_names(second.name, second.provenance, first.provenance)
-        self._first, self._second = first, second
-        self.format, self.n_columns = first.format, first.n_columns
-        sizes = first.n_bytes, second.n_bytes
-        self.n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
-        self.is_stream = first.is_stream or second.is_stream
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What both readers noted."""
-        return [*self._first.notes, *self._second.notes]
-
-    @property
-    def provenance(self) -> list[Origin]:
-        """Both files."""
-        return [*self._first.provenance, *self._second.provenance]
-
-    def _batches(self) -> Iterator[Batch]:
-        n_rows = 0
-        for batch in self._first:
-            yield batch
-            n_rows = batch.first_row + len(batch)
-        self.boundary, n_bytes = n_rows, self._first.n_bytes or 0
-        for batch in self._second:
-            first_row, bytes_done = batch.first_row + n_rows, batch.bytes_done + n_bytes
-            yield replace(batch, first_row=first_row, bytes_done=bytes_done)

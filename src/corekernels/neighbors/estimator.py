@@ -11,15 +11,17 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
-from .._core.estimator import RowsEstimator, html_table, require_some_rows
+from .._core.escaping import html_table
+from .._core.estimator import RowsEstimator, require_some_rows
 from .._core.forks import ForkLock
 from .._core.validation import Rows, as_matrix, clean_rows, one_clean_row
 from ..errors import DataError, ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
 from ..recipe import DEFAULT_KERNEL
-from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
+from .duplicates.search import Criterion, near_duplicate_rows
+from .duplicates.tables import plan_tables
 from .snapshot import Snapshot, read_index, write_index
 from .store import as_ids, check_ids, make_store, require_number, require_recall
 from .tuning import AUTO, METHOD_NAMES, choose
@@ -373,7 +375,11 @@ class CoRENeighbors(IndexEstimator):
                 "rows can be any number; use radius_neighbors, or an index of another kernel."
             )
         least = require_number("threshold", threshold, most=1.0)
-        return find_duplicates(self._snapshot, least, self.seed_, self.n_jobs)
+        store, living = self._snapshot.living()
+        plan = plan_tables(store.kernel, least)
+        criterion = Criterion(store.kernel, least, self.seed_, plan)
+        ids = self._snapshot.ids[living]
+        return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
         """Put more rows into the index, under new ids.

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from .._core.forks import computed_once
 
@@ -216,6 +215,8 @@ def rounded_normal(bits: int) -> WeightRounding:
     >>> theory.rounded_normal(8).per_unit
     32.0
     """
+    from scipy.special import ndtr  # on use: few jobs round weights, and the import is long
+
     per_unit = {4: 3.0, 8: 32.0}[bits]
     edges = _edges(bits, per_unit)
     density = np.exp(-np.square(edges) / 2) / np.sqrt(2 * np.pi)

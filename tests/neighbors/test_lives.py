@@ -13,7 +13,7 @@ import corekernels as ck
 from corekernels.kernel_table import KERNELS
 from corekernels.neighbors import tuning
 from corekernels.neighbors.candidates import METHODS
-from corekernels.neighbors.duplicates import in_memory
+from corekernels.neighbors.duplicates import search
 from support import oracles
 from support.indexes import with_short_tail
 
@@ -182,7 +182,7 @@ def whole_number(rng, least, most):
 @pytest.mark.parametrize("seed", range(LIVES))
 def test_every_answer_is_true(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "FEW_ROWS", 100)
-    monkeypatch.setattr(in_memory, "FEW_ROWS", 500)
+    monkeypatch.setattr(search, "_FEW_ROWS", 500)
     life = Life(seed, tmp_path, tuning.METHOD_NAMES[seed % len(tuning.METHOD_NAMES)])
     acts = [life.add, life.remove, life.save_and_load]
     questions = [life.ask, life.ask_of_itself, life.ask_within, life.pair_up]

@@ -263,7 +263,7 @@ def test_input_must_be_a_matrix_of_numbers(X, message):
 def test_damaged_matrices_are_refused():
     X = sparse.csr_array(np.ones((2, 3)))
     X.indices[4] = 3
-    with pytest.raises(DataError, match="column number lies outside 0 to 2"):
+    with pytest.raises(DataError, match=r"has the column .*, outside 0 to 2"):
         ck.core1(X)
     X = sparse.csr_array(np.ones((2, 3)))
     X.indptr[1] = 9

@@ -11,13 +11,14 @@ from typer import Argument, Option
 import corekernels as ck
 
 from .. import documents, files
+from .._hashing import SCHEMES
 from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
-from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
+from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
 from ..report.page import require_page_extra
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show

@@ -16,7 +16,7 @@ from ..._core.arguments import Array
 from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
-from ..._hashing.sketch import hash_rows
+from ..._hashing.hashing import hash_rows
 from ..._loops.search import duplicates as loops
 from ...kernel_table import RESEMBLANCE, Kernel
 from ...recipe import Recipe
@@ -49,7 +49,7 @@ class TablePlan:
             some = Rows(rows.indptr, rows.indices, rows.indices, rows.n_columns).block(*block)
             ones = read_only(np.ones(some.nnz, np.float32))
             some = replace(some.compact(), data=ones)
-            codes = hash_rows(some, recipe, Team(1))["codes"]
+            codes = hash_rows(some, recipe.sketch, Team(1))["codes"]
             loops.write_table_keys(read_only(codes), self.n_slots, out[:, slice(*block)])
 
         run_blocks(work, row_blocks(0, len(rows), _HASHED_ROWS), n_jobs)

@@ -159,6 +159,7 @@ class DocumentFile(ABC):
     n_bytes: int | None = None
     is_stream: bool = False
     starts_anywhere: bool = False
+    notes: Sequence[str] = ()
 
     @abstractmethod
     def documents(

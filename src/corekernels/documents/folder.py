@@ -9,11 +9,12 @@ from pathlib import Path
 
 from .._core.arguments import PathLike
 from ..errors import FileError
-from ..io.streams import ByteStream
+from ..io.streams import MAX_RECORD_BYTES, ByteStream
 from .file import ArrowDocuments, DocumentFile, missing_column, numbered, pyarrow
 
 FOLDER = "folder"
 _COLUMNS = ("text", "path")
+_SHOWN = 5  # of what is left out, in a note
 _OTHER_FORMATS = (".parquet", ".pq", ".jsonl", ".ndjson")
 
 
@@ -30,7 +31,10 @@ class Folder(DocumentFile):
     def __init__(self, path: PathLike) -> None:
         self.name = os.fspath(path)
         self._root = Path(path)
-        self._paths = sorted(_files(self._root))
+        self._paths, others = _files(self._root)
+        if others:
+            shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+            self.notes = [f"what is no file was left out: {shown}"]
         for found in self._paths:
             if Path(found).suffix in _OTHER_FORMATS:
                 raise FileError(
@@ -85,7 +89,12 @@ class Folder(DocumentFile):
 
     def _content(self, path: str) -> bytes:
         with ByteStream(self._root / path) as stream:
-            content = b"".join(iter(lambda: stream.read(1 << 20), b""))
+            content = stream.read(MAX_RECORD_BYTES + 1)
+        if len(content) > MAX_RECORD_BYTES:
+            raise FileError(
+                f"{self._root / path}: is longer than {MAX_RECORD_BYTES:,} bytes; cut it, or take "
+                "it out of the folder."
+            )
         return content.removeprefix(codecs.BOM_UTF8)
 
 
@@ -103,10 +112,12 @@ class FolderDocuments(ArrowDocuments):
         return f"{Path(self.name) / self.data['path'][place].as_py()}:"
 
 
-def _files(root: Path) -> Iterator[str]:
-    """Paths of all files below, relative to the root."""
+def _files(root: Path) -> tuple[list[str], list[str]]:
+    """Paths of all files below, and of what is no file (pipes, devices), relative to the root."""
+    files: list[str] = []
+    others: list[str] = []
     for folder, inner, names in os.walk(root):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        for name in names:
-            if not name.startswith("."):
-                yield os.path.relpath(os.path.join(folder, name), root)
+        for path in (os.path.join(folder, name) for name in names if not name.startswith(".")):
+            (files if os.path.isfile(path) else others).append(os.path.relpath(path, root))
+    return sorted(files), sorted(others)

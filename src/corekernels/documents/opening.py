@@ -100,6 +100,7 @@ def open_documents(
     labels: bool = True,
     n_jobs: int | None = None,
     batch_bytes: int = BATCH_BYTES,
+    skip_bad: int = 0,
 ) -> DocumentReader:
     """A reader that gives rows of the n-grams of documents, for every job on files of rows.
 
@@ -126,6 +127,8 @@ def open_documents(
         Threads; None means all cores.
     batch_bytes : int
         About how many bytes make a batch.
+    skip_bad : int
+        Leave out up to this many documents that cannot be used, and note which; none by default.
 
     Examples
     --------
@@ -152,7 +155,7 @@ def open_documents(
         raise FileError(f"{files[0].name}: not all files are of its format; read them apart.")
     return DocumentReader(
         files, columns, settings, labels, n_jobs, require_count("batch_bytes", batch_bytes),
-        frequencies,
+        frequencies, require_count("skip_bad", skip_bad, least=0),
     )  # fmt: skip
 
 

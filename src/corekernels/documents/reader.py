@@ -99,8 +99,8 @@ class DocumentReader(RowReader):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Which documents were left out."""
-        return self._left_out.notes
+        """Which files and documents were left out."""
+        return [*(note for file in self.files for note in file.notes), *self._left_out.notes]
 
     @property
     def paths(self) -> list[str]:

@@ -165,6 +165,7 @@ def open_reader(
     id: str | None = None,  # noqa: A002
     shingles: Any = None,
     frequencies: "InverseDocumentFrequency | None" = None,
+    skip_bad: int = 0,
 ) -> AnyReader:
     """A reader of a file: rows (`io.open_rows`), documents (`documents.open_documents`) or
     signatures.
@@ -189,6 +190,8 @@ def open_reader(
         How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     frequencies : text.InverseDocumentFrequency, optional
         What weighs n-grams by their rarity: `count_frequencies` makes it.
+    skip_bad : int
+        Bad documents to leave out, as for `documents.open_documents`.
 
     Examples
     --------
@@ -207,9 +210,9 @@ def open_reader(
         digest = None if frequencies is None else frequencies.digest()
         return open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
-            frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
+            frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
         )  # fmt: skip
-    of_documents = {"id": id, "frequencies": frequencies}
+    of_documents = {"id": id, "frequencies": frequencies, "skip_bad": skip_bad or None}
     given_names = [name for name, value in of_documents.items() if value is not None]
     if given_names or shingles:
         raise ParameterError(

@@ -20,7 +20,6 @@ from .._core.progress import read_ahead
 from .._core.threads import run_blocks, thread_count
 from .._core.validation import Rows, read_only
 from .._loops.text import svmlight as loops
-from .._loops.text.svmlight_output import BYTES_PER_VALUE, write_numbers, write_rows
 from ..errors import DataError, FileError
 from . import svmlight_text as lines
 from .format import FileRows, Format, ReadOptions
@@ -57,10 +56,12 @@ class SvmlightWriter:
         def work(block: tuple[int, int]) -> Array:
             start, stop = block
             n_values = int(rows.indptr[stop] - rows.indptr[start])
-            n_bytes = n_values * BYTES_PER_VALUE + int(ends[stop] - ends[start]) + stop - start
+            n_bytes = (
+                n_values * loops.BYTES_PER_VALUE + int(ends[stop] - ends[start]) + stop - start
+            )
             out = np.empty(n_bytes, np.uint8)
             mine = rows.indptr[start : stop + 1], rows.indices, rows.data
-            return out[: write_rows(*mine, labels, ends[start : stop + 1], out)]
+            return out[: loops.write_rows(*mine, labels, ends[start : stop + 1], out)]
 
         for text in run_blocks(work, itertools.pairwise(cuts), None):
             self._file.write(text.data)
@@ -80,7 +81,7 @@ class SvmlightWriter:
         ends = np.zeros(len(y) + 1, np.int64)
         if y.dtype.kind in "biu" and y.dtype != np.uint64:
             out = np.empty(len(y) * _BYTES_PER_INTEGER, np.uint8)
-            write_numbers(read_only(y, np.int64), out, ends)
+            loops.write_numbers(read_only(y, np.int64), out, ends)
         else:
             texts = [str(label).encode() for label in y.tolist()]
             if y.dtype.kind not in "fu":

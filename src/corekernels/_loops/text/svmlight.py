@@ -12,7 +12,17 @@ import numpy as np
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD, equal_bytes
 from ..simd.integers import load_word, popcount
-from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
+from .decimals import (
+    MOST_BYTES,
+    NO_NUMBER,
+    NUMBER,
+    TOO_LONG,
+    count_digits,
+    number_of,
+    read_decimal,
+    write_integer,
+    write_number,
+)
 
 # positions of the facts that `scan_lines` gathers
 LARGEST, LINES, ROWS, ZERO_COLUMNS, OTHER_LABELS = range(5)
@@ -272,3 +282,42 @@ def gather_labels(text, starts, ends, out):
     for row in range(starts.shape[0]):
         for p in range(ends[row] - starts[row]):
             out[row, p] = text[starts[row] + p]
+
+
+BYTES_PER_VALUE = 2 + 19 + MOST_BYTES  # a space, a column, a colon and a value, at most
+
+
+@loop
+def write_rows(indptr, columns, values, labels, label_ends, out):
+    """Lines of rows, columns counted from 1; gives the number of bytes.
+
+    The label of row i is labels[label_ends[i]:label_ends[i + 1]].
+    """
+    i = 0
+    for row in range(indptr.shape[0] - 1):
+        for p in range(label_ends[row], label_ends[row + 1]):
+            out[i] = labels[p]
+            i += 1
+        for p in range(indptr[row], indptr[row + 1]):
+            out[i] = _SPACE
+            i = write_integer(np.uint64(columns[p]) + np.uint64(1), out, i + 1)
+            out[i] = _COLON
+            i = write_number(np.float64(values[p]), out, i + 1)
+        out[i] = _NEWLINE
+        i += 1
+    return i
+
+
+@loop
+def write_numbers(numbers, out, out_ends):
+    """Integers one after the other; number i is out[out_ends[i]:out_ends[i + 1]]."""
+    i = 0
+    out_ends[0] = 0
+    for p in range(numbers.shape[0]):
+        number = numbers[p]
+        if number < 0:
+            out[i] = np.uint8(ord("-"))
+            i += 1
+        i = write_integer(np.uint64(abs(number)), out, i)
+        out_ends[p + 1] = i
+    return i

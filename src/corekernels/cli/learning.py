@@ -10,7 +10,7 @@ from .. import distributed, files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.atomic import require_target
-from ..linear.classifier import LOSS_NAMES
+from ..linear.losses import loss_names
 from ..linear.solver import SOLVERS
 from ..models import Model, load_model
 from ..report.c_path import c_path_figure

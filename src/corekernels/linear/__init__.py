@@ -6,7 +6,8 @@ ever expanding a row.
 """
 
 from .classifier import HashedLinearClassifier
+from .losses import Loss
 from .path import CPath, c_path
 from .regressor import HashedLinearRegressor
 
-__all__ = ["CPath", "HashedLinearClassifier", "HashedLinearRegressor", "c_path"]
+__all__ = ["CPath", "HashedLinearClassifier", "HashedLinearRegressor", "Loss", "c_path"]

@@ -23,7 +23,7 @@ from scipy import sparse
 
 import data
 import measure
-from corekernels import Recipe, distributed, io
+from corekernels import Recipe, distributed, files, io
 
 RESULTS = Path(__file__).parent / "results"
 N_HASHES, N_FILES = 1024, 12
@@ -56,13 +56,13 @@ def write_parts(folder: Path, n_rows: int) -> None:
         io.write_rows(folder / f"{number:02d}.parquet", rows, y[some])
 
 
-def timed(engine: distributed.Engine, source: Path, folder: Path, part_rows: int | None) -> dict:
+def timed(engine: files.Engine, source: Path, folder: Path, part_rows: int | None) -> dict:
     """Seconds to hash all parts, best of three after one that does not count."""
     found = []
     for turn in range(4):
         target = folder / "signatures"
         start, start_cpu = time.perf_counter(), tree_seconds()
-        plan = distributed.plan_parts(engine, source, part_rows=part_rows)
+        plan = files.plan_parts(engine, source, part_rows=part_rows)
         recipe = Recipe(n_columns=plan.n_columns, n_hashes=N_HASHES)
         distributed.hash_parts(engine, plan, target, recipe)
         if turn:
@@ -92,7 +92,7 @@ def main() -> None:
         alone: dict[int | None, float] = {}  # processor seconds of one process, by rows per part
         for engine_name in ("local", *options.engines):
             start = time.perf_counter()
-            with distributed.open_engine(engine_name, workers=1) as engine:
+            with files.open_engine(engine_name, workers=1) as engine:
                 started = time.perf_counter() - start
                 for part_rows in (None, 2000):
                     found = timed(engine, source, folder, part_rows)

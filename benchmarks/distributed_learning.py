@@ -30,6 +30,7 @@ from corekernels import (
     CoREHasher,
     Signatures,
     distributed,
+    files,
     io,
     load_model,
 )
@@ -114,7 +115,7 @@ def fitted_at_once(task: Task, loss: str, C: float) -> dict[str, object]:
 
 
 def fitted_by_parts(
-    engine: distributed.Engine,
+    engine: files.Engine,
     task: Task,
     signatures: Path,
     loss: str,
@@ -122,7 +123,7 @@ def fitted_by_parts(
     options: argparse.Namespace,
 ) -> dict[str, object]:
     """The fit of the shards of a folder."""
-    plan = distributed.plan_parts(engine, signatures)
+    plan = files.plan_parts(engine, signatures)
     target = signatures.parent / "model"
     start = time.perf_counter()
     report = distributed.train_parts(
@@ -162,7 +163,7 @@ def holds(fit: dict[str, object]) -> bool:
 
 
 def grid(
-    options: argparse.Namespace, name: str, engine: distributed.Engine
+    options: argparse.Namespace, name: str, engine: files.Engine
 ) -> Iterator[dict[str, object]]:
     """All fits of a data set."""
     task = hashed(name, options.rows)
@@ -171,7 +172,7 @@ def grid(
         with tempfile.TemporaryDirectory() as folder:
             rows, signatures = Path(folder) / "rows", Path(folder) / "signatures"
             write_parts(task, order, n_parts, rows)
-            plan = distributed.plan_parts(engine, rows, n_columns=task.S.recipe.n_columns)
+            plan = files.plan_parts(engine, rows, n_columns=task.S.recipe.n_columns)
             distributed.hash_parts(engine, plan, signatures, task.S.recipe, progress=False)
             for loss, C in itertools.product(options.losses, options.C):
                 if (loss, C) not in wholes:
@@ -197,7 +198,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     missed = 0
-    with distributed.open_engine("local", workers=options.workers) as engine:
+    with files.open_engine("local", workers=options.workers) as engine:
         for name in options.data:
             path = options.out / f"distributed-{options.name}-{name}.json"
             results: dict[str, object] = {

@@ -1,27 +1,67 @@
-"""Importing the package: what is not needed is not loaded, and nothing is compiled."""
+"""Importing the package: what is not needed is not loaded, and nothing is changed or compiled."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 
-SCRIPT = """
+import pytest
+
+import corekernels
+
+HEAVY = ("matplotlib", "jinja2", "numba", "numpy", "pyarrow", "rich", "scipy", "sklearn", "typer")
+LAZY = (
+    "advice", "distributed", "documents", "files", "io", "linear", "neighbors", "report", "text",
+)  # fmt: skip
+MODULES = f"""
 import sys
-from numba.core import event
-recorder = event.RecordingListener()
-with event.install_listener("numba:compile", recorder):
-    import corekernels
-print(len(recorder.buffer))
-print([name for name in (
-    "matplotlib", "jinja2", "typer", "sklearn.ensemble", "sklearn.datasets",
-) if name in sys.modules])
-print("distributed" in dir(corekernels), corekernels.distributed.__name__)
-print(corekernels.advise.__module__)
+print(*[name for name in {HEAVY} if name in sys.modules])
 """
 
 
-def test_import_is_light_and_the_rest_comes_on_use():
+def printed(script):
+    """The lines that a script prints in a process of its own."""
     ended = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert ended.stdout.splitlines() == [
-        "0", "[]", "True corekernels.distributed", "corekernels.advice.verdict",
-    ]  # fmt: skip
+    return ended.stdout.splitlines()
+
+
+def imported(script):
+    """Which of the heavy packages a script imports."""
+    return set(printed(script + MODULES)[-1].split())
+
+
+def test_import_loads_nothing_and_the_rest_comes_on_use():
+    assert imported("import corekernels") == set()
+    assert imported("import corekernels, corekernels.files, corekernels.linear") == set()
+    assert imported("import corekernels; corekernels.core1") >= {"numba", "numpy", "scipy"}
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"]], ids=" ".join)
+def test_version_and_help_load_the_parser_of_commands_alone(arguments):
+    command = f"""
+import contextlib
+from corekernels.cli import app
+with contextlib.suppress(SystemExit):
+    app({arguments}, prog_name="corekernels")
+"""
+    assert imported(command) == {"typer"}
+
+
+@pytest.mark.parametrize("room", ["", *LAZY])
+def test_every_public_name_is_there_and_none_is_that_of_a_module(room):
+    package = importlib.import_module(f"corekernels.{room}".rstrip("."))
+    modules = {found.name for found in pkgutil.iter_modules(package.__path__)}
+    for name in package.__all__:
+        value = getattr(package, name)
+        assert (name in modules) == (value is sys.modules.get(f"{package.__name__}.{name}"))
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = package.nothing
+
+
+def test_a_name_that_is_not_there_cannot_be_imported():
+    with pytest.raises(ImportError, match="nothing"):
+        from corekernels import nothing  # noqa: F401
+    assert not hasattr(corekernels, "nothing")

@@ -112,8 +112,8 @@ def test_commands_pass_them_on(in_digits):
 
 def test_clusters_pass_them_on(X, tmp_path):
     ck.io.write_rows(tmp_path / "rows.npz", X, np.arange(60) % 2)
-    with ck.distributed.open_engine("local") as engine:
-        plan = ck.distributed.plan_parts(engine, tmp_path / "rows.npz", part_rows=25)
+    with ck.files.open_engine("local") as engine:
+        plan = ck.files.plan_parts(engine, tmp_path / "rows.npz", part_rows=25)
         recipe = plan.recipe_for(n_hashes=32, **ONE_BYTE)
         ck.distributed.hash_parts(engine, plan, tmp_path / "s", recipe, progress=False)
     S, _ = ck.files.load_signatures(tmp_path / "s")

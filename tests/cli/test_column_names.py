@@ -124,12 +124,12 @@ def test_files_of_a_folder_are_read_by_the_names_of_the_first(rows):
         Path(folder).mkdir()
         shutil.copy("rows.parquet", f"{folder}/a.parquet")
         shutil.copy(f"{second}.parquet", f"{folder}/b.parquet")
-    with ck.distributed.LocalEngine() as engine:
-        plan = ck.distributed.plan_parts(engine, "mixed")
-        found = np.vstack([batch.X.toarray() for batch in ck.distributed.open_plan(plan)])
+    with ck.files.LocalEngine() as engine:
+        plan = ck.files.plan_parts(engine, "mixed")
+        found = np.vstack([batch.X.toarray() for batch in ck.files.open_plan(plan)])
         assert np.array_equal(found, np.vstack([X[:, :5]] * 2))
         with pytest.raises(ck.errors.DataError, match="one has no column 'e'"):
-            ck.distributed.plan_parts(engine, "unlike")
+            ck.files.plan_parts(engine, "unlike")
 
 
 def test_in_python_columns_in_another_order_are_refused(rows):

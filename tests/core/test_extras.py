@@ -36,15 +36,15 @@ for package in ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "distributed
                 "pyspark"):
     sys.modules[package] = None
 import corekernels as ck
-from corekernels import distributed, report
+from corekernels import files, report
 from corekernels.__main__ import main
 from corekernels.errors import MissingExtra
 
 folder = pathlib.Path(tempfile.mkdtemp())
 calls = {
     "cli": main,
-    "dask": lambda: distributed.open_engine("dask"),
-    "spark": lambda: distributed.open_engine("spark"),
+    "dask": lambda: files.open_engine("dask"),
+    "spark": lambda: files.open_engine("spark"),
     "documents": lambda: list(ck.documents.open_documents(folder / "texts.csv", text="text")),
     "parquet": lambda: ck.io.write_rows(folder / "rows.parquet", [[1.0]]),
     "plot": lambda: report.drawing.require_figure("figure.png"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from corekernels import distributed, io
+from corekernels import files, io
 from corekernels.errors import MissingExtra
 
 CLUSTERS = [pytest.param(name, marks=pytest.mark.engines) for name in ("dask", "spark")]
@@ -17,7 +17,7 @@ def started(name):
     here = [path for path in sys.path if path.endswith("tests")]  # where `support` is
     os.environ["PYTHONPATH"] = os.pathsep.join([*here, os.environ.get("PYTHONPATH", "")])
     try:
-        return distributed.open_engine(name, workers=2)
+        return files.open_engine(name, workers=2)
     except MissingExtra as error:
         pytest.skip(str(error))
 
@@ -31,7 +31,7 @@ def engine(request):
 
 @pytest.fixture(scope="session")
 def local():
-    with distributed.open_engine("local", workers=2) as engine:
+    with files.open_engine("local", workers=2) as engine:
         yield engine
 
 

@@ -64,7 +64,7 @@ def test_pairs_and_groups_are_those_of_one_machine(
 ):
     if engine.name != "local" and (not all_pairs or driver_pairs > 50):
         pytest.skip("one way is enough for a cluster")
-    plan = distributed.plan_parts(engine, corpus / "parts")
+    plan = files.plan_parts(engine, corpus / "parts")
     found = distributed.duplicates_by_parts(
         engine, plan, tmp_path / "scratch", THRESHOLD, kernel, all_pairs=all_pairs,
         driver_pairs=driver_pairs,
@@ -89,8 +89,8 @@ def test_matches_are_those_of_one_machine(engine, corpus, tmp_path, driver_pairs
     if engine.name != "local" and driver_pairs < 50:
         pytest.skip("one way is enough for a cluster")
     names = sorted((corpus / "parts").iterdir())
-    plan = distributed.plan_parts(engine, names[1:])
-    against = distributed.plan_parts(engine, names[0])
+    plan = files.plan_parts(engine, names[1:])
+    against = files.plan_parts(engine, names[0])
     found = distributed.matches_by_parts(
         engine, plan, against, tmp_path / "scratch", THRESHOLD, driver_pairs=driver_pairs
     )
@@ -110,7 +110,7 @@ def test_two_families_of_near_copies(local, tmp_path):
     families = [rng.uniform(1, 1.1, (size, 50)) for _ in range(2)]
     X = sparse.block_diag([sparse.csr_array(family) for family in families], format="csr")
     io.write_rows(tmp_path / "rows.npz", X)
-    plan = distributed.plan_parts(local, tmp_path / "rows.npz", part_rows=100)
+    plan = files.plan_parts(local, tmp_path / "rows.npz", part_rows=100)
     expected = files.near_duplicates(files.open_reader(tmp_path / "rows.npz"), 0.9)
     found = distributed.duplicates_by_parts(local, plan, tmp_path / "a", 0.9)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
@@ -123,7 +123,7 @@ def test_two_families_of_near_copies(local, tmp_path):
 
 
 def test_a_large_bucket_is_represented_by_its_first_rows(local, corpus, tmp_path):
-    plan = distributed.plan_parts(local, corpus / "parts")
+    plan = files.plan_parts(local, corpus / "parts")
     found = distributed.duplicates_by_parts(
         local, plan, tmp_path / "scratch", THRESHOLD, largest_bucket=20
     )
@@ -143,7 +143,7 @@ def task_job(folder, **options):
 
 
 def test_candidates_do_not_depend_on_the_order_of_records(local, corpus, tmp_path):
-    plan = distributed.plan_parts(local, corpus / "parts")
+    plan = files.plan_parts(local, corpus / "parts")
     job = task_job(tmp_path, largest_bucket=9)
     candidates.store_part(job, plan.parts[0])
     candidates.hash_rows(job, (0, np.empty(0, np.int64)))
@@ -159,7 +159,7 @@ class Killed(BaseException):
     """Ends a run as a kill does."""
 
 
-class KilledEngine(distributed.LocalEngine):
+class KilledEngine(files.LocalEngine):
     """Stops before a task of some name, or in the middle of its arguments."""
 
     def __init__(self, task, n_done=0):
@@ -181,7 +181,7 @@ KILLS = [
 
 
 def test_a_killed_run_goes_on(local, corpus, tmp_path):
-    plan = distributed.plan_parts(local, corpus / "parts")
+    plan = files.plan_parts(local, corpus / "parts")
     expected = one_machine(corpus)
     scratch = tmp_path / "scratch"
     options = {"driver_pairs": 50, "resume": True}
@@ -207,7 +207,7 @@ def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
     for path in (corpus / "parts").iterdir():
         (parts / path.name).write_bytes(path.read_bytes())
     whole = (parts / "2.npz").read_bytes()
-    plan = distributed.plan_parts(local, parts)
+    plan = files.plan_parts(local, parts)
     (parts / "2.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises((DataError, FileError), match=r"2\.npz"):
         distributed.duplicates_by_parts(local, plan, scratch)
@@ -218,7 +218,7 @@ def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     assert (scratch / "rows-00000").stat().st_ino == before.st_ino
     io.write_rows(parts / "2.npz", np.eye(60))  # then all that depends on all parts is done again
-    plan = distributed.plan_parts(local, parts)
+    plan = files.plan_parts(local, parts)
     again = distributed.duplicates_by_parts(local, plan, scratch, resume=True)
     fresh = distributed.duplicates_by_parts(local, plan, tmp_path / "fresh")
     np.testing.assert_array_equal(again.pairs, fresh.pairs)
@@ -229,14 +229,14 @@ def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
 def test_parts_that_change_sides_are_compared_anew(local, corpus, tmp_path):
     names = sorted((corpus / "parts").iterdir())
     for cut in (1, 2):
-        against, plan = (distributed.plan_parts(local, some) for some in (names[:cut], names[cut:]))
+        against, plan = (files.plan_parts(local, some) for some in (names[:cut], names[cut:]))
         resumed = distributed.matches_by_parts(local, plan, against, tmp_path / "a", resume=True)
         fresh = distributed.matches_by_parts(local, plan, against, tmp_path / "b")
         np.testing.assert_array_equal(resumed.pairs, fresh.pairs)
 
 
 def test_what_is_refused(local, corpus, folders, tmp_path):
-    plan = distributed.plan_parts(local, corpus / "parts")
+    plan = files.plan_parts(local, corpus / "parts")
     scratch = tmp_path / "scratch"
     with pytest.raises(ParameterError, match="not found by hash tables"):
         distributed.duplicates_by_parts(local, plan, scratch, 0.1)
@@ -249,6 +249,6 @@ def test_what_is_refused(local, corpus, folders, tmp_path):
     (other / "mine.txt").write_text("keep me")
     with pytest.raises(FileError, match="is not of an unfinished job"):
         distributed.duplicates_by_parts(local, plan, other)
-    narrow = distributed.plan_parts(local, folders / "npz")
+    narrow = files.plan_parts(local, folders / "npz")
     with pytest.raises(DataError, match=r"has 64 columns .* has 60 columns; give"):
         distributed.matches_by_parts(local, plan, narrow, scratch)

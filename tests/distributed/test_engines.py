@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from corekernels import distributed
-from corekernels.distributed import engines
+from corekernels import files
 from corekernels.errors import DataError, FileError, MissingExtra, ParameterError
+from corekernels.files.engines import base as engines
 from support import tasks
 
 
@@ -48,24 +48,24 @@ def test_a_recipe_mismatch_keeps_its_words(local):
 
 def test_arguments_of_engines():
     with pytest.raises(ParameterError, match="engine"):
-        distributed.open_engine("ray")
+        files.open_engine("ray")
     with pytest.raises(ParameterError, match="workers: is for a cluster on this machine"):
-        distributed.open_engine("dask", "tcp://localhost:1", 2)
+        files.open_engine("dask", "tcp://localhost:1", 2)
     with pytest.raises(ParameterError, match="address: is of a cluster"):
-        distributed.open_engine("local", "tcp://localhost:1")
+        files.open_engine("local", "tcp://localhost:1")
 
 
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(MissingExtra, match=r"corekernels\[dask\]"):
-        distributed.open_engine("dask")
+        files.open_engine("dask")
     monkeypatch.setitem(__import__("sys").modules, "pyspark", None)
     with pytest.raises(MissingExtra, match=r"corekernels\[spark\]"):
-        distributed.open_engine("spark")
+        files.open_engine("spark")
 
 
 def test_java_is_that_of_a_package_or_asked_for(monkeypatch, tmp_path):
-    from corekernels.distributed.spark import require_java
+    from corekernels.files.engines.spark import require_java
 
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))

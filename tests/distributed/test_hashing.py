@@ -19,7 +19,7 @@ def shards(folder):
 
 
 def planned(engine, source, part_rows=None, **options):
-    plan = distributed.plan_parts(engine, source, part_rows=part_rows)
+    plan = files.plan_parts(engine, source, part_rows=part_rows)
     return plan, ck.Recipe(n_columns=plan.n_columns, n_hashes=16, **options)
 
 
@@ -138,12 +138,12 @@ def test_files_must_fit_together(local, folders, tmp_path, digits):
     with pytest.raises(DataError, match=r"b\.npz: its labels are words, those of .*a\.npz are num"):
         distributed.hash_parts(local, plan, tmp_path / "parts", recipe)
     with pytest.raises(FileError, match="no file matches"):
-        distributed.plan_parts(local, tmp_path / "*.svm")
+        files.plan_parts(local, tmp_path / "*.svm")
     with pytest.raises(FileError, match="does not exist"):
-        distributed.plan_parts(local, tmp_path / "nowhere")
+        files.plan_parts(local, tmp_path / "nowhere")
     plan, recipe = planned(local, folders / "npz")
     distributed.hash_parts(local, plan, tmp_path / "hashed", recipe)
-    plan = distributed.plan_parts(local, tmp_path / "hashed")
+    plan = files.plan_parts(local, tmp_path / "hashed")
     with pytest.raises(DataError, match="is hashed already"):
         distributed.hash_parts(local, plan, tmp_path / "twice", recipe)
 

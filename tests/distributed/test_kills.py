@@ -11,7 +11,7 @@ import time
 import pytest
 
 import corekernels as ck
-from corekernels import distributed, io
+from corekernels import distributed, files, io
 from support import tasks
 
 N_KILLS = 20
@@ -27,7 +27,7 @@ def job(tmp_path_factory, digits, local):
     (base / "rows").mkdir()
     for number in range(8):
         io.write_rows(base / "rows" / f"{number}.npz", X, y)
-    plan = distributed.plan_parts(local, base / "rows", part_rows=300)
+    plan = files.plan_parts(local, base / "rows", part_rows=300)
     recipe = ck.Recipe(n_columns=64, n_hashes=1024)
     distributed.hash_parts(local, plan, base / "whole", recipe)
     return base / "rows", recipe, contents(base / "whole")
@@ -51,7 +51,7 @@ def test_killed_workers(engine, job, tmp_path):
     rng = random.Random(0)
     for number in range(N_KILLS):
         target = tmp_path / str(number)
-        plan = distributed.plan_parts(engine, source, part_rows=300)
+        plan = files.plan_parts(engine, source, part_rows=300)
         pids = sorted(set(engine.run(tasks.own_pid, None, list(range(8)))))
         timer = kill_soon(pids, rng)
         distributed.hash_parts(engine, plan, target, recipe)

@@ -58,7 +58,7 @@ def objectives(model, S, y, C, weights=None):
 @pytest.mark.parametrize(("loss", "C"), [("squared_hinge", 1.0), ("log_loss", 10.0)])
 def test_objectives_are_within_the_tolerance_of_the_best(local, hashed, tmp_path, name, loss, C):
     base, recipe = hashed
-    plan = distributed.plan_parts(local, base / name)
+    plan = files.plan_parts(local, base / name)
     report = distributed.train_parts(
         local, plan, tmp_path / "model", recipe, loss=loss, C=C, tol=TOL
     )
@@ -79,7 +79,7 @@ def test_objectives_are_within_the_tolerance_of_the_best(local, hashed, tmp_path
 def test_the_model_does_not_depend_on_the_engine(engine, local, hashed, tmp_path):
     base, recipe = hashed
     for name, some in (("one", local), ("two", engine)):
-        plan = distributed.plan_parts(some, base / "halves")
+        plan = files.plan_parts(some, base / "halves")
         distributed.train_parts(some, plan, tmp_path / name, recipe, max_iter=6)  # a round, a step
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
@@ -92,7 +92,7 @@ def test_class_weights_and_two_classes(local, digits, tmp_path):
     for number, some in enumerate(np.array_split(np.flatnonzero(few), 3)):
         labels = np.where(y[some] == 3, "three", "eight")
         io.write_rows(tmp_path / "rows" / f"{number}.npz", X[some], labels)
-    plan = distributed.plan_parts(local, tmp_path / "rows")
+    plan = files.plan_parts(local, tmp_path / "rows")
     recipe = plan.recipe_for(n_hashes=32, n_bits=4)
     report = distributed.train_parts(
         local, plan, tmp_path / "model", recipe, class_weight="balanced", tol=1e-4
@@ -112,7 +112,7 @@ class Killed(BaseException):
     pass
 
 
-class Dying(distributed.LocalEngine):
+class Dying(files.LocalEngine):
     """An engine whose driver dies when it asks for sums for the n-th time."""
 
     def __init__(self, n_calls):
@@ -128,7 +128,7 @@ class Dying(distributed.LocalEngine):
 
 def test_a_killed_driver_is_gone_on_with(local, hashed, tmp_path):
     base, recipe = hashed
-    plan = distributed.plan_parts(local, base / "shuffled")
+    plan = files.plan_parts(local, base / "shuffled")
     with pytest.raises(Killed):
         distributed.train_parts(Dying(9), plan, tmp_path / "model", recipe, tol=TOL)
     assert not (tmp_path / "model").exists()
@@ -141,7 +141,7 @@ def test_a_killed_driver_is_gone_on_with(local, hashed, tmp_path):
 @pytest.mark.parametrize("name", ["shuffled", "sorted"])
 def test_rounds_that_are_gone_on_with_give_the_same_model(local, hashed, tmp_path, name):
     base, recipe = hashed
-    plan = distributed.plan_parts(local, base / name)
+    plan = files.plan_parts(local, base / name)
     options = {"loss": "hinge", "max_iter": 10}
     for n_calls in (2, 4):
         with pytest.raises(Killed):
@@ -158,7 +158,7 @@ def test_rounds_that_are_gone_on_with_give_the_same_model(local, hashed, tmp_pat
 )
 def test_what_a_killed_driver_left_must_fit(local, hashed, tmp_path, kind, made):
     base, recipe = hashed
-    plan = distributed.plan_parts(local, base / "shuffled")
+    plan = files.plan_parts(local, base / "shuffled")
     options = {"loss": "hinge", "max_iter": 10}
     with pytest.raises(Killed):
         distributed.train_parts(Dying(4), plan, tmp_path / "model", recipe, **options)
@@ -174,7 +174,7 @@ def test_what_a_killed_driver_left_must_fit(local, hashed, tmp_path, kind, made)
 
 def test_a_part_that_changes_while_it_is_learned_from(local, hashed):
     base, _ = hashed
-    [part, *_] = distributed.plan_parts(local, base / "shuffled").parts
+    [part, *_] = files.plan_parts(local, base / "shuffled").parts
     problem = OneVsRest("hinge", 1.0, np.ones(10))
     job = part_sums.LearnJob("key", problem, 1.0, np.arange(10), 16, 0)
     job.training_set(part)
@@ -187,7 +187,7 @@ def test_a_part_that_changes_while_it_is_learned_from(local, hashed):
 @pytest.mark.parametrize(("name", "least_gain"), [("shuffled", 3), ("sorted", 1.5)])
 def test_the_hinge_loss_by_rounds(local, hashed, tmp_path, name, least_gain):
     base, recipe = hashed
-    plan = distributed.plan_parts(local, base / name)
+    plan = files.plan_parts(local, base / name)
     report = distributed.train_parts(
         local, plan, tmp_path / "model", recipe, loss="hinge", max_iter=30
     )
@@ -208,11 +208,11 @@ def test_rows_are_dealt_by_their_contents(local, hashed, tmp_path):
     base, _ = hashed
     alike = {}
     for name in ("shuffled", "sorted"):
-        plan = distributed.plan_parts(local, base / name)
+        plan = files.plan_parts(local, base / name)
         counts = local.run(part_sums.labels_part, None, plan.parts)
         alike[name] = dealing.are_alike(np.arange(10), counts)
     assert alike == {"shuffled": True, "sorted": False}
-    plan = distributed.plan_parts(local, base / "sorted")
+    plan = files.plan_parts(local, base / "sorted")
     dealt = dealing.deal_rows(local, plan, np.arange(10), tmp_path, False)
     assert dealing.are_alike(np.arange(10), local.run(part_sums.labels_part, None, dealt.parts))
     before, after = (
@@ -239,12 +239,12 @@ def hinge_objectives(model, S, y):
 
 def test_what_is_refused(local, hashed, digits, tmp_path):
     base, recipe = hashed
-    plan = distributed.plan_parts(local, base / "shuffled")
+    plan = files.plan_parts(local, base / "shuffled")
     with pytest.raises(ParameterError, match="loss"):
         distributed.train_parts(local, plan, tmp_path / "model", recipe, loss="square")
     X, y = digits
     io.write_rows(tmp_path / "one.npz", X[y == 3], y[y == 3])
-    plan = distributed.plan_parts(local, tmp_path / "one.npz")
+    plan = files.plan_parts(local, tmp_path / "one.npz")
     with pytest.raises(DataError, match="holds one class only"):
         distributed.train_parts(local, plan, tmp_path / "model", plan.recipe_for(n_hashes=4))
 

@@ -29,7 +29,7 @@ def learned(tmp_path_factory, digits):
 
 
 def planned(engine, base, **options):
-    return distributed.plan_parts(engine, base / "parts", part_rows=25, match_columns=64, **options)
+    return files.plan_parts(engine, base / "parts", part_rows=25, match_columns=64, **options)
 
 
 def opened(base, **options):
@@ -74,8 +74,8 @@ def test_columns_that_the_model_does_not_know(local, learned, tmp_path, digits):
     X = np.hstack([digits[0][:20], np.ones((20, 3))])
     io.write_rows(tmp_path / "wide.svm", X, digits[1][:20])
     with pytest.raises(DataError, match=r"has 67 columns, 64 .* \(ignore_new_columns=True\)"):
-        distributed.plan_parts(local, tmp_path / "wide.svm", match_columns=64, one_based=True)
-    plan = distributed.plan_parts(
+        files.plan_parts(local, tmp_path / "wide.svm", match_columns=64, one_based=True)
+    plan = files.plan_parts(
         local, tmp_path / "wide.svm", match_columns=64, ignore_new_columns=True, part_rows=7
     )
     model = ck.load_model(learned / "classes")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corekernels.files.survey import survey
+from corekernels.files.surveys import survey
 from support.readers import Rows
 
 

@@ -1,16 +1,13 @@
-"""The note while loops are compiled for long, and the pause of garbage collection."""
+"""The note while loops are compiled for long."""
 
-import gc
 import io
-import os
 import time
 from contextlib import redirect_stderr
 
 import pytest
 from numba.core import event
 
-from corekernels._loops import compilation
-from corekernels._loops.compilation import NOTE, CompileWatch
+from corekernels._loops.compilation import NOTE, CompileNote
 from corekernels._loops.rows import count_nonzeros
 
 
@@ -34,61 +31,39 @@ def compiling(dispatcher, seconds):
         time.sleep(seconds)
 
 
-def said(watch, dispatcher, seconds, times=1):
+def shown(note, *dispatchers, seconds=0.03):
     """What a terminal shows of so much compiling."""
     with (
-        compilation.unannounced(),  # what was compiled before may have used up its patience
         redirect_stderr(Terminal()) as terminal,
-        event.install_listener("numba:compile", watch),
+        event.install_listener("numba:compile", note),
     ):
-        for _ in range(times):
+        for dispatcher in dispatchers:
             compiling(dispatcher, seconds)
     return terminal.getvalue()
 
 
 def test_long_compiling_is_announced_once():
-    assert said(CompileWatch(patience=0.05), OURS, 0.03, times=3) == f"{NOTE}\n"
+    assert shown(CompileNote(patience=0.05), OURS, OURS, OURS) == f"{NOTE}\n"
+
+
+def test_a_loop_that_takes_long_is_announced_before_it_is_done():
+    with (
+        redirect_stderr(Terminal()) as terminal,
+        event.install_listener("numba:compile", CompileNote(patience=0.02)),
+        event.trigger_event("numba:compile", data={"dispatcher": OURS}),
+    ):
+        compiling(OURS, 0.03)
+        assert terminal.getvalue() == f"{NOTE}\n"
 
 
 @pytest.mark.parametrize(
-    ("dispatcher", "options"),
-    [(OURS, {"patience": 5.0}), (OURS, {"patience": 0.0, "silent": True}),
-     (ANOTHER, {"patience": 0.0})],
-    ids=["short", "silent", "functions of others"],
-)  # fmt: skip
-def test_nothing_is_said(dispatcher, options):
-    assert said(CompileWatch(**options), dispatcher, 0.05) == ""
+    ("dispatcher", "patience"), [(OURS, 5.0), (ANOTHER, 0.0)], ids=["short", "functions of others"]
+)
+def test_nothing_is_said(dispatcher, patience):
+    assert shown(CompileNote(patience), dispatcher) == ""
 
 
 def test_nothing_is_said_where_nobody_watches(capsys):
-    with event.install_listener("numba:compile", CompileWatch(patience=0.0)):
-        compiling(OURS, 0.05)
+    with event.install_listener("numba:compile", CompileNote(patience=0.0)):
+        compiling(OURS, 0.03)
     assert capsys.readouterr().err == ""
-
-
-def test_what_is_unannounced_stays_so_within_the_block_alone():
-    assert not compilation._WATCH.silent
-    with compilation.unannounced():
-        assert compilation._WATCH.silent
-    assert not compilation._WATCH.silent
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_garbage_collection_pauses_and_is_as_before_afterwards(before):
-    try:
-        (gc.enable if before else gc.disable)()
-        with event.trigger_event("numba:compile", data={"dispatcher": OURS}):
-            assert not gc.isenabled()
-        assert gc.isenabled() == before
-    finally:
-        gc.enable()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_garbage_collection_does_not_pause_in_a_child_of_fork():
-    with event.trigger_event("numba:compile", data={"dispatcher": OURS}):
-        child = os.fork()
-        if child == 0:
-            os._exit(not gc.isenabled())
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,6 +1,5 @@
 """Advice: whether CoRE kernels help on the rows at hand."""
 
-from .result import Advice, Candidate, Confusion
-from .verdict import DEFAULT_SIZES, advise
+from .._core.lazy import lazy_names
 
-__all__ = ["DEFAULT_SIZES", "Advice", "Candidate", "Confusion", "advise"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

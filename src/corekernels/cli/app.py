@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import importlib
 import inspect
 import os
 import sys
@@ -10,12 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import corekernels
 
 from .._core.escaping import visible
-from .._loops.compilation import unannounced
 from ..errors import CoREError
 from .printing import name_options, option_names, say
 
@@ -30,35 +30,84 @@ Exit codes: 0 success; 1 something unexpected; 2 bad input or usage; 130 interru
 """
 
 
+# the module of each command, which is imported when the command is called, and what it does
+COMMANDS = {
+    "info": ("files", "Describe a file, and suggest how to hash its rows."),
+    "hash": ("files", "Hash rows into a signature file."),
+    "train": ("learning", "Learn to predict labels."),
+    "predict": ("learning", "Predict the labels of rows."),
+    "evaluate": ("learning", "Score a model on labelled rows."),
+    "path": ("learning", "Score models over a range of C."),
+    "index": ("search", "Index rows for search."),
+    "search": ("search", "Find the indexed rows most similar to others."),
+    "dedup": ("dedup", "Find near-duplicate rows, and write the others."),
+    "kernel": ("kernels", "Compute exact kernel values of all pairs of rows."),
+    "estimate": ("kernels", "Estimate kernel values from signatures."),
+    "plan": ("kernels", "Say how many hashes an error takes."),
+    "advise": ("advice", "Say whether CoRE kernels help on labelled rows."),
+    "frequencies": ("files", "Count n-grams, to weigh them by their rarity."),
+    "convert": ("files", "Write rows in another format."),
+    "warmup": ("warmup", "Compile all loops for this machine beforehand."),
+    "version": ("advice", "Name the versions of what this package stands on."),
+}
+
+
 class Commands(TyperGroup):
     """Errors raised on purpose become one line and exit code 2; closed pipes end quietly."""
 
-    _given: frozenset[str] = frozenset()
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {
+            name: TyperCommand(name, help=summary) for name, (_, summary) in COMMANDS.items()
+        }
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """The command that is called, with its options, and the arguments for it."""
+        name, called, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            called = ctx.meta[_CALLED] = _whole_command(name)
+        return name, called, rest
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Remember what was given."""
-        self._given = frozenset(args)
+        """Take what stands before the command, and show it as it is in errors."""
         with _visible_usage():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
-        silent = bool({"-q", "--quiet", "warmup"} & self._given)
-        own = [command for name, command in self.commands.items() if name in self._given]
-        options = option_names([*own, *self.commands.values()])
+
+        def in_options(message: object) -> str:
+            makers = map(_whole_command, _MAKERS)
+            return name_options(
+                " ".join(str(message).split()), option_names([ctx.meta[_CALLED], *makers])
+            )
+
+        def show_warning(message: Any, *rest: Any, **more: Any) -> None:
+            say(in_options(message), "warning")
+
         try:
-            with warnings.catch_warnings(), unannounced() if silent else contextlib.nullcontext():
-                warnings.showwarning = _warning_printer(options)
-                with _visible_usage():
-                    result = super().invoke(ctx)
+            with warnings.catch_warnings(), _visible_usage():
+                warnings.showwarning = show_warning
+                result = super().invoke(ctx)
             sys.stdout.flush()
             return result
         except (BrokenPipeError, CoREError) as error:
             if BrokenPipeError in (type(error), type(error.__cause__)):
                 _close_standard_output()
                 raise typer.Exit(0) from None
-            say(name_options(" ".join(str(error).split()), options), "error")
+            say(in_options(error), "error")
             raise typer.Exit(2) from None
+
+
+_CALLED = f"{__name__}.called"  # the command that runs
+_MAKERS = ("hash", "train", "index")  # a remedy may be an option with which a file was made
+_apps: dict[str, typer.Typer] = {}  # by the name of the command
+
+
+def _whole_command(name: str) -> Any:
+    """A command with its options."""
+    importlib.import_module(f".{COMMANDS[name][0]}", __package__)
+    return typer.main.get_command(_apps[name])
 
 
 app = typer.Typer(
@@ -81,7 +130,9 @@ def command(example: str) -> Callable[[Callable[..., None]], Callable[..., None]
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         name = function.__name__.rstrip("_")
-        app.command(name, epilog=epilog, help=inspect.getdoc(function))(_flattened(function))
+        _apps[name] = typer.Typer(add_completion=False, rich_markup_mode=None)
+        register_command = _apps[name].command(name, epilog=epilog, help=inspect.getdoc(function))
+        register_command(_flattened(function))
         return function
 
     return register
@@ -100,23 +151,18 @@ def _flattened(function: Callable[..., None]) -> Callable[..., None]:
             own.append(parameter)
 
     def call(**given: Any) -> None:
+        from .._loops.compilation import compiling_announced  # imports Numba
+
         for name, group in groups.items():
             fields = inspect.signature(group).parameters
             given[name] = group(**{field: given.pop(field) for field in fields})
-        function(**given)
+        silent = given["output"].quiet or function.__name__ == "warmup"
+        with contextlib.nullcontext() if silent else compiling_announced():
+            function(**given)
 
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *grouped)]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call
-
-
-def _warning_printer(options: dict[str, str]) -> Callable[..., None]:
-    """A function that prints a warning without the line of code that raised it."""
-
-    def show(message: Any, *rest: Any, **more: Any) -> None:
-        say(name_options(" ".join(str(message).split()), options), "warning")
-
-    return show
 
 
 @contextlib.contextmanager

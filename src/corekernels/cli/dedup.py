@@ -172,16 +172,16 @@ def _on_cluster(
     """The same, found by parts; all machines must reach the folder of what is done."""
     how = asked.threshold, asked.kernel
     with cluster.start() as engine:
-        plan = reading.plan(engine, asked.source, output, distributed.ROWS_PER_PART, labels=labels)
-        reader = distributed.open_plan(plan, n_jobs)
+        plan = reading.plan(engine, asked.source, output, files.ROWS_PER_PART, labels=labels)
+        reader = files.open_plan(plan, n_jobs)
         if asked.against is None:
             found = distributed.duplicates_by_parts(engine, plan, parts, *how, **asked.options)
             return found, reader, None
         other_plan = reading.plan(
-            engine, asked.against, output, distributed.ROWS_PER_PART, labels=False,
+            engine, asked.against, output, files.ROWS_PER_PART, labels=False,
             like=reader.provenance,
         )  # fmt: skip
-        others = distributed.open_plan(other_plan, n_jobs)
+        others = files.open_plan(other_plan, n_jobs)
         matches = distributed.matches_by_parts(
             engine, plan, other_plan, parts, *how, **asked.options
         )

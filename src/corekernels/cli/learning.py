@@ -35,6 +35,8 @@ from .options import (
 )
 from .printing import STANDARD_OUTPUT, show, show_table, text_bars, to_write
 
+LOSS_NAMES = loss_names("classes")
+
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
 
 
@@ -266,7 +268,7 @@ def path(
         result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
         show(result | {"scores": found.scores, "best_C": found.best_C}, True)
         return
-    bars = text_bars(found.mean)
+    bars = text_bars(found.mean.tolist())
     lines = zip(found.Cs, found.mean, found.standard_error, bars, strict=True)
     table = [
         [f"{C:g}", f"{mean:.4f}", f"{error:.4f}", bar + (" *" if found.best_C == C else "")]

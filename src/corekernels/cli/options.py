@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, documents, files
+from .. import documents, files
 from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..io.formats import FORMATS
@@ -208,12 +208,12 @@ class Reading(Text):
         return require_rows(self.open(path, **options))
 
     def plan(
-        self, engine: distributed.Engine, path: str, output: Output, part_rows: int | None = None,
+        self, engine: files.Engine, path: str, output: Output, part_rows: int | None = None,
         **options: Any,
-    ) -> distributed.Plan:  # fmt: skip
+    ) -> files.Plan:  # fmt: skip
         """The parts of a file, of a folder or of what a pattern matches."""
         options |= {"part_rows": part_rows, "progress": output.progress}
-        return distributed.plan_parts(engine, path, **self._options, **options)
+        return files.plan_parts(engine, path, **self._options, **options)
 
 
 @dataclass(frozen=True)
@@ -236,12 +236,12 @@ class Matching(Text):
         )  # fmt: skip
 
     def plan(
-        self, engine: distributed.Engine, path: str, output: Output, n_columns: int,
+        self, engine: files.Engine, path: str, output: Output, n_columns: int,
         like: Sequence[Origin], column_names: Sequence[str] | None = None, **options: Any,
-    ) -> distributed.Plan:  # fmt: skip
+    ) -> files.Plan:  # fmt: skip
         """The parts of rows over the columns known before, or of signatures."""
-        return distributed.plan_parts(
-            engine, path, part_rows=distributed.ROWS_PER_PART, match_columns=n_columns, like=like,
+        return files.plan_parts(
+            engine, path, part_rows=files.ROWS_PER_PART, match_columns=n_columns, like=like,
             column_names=column_names, one_based=self.one_based,
             ignore_new_columns=self.ignore_new_columns, progress=output.progress,
             **self.columns, **options,
@@ -276,7 +276,7 @@ class Cluster:
     engine: Annotated[
         str | None,
         Option(
-            help=f"{one_of(distributed.ENGINES)}: go through IN part by part on a cluster. IN may "
+            help=f"{one_of(files.ENGINES)}: go through IN part by part on a cluster. IN may "
             "be a folder or a pattern, and all machines must reach it and OUT."
         ),
     ] = None
@@ -292,10 +292,10 @@ class Cluster:
             raise ParameterError("--address, --workers: are for a cluster; name its --engine.")
         return self.engine is not None
 
-    def start(self) -> distributed.Engine:
+    def start(self) -> files.Engine:
         """The engine, to be used in a `with` block."""
         assert self.engine is not None
-        return distributed.open_engine(self.engine, self.address, self.workers)
+        return files.open_engine(self.engine, self.address, self.workers)
 
 
 @dataclass(frozen=True)
@@ -320,8 +320,8 @@ class Hashing:
     weight_bits: Annotated[int | None, _unless_given(_WEIGHT_BITS, Recipe.weight_bits)] = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
-    def recipe(self, reader: files.AnyReader | distributed.Plan) -> Recipe:
+    def recipe(self, reader: files.AnyReader | files.Plan) -> Recipe:
         """The recipe that the options make for the columns of a reader."""
-        if isinstance(reader, distributed.Plan):
+        if isinstance(reader, files.Plan):
             return reader.recipe_for(**asdict(self))
         return files.recipe_for(reader, **asdict(self))

@@ -1,20 +1,17 @@
 """What commands print: results as lines, tables or JSON."""
 
 import json
+import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.console import Console
-from rich.table import Table
-
-from .._core.arguments import Array
 from .._core.escaping import visible
-from ..io.atomic import Target
+
+if TYPE_CHECKING:
+    from ..io.atomic import Target
 
 # arguments that are options under another name
 _OTHER_NAMES = {
@@ -29,20 +26,20 @@ def option_names(commands: Iterable[Any]) -> dict[str, str]:
 
     Where False has an option of its own, that is the one of `name=False`.
     """
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for command in commands:
         for parameter in command.params:
-            options = [name for name in parameter.opts if name.startswith("--")]
-            for option in options:
-                found.setdefault(option[2:].replace("-", "_"), option)
-            if options and parameter.name is not None:
-                found.setdefault(parameter.name, options[0])
-            for option in parameter.secondary_opts if options else ():
-                found.setdefault(f"{options[0][2:].replace('-', '_')}=False", option)
-        for name, other in _OTHER_NAMES.items():
-            if other in found:
-                found.setdefault(name, found[other])
-    return found
+            names = [name for name in parameter.opts if name.startswith("--")]
+            for name in names:
+                options.setdefault(name[2:].replace("-", "_"), name)
+            if names and parameter.name is not None:
+                options.setdefault(parameter.name, names[0])
+            for name in parameter.secondary_opts if names else ():
+                options.setdefault(f"{names[0][2:].replace('-', '_')}=False", name)
+        for argument, other in _OTHER_NAMES.items():
+            if other in options:
+                options.setdefault(argument, options[other])
+    return options
 
 
 def name_options(message: str, options: dict[str, str]) -> str:
@@ -84,7 +81,7 @@ _BAR = "▏▎▍▌▋▊▉█"
 _BAR_WIDTH = 20
 
 
-def to_write(target: str) -> Target:
+def to_write(target: str) -> "Target":
     """What an argument names: a file, or standard output."""
     return sys.stdout.buffer if target == STANDARD_OUTPUT else target
 
@@ -106,6 +103,9 @@ def show(result: dict[str, Any], as_json: bool, quiet: bool = False) -> None:
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table: the first column to the left, numbers to the right."""
+    from rich.console import Console  # on use, as they take longer than most of a command
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="")
     for number, name in enumerate(columns):
         left = number == 0 or not name  # names and bars, not numbers
@@ -116,36 +116,42 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console(width=width, highlight=False, markup=False, emoji=False).print(table)
 
 
-def text_bars(values: Array) -> list[str]:
+def text_bars(values: Sequence[float]) -> list[str]:
     """A bar for each value, from the lowest (one eighth of a block) to the highest.
 
-    >>> text_bars(np.array([0.0, 0.5, 1.0]))[0]
+    >>> text_bars([0.0, 0.5, 1.0])[0]
     '▏'
     """
-    span = values.max() - values.min()
-    shares = (values - values.min()) / span if span > 0 else np.ones(len(values))
-    eighths = np.maximum(1, np.rint(shares * _BAR_WIDTH * 8)).astype(int)
+    least, span = min(values), max(values) - min(values)
+    shares = [(value - least) / span if span > 0 else 1.0 for value in values]
+    eighths = [max(1, round(share * _BAR_WIDTH * 8)) for share in shares]
     return [_BAR[-1] * (n // 8) + (_BAR[n % 8 - 1] if n % 8 else "") for n in eighths]
 
 
 def in_words(value: Any) -> str:
     """A value as people read it."""
-    if isinstance(value, bool | np.bool_):
+    value = _of_python(value)
+    if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | np.integer):
+    if isinstance(value, int):
         return f"{value:,}"
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float):
         return f"{value:.4g}"
     return "-" if value is None else str(value)
 
 
 def plain(value: Any) -> Any:
     """What JSON can hold of a value: no NaN, no arrays, no paths."""
+    value = _of_python(value)
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
-    return os.fspath(value) if isinstance(value, Path) else value
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _of_python(value: Any) -> Any:
+    """NumPy's arrays and numbers as lists and numbers of Python."""
+    return value.tolist() if hasattr(value, "tolist") else value

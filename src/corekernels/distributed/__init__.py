@@ -4,26 +4,6 @@
 task on each part and put the results together. Results are those of one machine.
 """
 
-from .choice import ENGINES, open_engine
-from .columns import FrameColumns, signatures_of_table
-from .dask import DaskEngine
-from .dask_frames import hash_dask_blocks
-from .duplicates import duplicates_by_parts, matches_by_parts
-from .engines import Engine, LocalEngine
-from .hashing import hash_parts, rows_per_part
-from .learner import Round
-from .learning import ROWS_FOR_ONE_MACHINE, TrainReport, merge_and_train, train_parts
-from .plan import ROWS_PER_PART, Part, Plan, plan_parts
-from .plan_reader import open_plan
-from .prediction import evaluate_parts, predict_parts, search_parts
-from .spark import SparkEngine
-from .spark_frames import hash_spark_rows
+from .._core.lazy import lazy_names
 
-__all__ = [
-    "ENGINES", "ROWS_FOR_ONE_MACHINE", "ROWS_PER_PART", "DaskEngine", "Engine", "FrameColumns",
-    "LocalEngine", "Part", "Plan", "Round", "SparkEngine", "TrainReport", "duplicates_by_parts",
-    "evaluate_parts", "hash_dask_blocks", "hash_parts",
-    "hash_spark_rows", "matches_by_parts", "merge_and_train", "open_engine", "open_plan",
-    "plan_parts", "predict_parts", "rows_per_part", "search_parts",
-    "signatures_of_table", "train_parts",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_names(__name__)

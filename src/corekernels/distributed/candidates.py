@@ -13,6 +13,7 @@ from .._core.arguments import Array
 from .._core.team import Team
 from .._core.validation import read_only
 from ..errors import CoREError
+from ..files.plan import Part
 from ..io.atomic import atomic_write
 from ..io.containers import load_arrays, save_arrays
 from ..io.readers import require_rows
@@ -20,7 +21,6 @@ from ..kernel_table import Kernel
 from ..neighbors.duplicates.collisions import Collisions
 from ..neighbors.duplicates.copies import Copies, find_copies_by_side
 from ..neighbors.duplicates.tables import TablePlan, repeated_keys
-from .plan import Part
 from .row_store import parts_of, store_rows, stored_before, stored_part
 
 DIGESTS = np.dtype([("low", np.uint64), ("high", np.uint64), ("row", np.int64)])

@@ -5,14 +5,14 @@ from typing import Any
 
 from .._core.arguments import PathLike, require_extra
 from ..errors import DataError
+from ..files.engines.dask import DaskEngine
 from ..files.hashing import HashReport
+from ..files.plan import Part, Plan
 from ..files.readers import sketch_batch
 from ..io.provenance import Origin
 from ..recipe import Recipe
 from .columns import LISTS, FrameColumns, rows_of_block
-from .dask import DaskEngine
 from .hashing import HashJob, fill_folder
-from .plan import Part, Plan
 
 
 def hash_dask_blocks(
@@ -39,7 +39,7 @@ def hash_dask_blocks(
     Examples
     --------
     >>> import corekernels as ck
-    >>> with ck.distributed.DaskEngine() as engine:  # doctest: +SKIP
+    >>> with ck.files.DaskEngine() as engine:  # doctest: +SKIP
     ...     ck.distributed.hash_dask_blocks(engine, frame, "signatures", ck.Recipe(n_columns=784))
     """
     blocks = _delayed_blocks(collection)

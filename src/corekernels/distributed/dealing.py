@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.arguments import Array
+from ..files.engines.base import Engine
+from ..files.plan import Part, Plan
 from ..files.shards import part_name, write_part
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import Origin
@@ -21,9 +23,7 @@ from ..io.signature_file import read_signatures
 from ..linear.coefficients import pack
 from ..linear.labels import encode_labels
 from ..signatures import Signatures
-from .engines import Engine
 from .part_sums import LabelCounts, labelled_rows
-from .plan import Part, Plan
 
 _KIND, _VERSION = "places", 1
 _MOST_APART = 0.1  # share of rows that would have to change their class, beyond chance

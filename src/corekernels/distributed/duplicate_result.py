@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core.arguments import Array
+from ..files.engines.base import Engine
 from ..neighbors.duplicates.copies import Copies
 from ..neighbors.duplicates.ending import file_duplicates
 from ..neighbors.duplicates.in_two_files import matches_across
@@ -19,7 +20,6 @@ from .compared_pairs import (
     gather_pairs,
     require_records,
 )
-from .engines import Engine
 from .forests import merged_forest
 
 _COPIES_PER_TASK = 1 << 20

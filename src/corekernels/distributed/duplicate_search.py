@@ -18,6 +18,8 @@ from .._core.arguments import PathLike, require_count, require_positive, seed_of
 from .._core.progress import Steps, progress_bar
 from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
+from ..files.engines.base import Engine
+from ..files.plan import Part, Plan
 from ..io.readers import require_rows
 from ..io.workspace import Workspace
 from ..kernel_table import CONTAINMENT, Kernel, duplicates_kernel
@@ -41,8 +43,6 @@ from .candidates import (
 )
 from .compared_pairs import ComparedPairs, CopySets, compare_pairs
 from .duplicate_result import FoundPairs, result_in_files, result_in_memory
-from .engines import Engine
-from .plan import Part, Plan
 
 DRIVER_PAIRS = 30_000_000
 _PAIRS_PER_TASK = 1 << 20  # candidates that are compared

@@ -3,12 +3,12 @@
 from typing import Any
 
 from .._core.arguments import PathLike
+from ..files.engines.base import Engine
+from ..files.plan import Plan
 from ..neighbors.duplicates.result import FileDuplicates, FileMatches
 from ..recipe import DEFAULT_KERNEL
 from .candidates import LARGEST_BUCKET
 from .duplicate_search import DRIVER_PAIRS, SearchOptions, find_similar_rows
-from .engines import Engine
-from .plan import Plan
 
 
 def duplicates_by_parts(
@@ -54,8 +54,8 @@ def duplicates_by_parts(
     >>> import corekernels as ck
     >>> from corekernels import distributed
     >>> ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "rows.npz")
     ...     found = distributed.duplicates_by_parts(engine, plan, "scratch", 0.9)
     >>> found.pairs, found.rows
     (array([[0, 1]]), 3)
@@ -92,9 +92,9 @@ def matches_by_parts(
     >>> from corekernels import distributed
     >>> ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
     >>> ck.io.write_rows("test.npz", [[1.0, 2, 0]])
-    >>> with distributed.LocalEngine() as engine:
-    ...     train = distributed.plan_parts(engine, "train.npz")
-    ...     test = distributed.plan_parts(engine, "test.npz")
+    >>> with ck.files.LocalEngine() as engine:
+    ...     train = ck.files.plan_parts(engine, "train.npz")
+    ...     test = ck.files.plan_parts(engine, "test.npz")
     ...     found = distributed.matches_by_parts(engine, train, test, "scratch", 0.9)
     >>> found.pairs
     array([[0, 0]])

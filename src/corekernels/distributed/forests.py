@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._core.arguments import Array
+from ..files.engines.base import FAN_IN, Engine
 from ..neighbors.duplicates.components import spanning_forest
 from .candidates import DuplicatesJob, save_records
 from .compared_pairs import CopySets, require_records
-from .engines import FAN_IN, Engine
 
 
 def forest_of_pairs(job: DuplicatesJob, argument: tuple[str, str]) -> tuple[str, int]:

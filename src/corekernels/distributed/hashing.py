@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from .._core.arguments import PathLike, require_count
 from ..errors import CoREError, DataError
+from ..files.engines.base import Engine, Task
 from ..files.hashing import PART_BYTES, HashReport, finished_before, hash_batches
+from ..files.plan import Part, Plan
 from ..files.readers import SignatureReader
 from ..files.shards import ShardWriter, is_finished, part_name, write_part
 from ..io.provenance import Origin
@@ -15,8 +17,6 @@ from ..io.readers import require_rows
 from ..io.signature_file import read_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures
-from .engines import Engine, Task
-from .plan import Part, Plan
 
 
 class HashJob(NamedTuple):
@@ -86,8 +86,8 @@ def hash_parts(
     >>> import corekernels as ck, numpy as np
     >>> for number in range(3):
     ...     np.save(f"rows-{number}.npy", np.eye(5))
-    >>> with ck.distributed.open_engine("local") as engine:
-    ...     plan = ck.distributed.plan_parts(engine, "*.npy")
+    >>> with ck.files.open_engine("local") as engine:
+    ...     plan = ck.files.plan_parts(engine, "*.npy")
     ...     recipe = ck.Recipe(n_columns=plan.n_columns, n_hashes=16)
     ...     report = ck.distributed.hash_parts(engine, plan, "sig", recipe)
     >>> report.rows, report.parts

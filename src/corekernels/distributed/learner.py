@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from .._core.progress import progress_bar
+from ..files.engines.base import Engine
+from ..files.plan import Plan
 from ..io.provenance import checking, require_like
 from ..linear.coefficients import new_planes
 from ..linear.newton import Newton, Vector
 from ..linear.problem import Measure, Options, Outcome
-from .engines import Engine
 from .part_sums import LearnJob, PartSums, load_vector, save_vector
-from .plan import Plan
 from .rounds import SWEEPS, Reached, Rounds
 
 
@@ -89,7 +89,7 @@ class Learner:
                 self.engine, self.plan.parts, job, self.folder, report,
                 lambda w, reached: save_vector(saved, w, rounds=reached._asdict()),
             )  # fmt: skip
-            if job.problem.loss == "hinge":
+            if "newton" not in job.problem.loss.solver_costs:
                 assert before is not None
                 most = max(1, self.options.max_iter // SWEEPS)
                 return w, rounds.solve(w, self.options.tol, most, before)

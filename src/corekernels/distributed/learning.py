@@ -13,26 +13,26 @@ import numpy as np
 from .._core.arguments import Array, PathLike, require_choice, require_count, require_positive
 from ..classifier import CoREClassifier
 from ..errors import DataError, FileError
+from ..files.engines.base import Engine
 from ..files.learning import model_for, train
 from ..files.merging import merge_parts
+from ..files.plan import Plan, plan_parts
 from ..files.readers import SignatureReader
 from ..files.shards import part_files
 from ..io.atomic import require_target
 from ..io.provenance import join_runs
-from ..linear.classifier import LOSS_NAMES
 from ..linear.coefficients import Planes, lane_blocks, new_planes
 from ..linear.descent import OneVsRest
 from ..linear.labels import check_class_weight
+from ..linear.losses import loss_of
 from ..linear.newton import Vector
 from ..linear.problem import Options, Outcome
 from ..models import Model
 from ..recipe import Recipe
 from .dealing import are_alike, deal_rows
-from .engines import Engine
 from .hashing import hash_parts
 from .learner import Learner, Round
 from .part_sums import LabelCounts, LearnJob, labels_part
-from .plan import Plan, plan_parts
 
 ROWS_FOR_ONE_MACHINE = 10_000_000  # which one learns from in minutes, once they are hashed
 WARM_ROUNDS = 2  # more of them cost more sweeps than they save Newton steps
@@ -100,19 +100,19 @@ def train_parts(
 
     Examples
     --------
-    >>> from corekernels import Recipe, distributed, io
+    >>> from corekernels import Recipe, distributed, files, io
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> io.write_rows("rows.npz", X[:300], y[:300])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    >>> with files.LocalEngine() as engine:
+    ...     plan = files.plan_parts(engine, "rows.npz")
     ...     recipe = Recipe(n_columns=plan.n_columns, n_hashes=64)
     ...     found = distributed.train_parts(engine, plan, "model.ck", recipe)
     >>> found.rows, found.classes, found.gap <= 1e-3
     (300, 10, True)
     """
     options = {"loss": loss, "C": C, "class_weight": class_weight, "tol": tol, "max_iter": max_iter}
-    require_choice("loss", loss, LOSS_NAMES)
+    chosen = loss_of(loss, "classes")
     ends = Options(require_positive("tol", tol), require_count("max_iter", max_iter), ())
     if warm_rounds != 0:
         require_count("warm_rounds", warm_rounds)
@@ -124,12 +124,12 @@ def train_parts(
         found = engine.run(labels_part, None, plan.parts, what="labels", progress=progress)
         classes, counts, n_codes = _joined_labels(plan, found)
         weights = check_class_weight(class_weight, classes, np.arange(len(classes)), counts)
-        problem = OneVsRest(loss, 1.0, weights)
+        problem = OneVsRest(chosen, 1.0, weights)
         told = plan.key, recipe, options, warm_rounds, classes.tolist()
         key = hashlib.sha256(repr(told).encode()).hexdigest()[:16]
         job = LearnJob(key, problem, require_positive("C", C), classes, n_codes, 0)
         alike, rows = are_alike(classes, found), plan
-        if loss == "hinge" and not alike:
+        if "newton" not in chosen.solver_costs and not alike:
             rows = deal_rows(engine, plan, classes, folder, progress)
         warm_rounds = warm_rounds if alike else 0
         learner = Learner(engine, rows, job, ends, folder, warm_rounds, progress)
@@ -169,10 +169,10 @@ def merge_and_train(
 
     Examples
     --------
-    >>> from corekernels import Recipe, distributed, io
+    >>> from corekernels import Recipe, distributed, files, io
     >>> io.write_rows("rows.npz", [[1.0, 0], [0, 1]], ["left", "right"])
-    >>> with distributed.LocalEngine() as engine:
-    ...     plan = distributed.plan_parts(engine, "rows.npz")
+    >>> with files.LocalEngine() as engine:
+    ...     plan = files.plan_parts(engine, "rows.npz")
     ...     model = distributed.merge_and_train(engine, plan, "model.ck", Recipe(n_columns=2))
     >>> model.classes_.tolist()
     ['left', 'right']

@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 from .._core.arguments import Array
 from ..errors import DataError
+from ..files.engines.base import Engine
+from ..files.plan import Part
 from ..files.readers import load_signatures, require_labels
 from ..io.containers import load_arrays, save_arrays
 from ..linear.coefficients import pack
@@ -25,8 +27,6 @@ from ..linear.labels import check_labels, encode_labels
 from ..linear.newton import Lanes, Passes, Vector
 from ..linear.problem import TrainingSet
 from ..signatures import Signatures
-from .engines import Engine
-from .plan import Part
 
 _KEPT_PARTS = 32  # that a process keeps as passes need them
 _KIND, _VERSION = "vector", 1

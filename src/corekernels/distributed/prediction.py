@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from .._core.arguments import PathLike, require_count
 from ..errors import FileError, ParameterError
 from ..files import prediction
-from ..files.search import SearchReport, search
+from ..files.engines.base import Engine, Task
+from ..files.plan import Part, Plan
+from ..files.searching import SearchReport, search
 from ..io.atomic import atomic_write, require_target
 from ..io.readers import Numbered, require_rows
 from ..models import Model
 from ..neighbors import CoRENeighbors
-from .engines import Engine, Task
-from .plan import Part, Plan
 
 
 class PredictJob(NamedTuple):
@@ -53,8 +53,8 @@ def predict_parts(
     >>> import corekernels as ck
     >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
     >>> ck.io.write_rows("rows.npz", [[2.0, 0], [0, 3], [4, 0]])
-    >>> with ck.distributed.LocalEngine() as engine:
-    ...     plan = ck.distributed.plan_parts(engine, "rows.npz")
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "rows.npz")
     ...     ck.distributed.predict_parts(engine, model, plan, "labels.txt")
     3
     """
@@ -80,8 +80,8 @@ def evaluate_parts(
     >>> import corekernels as ck
     >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
     >>> ck.io.write_rows("rows.npz", [[2.0, 0], [0, 3], [4, 0]], [0, 1, 1])
-    >>> with ck.distributed.LocalEngine() as engine:
-    ...     plan = ck.distributed.plan_parts(engine, "rows.npz")
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "rows.npz")
     ...     found = ck.distributed.evaluate_parts(engine, model, plan)
     >>> found.rows, round(found.accuracy, 2)
     (3, 0.67)
@@ -136,8 +136,8 @@ def search_parts(
     >>> import corekernels as ck
     >>> ck.CoRENeighbors(n_neighbors=2).fit([[1.0, 2], [0, 3], [2, 1]]).save("rows.index")
     >>> ck.io.write_rows("queries.npz", [[1.0, 1]])
-    >>> with ck.distributed.LocalEngine() as engine:
-    ...     plan = ck.distributed.plan_parts(engine, "queries.npz")
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "queries.npz")
     ...     found = ck.distributed.search_parts(engine, "rows.index", plan, "found.tsv")
     >>> found.queries, found.found
     (1, 2)

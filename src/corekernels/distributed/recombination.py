@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize
-from scipy.special import xlog1py, xlogy
 
 from .._core.arguments import Array
 from .._loops.learning.coefficients import plane_products
@@ -57,25 +56,25 @@ def row_costs(block: Block) -> Array:
     return block.row_costs[:, None] * np.where(block.targets > 0, block.costs[1], block.costs[0])
 
 
+def dual_bounds(block: Block) -> Array:
+    """The least and the largest dual variable of each row in each lane."""
+    values = np.vectorize(block.loss.dual_bounds, otypes=[float, float])
+    return np.stack(values(block.targets, row_costs(block)))
+
+
 def conjugates(block: Block, duals: Array, change: Array) -> Array:
     """Sums over the rows of the losses' conjugates, one row per multiplier in `PLACES`."""
     a, d, c = duals[block.rows], change[block.rows], row_costs(block)[block.rows]
-    return np.array([_conjugate(block.loss, a + t * d, c).sum(axis=0) for t in PLACES])
-
-
-def _conjugate(loss: str, a: Array, c: Array) -> Array:
-    """The conjugate of each row's loss, whose cost is c, at -a."""
-    if loss == "log_loss":
-        return xlogy(a, a / c) + xlog1py(c - a, -a / c)
-    return -a if loss == "hinge" else a * (a / (4 * c) - 1)
+    y = block.targets[block.rows]
+    values = np.vectorize(block.loss.conjugate, otypes=[float])
+    return np.array([values(a + t * d, y, c).sum(axis=0) for t in PLACES])
 
 
 def largest_multipliers(block: Block, duals: Array, change: Array) -> Least:
     """Up to where all dual variables stay in their domain, lane by lane; 1 at least."""
     a, d = duals[block.rows], change[block.rows]
-    room = np.where(d < 0, a, np.inf)
-    if block.loss != "squared_hinge":
-        room = np.where(d > 0, row_costs(block)[block.rows] - a, room)
+    low, high = dual_bounds(block)
+    room = np.where(d < 0, a - low[block.rows], high[block.rows] - a)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(d == 0, np.inf, room / np.abs(d))
     return Least(np.maximum(1.0, _INSIDE * ratios.min(axis=0, initial=np.inf)))

@@ -16,22 +16,22 @@ import numpy as np
 
 from .._core.arguments import Array, PathLike
 from .._loops.learning.descent import Solution
+from ..files.engines.base import Engine, terms_per_sum
+from ..files.plan import Part
 from ..io.containers import load_arrays, save_arrays
 from ..io.provenance import checking, require_like
 from ..linear.coefficients import Packed
 from ..linear.descent import descend
 from ..linear.newton import Lanes, Vector
 from ..linear.problem import Block, Measure, Options, Outcome, State, half_squares, measure
-from .engines import Engine, terms_per_sum
 from .part_sums import LearnJob, Point, save_vector
-from .plan import Part
 from .recombination import (
     Change,
     Least,
     best_multipliers,
     conjugates,
+    dual_bounds,
     largest_multipliers,
-    row_costs,
 )
 
 SWEEPS = 5  # over the rows of a part, per round
@@ -71,8 +71,7 @@ class RoundJob(NamedTuple):
                 require_like(name, arrays[name], np.zeros(block.targets.shape))
         group = part.number // terms_per_sum(self.n_parts, MOST_CHANGES)
         found = arrays["duals"] + self.multipliers[group] * arrays["change"]
-        most = np.inf if block.loss == "squared_hinge" else row_costs(block)
-        return np.clip(found, 0, most)
+        return np.clip(found, *dual_bounds(block))
 
 
 class _Rows(NamedTuple):
@@ -94,7 +93,7 @@ class _Rows(NamedTuple):
     def measure(self) -> tuple[Lanes, Lanes]:
         """Losses and gaps."""
         solution = Solution(self.duals, self.w.planes, self.w.biases)
-        found = measure(self.packed, self.block.rows, self.block.problem, solution, False, 1.0)
+        found = measure(self.packed, self.block, solution, False, 1.0)
         return found.objectives - half_squares(self.w.planes, self.w.biases), found.gaps
 
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from .._core.arguments import PathLike, require_extra
 from ..errors import CoREError
+from ..files.engines.base import Failure
 from ..files.hashing import HashReport
+from ..files.plan import Part, Plan
 from ..files.readers import SignatureReader, sketch_batch
 from ..files.shards import part_name
 from ..io.provenance import Origin
 from ..recipe import Recipe
 from .columns import LISTS, FrameColumns, joined_labels, labels_of_table, rows_of_table
-from .engines import Failure
 from .hashing import HashJob, PartFolder, require_one_kind
-from .plan import Part, Plan
 
 
 def hash_spark_rows(

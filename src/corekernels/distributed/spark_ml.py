@@ -18,12 +18,12 @@ from pyspark.sql import functions
 
 from .._core.arguments import PathLike, require_extra
 from ..classifier import CoREClassifier
+from ..files.engines.spark import SparkEngine
+from ..files.plan import plan_parts
 from ..files.readers import sketch_batch
 from ..recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
 from .columns import FrameColumns, rows_of_table, signature_columns
 from .learning import train_parts
-from .plan import plan_parts
-from .spark import SparkEngine
 from .spark_frames import hash_spark_rows
 
 # fields of a recipe, and what Spark's naming makes of them

@@ -4,10 +4,6 @@
 extra `documents`.
 """
 
-from .opening import FORMATS, document_format, format_of_name, open_documents, preference_scores
-from .reader import Columns, DocumentReader
+from .._core.lazy import lazy_names
 
-__all__ = [
-    "FORMATS", "Columns", "DocumentReader", "document_format", "format_of_name",
-    "open_documents", "preference_scores",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_names(__name__)

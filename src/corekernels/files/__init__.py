@@ -4,34 +4,6 @@ Every function takes readers, from `open_reader`, and goes through them batch by
 Files are written whole or not at all.
 """
 
-from ..neighbors.duplicates import near_duplicates, near_matches
-from ..neighbors.duplicates.result import (
-    FileDuplicates,
-    FileMatches,
-    write_groups,
-    write_kept,
-    write_pairs,
-)
-from .conversion import convert, file_kind
-from .estimates import Estimates, estimate_pairs, nearest
-from .frequencies import count_frequencies
-from .hashing import HashReport, hash_to_file
-from .histogram import Histogram
-from .kernels import gram_description, kernel_to_file
-from .learning import sweep, train
-from .matching import open_matching
-from .prediction import Evaluation, RegressionEvaluation, evaluate, label_text, predict, predictions
-from .readers import AnyReader, SignatureReader, load_signatures, open_reader, recipe_for
-from .search import IndexReport, SearchReport, index_rows, search, search_texts
-from .survey import Survey, sample, survey
+from .._core.lazy import lazy_names
 
-__all__ = [
-    "AnyReader", "Estimates", "Evaluation", "FileDuplicates", "FileMatches", "HashReport",
-    "Histogram", "IndexReport", "RegressionEvaluation", "SearchReport", "SignatureReader", "Survey",
-    "convert", "count_frequencies", "estimate_pairs", "evaluate", "file_kind",
-    "gram_description", "hash_to_file",
-    "index_rows", "kernel_to_file", "label_text", "load_signatures", "near_duplicates",
-    "near_matches", "nearest", "open_matching", "open_reader", "predict", "predictions",
-    "recipe_for", "sample", "search", "search_texts", "survey", "sweep", "train",
-    "write_groups", "write_kept", "write_pairs",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_names(__name__)

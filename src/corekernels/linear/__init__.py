@@ -5,9 +5,6 @@ A row of k (code, weight) pairs stands for a row of k 2^b columns with k nonzero
 ever expanding a row.
 """
 
-from .classifier import HashedLinearClassifier
-from .losses import Loss
-from .path import CPath, c_path
-from .regressor import HashedLinearRegressor
+from .._core.lazy import lazy_names
 
-__all__ = ["CPath", "HashedLinearClassifier", "HashedLinearRegressor", "Loss", "c_path"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

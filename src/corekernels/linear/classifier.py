@@ -31,6 +31,7 @@ from .model import HashedLinearModel
 from .problem import TrainingSet
 from .solver import Stream
 
+
 def has_probabilities(model: Any) -> bool:
     """Whether scores are log odds: the condition of `predict_proba`."""
     loss = loss_of(model.loss, "classes")

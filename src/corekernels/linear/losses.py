@@ -22,6 +22,11 @@ from .._loops.learning.losses import unkept
 from ..errors import ParameterError
 
 _PACKAGE = __name__.partition(".")[0] + "."
+_METHODS = {
+    "newton": ("value", "slope", "curvature"),
+    "descent": ("value", "conjugate", "best_dual"),
+    "shrinking": ("dual_bounds", "dual_slope"),
+}
 
 
 @dataclass_transform(frozen_default=True)
@@ -33,8 +38,8 @@ class Loss:
     functions that `numba.njit` has compiled, but not one another. `target` is -1 or 1, or the
     value to predict; `cost`, which is positive, multiplies the loss.
 
-    "newton" needs `value`, `slope` and `curvature`; "descent" needs `value` and the methods from
-    `conjugate` on.
+    "newton" needs `value`, `slope` and `curvature`; "descent" needs `value`, `conjugate` and
+    `best_dual`, and if the loss shrinks, `dual_bounds` and `dual_slope`.
 
     Attributes
     ----------
@@ -68,6 +73,10 @@ class Loss:
     InLoops: ClassVar[type[Any]]
 
     def __init_subclass__(cls) -> None:
+        needed = {name for solver in cls.solver_costs for name in _METHODS[solver]}
+        needed |= set(_METHODS["shrinking"] if cls.shrinks else ())
+        if missing := sorted(name for name in needed if getattr(cls, name) is getattr(Loss, name)):
+            raise TypeError(f"{cls.__name__}: a loss of its kind needs {', '.join(missing)}.")
         dataclass(frozen=True)(cls)
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         about = {
@@ -116,7 +125,7 @@ class Loss:
 
     def dual_slope(self, score: float, target: float, cost: float, dual: float) -> float:
         """Derivative of `conjugate` in the dual variable, plus the score: of losses that shrink."""
-        raise NotImplementedError
+        return np.nan
 
 
 class SquaredHinge(Loss):
@@ -210,6 +219,9 @@ class LogLoss(Loss):
         rest = cost - a
         entropy = a * np.log(a / cost) if a > 0 else 0.0
         return entropy + (rest * np.log1p(-a / cost) if rest > 0 else 0.0)
+
+    def dual_bounds(self, target: float, cost: float) -> tuple[float, float]:
+        return (0.0, cost) if target > 0 else (-cost, 0.0)
 
     def best_dual(
         self, score: float, target: float, cost: float, dual: float, square: float

@@ -125,7 +125,11 @@ class Block:
     def problem(self) -> Problem:
         """The problems as the loops take them."""
         return Problem(
-            self.loss.in_loops(), self.targets, self.row_costs, read_only(self.costs), self.intercept
+            self.loss.in_loops(),
+            self.targets,
+            self.row_costs,
+            read_only(self.costs),
+            self.intercept,
         )
 
     def require_costs(self) -> None:
@@ -216,9 +220,7 @@ def half_squares(planes: Array, biases: Array) -> npt.NDArray[np.float64]:
     return 0.5 * (products[0] + biases**2)
 
 
-def measure(
-    packed: Packed, block: Block, solution: Solution, is_sum: bool, tol: float
-) -> Measure:
+def measure(packed: Packed, block: Block, solution: Solution, is_sum: bool, tol: float) -> Measure:
     """Objectives and duality gaps.
 
     If the planes are to be the sum of the rows times their dual variables (`is_sum`), what

@@ -1,8 +1,5 @@
 """Near neighbours in the space of the CoRE kernels."""
 
-from .duplicates.result import NearDuplicates
-from .estimator import CoRENeighbors
-from .searches import RecallCheck
-from .transformer import CoRENeighborsTransformer
+from .._core.lazy import lazy_names
 
-__all__ = ["CoRENeighbors", "CoRENeighborsTransformer", "NearDuplicates", "RecallCheck"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -18,13 +18,6 @@ light or dark; `svg_figures` gives its figures alone. They need the extra `repor
 True
 """
 
-from .advice import advice_report
-from .c_path import c_path_report
-from .duplicates import duplicates_report
-from .page import svg_figures, write_page
-from .survey import survey_report
+from .._core.lazy import lazy_names
 
-__all__ = [
-    "advice_report", "c_path_report", "duplicates_report", "survey_report", "svg_figures",
-    "write_page",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,7 +1,5 @@
 """Text to rows: sparse features of documents that fit together everywhere."""
 
-from .frequencies import InverseDocumentFrequency
-from .settings import TextSettings
-from .shingles import Shingles
+from .._core.lazy import lazy_names
 
-__all__ = ["InverseDocumentFrequency", "Shingles", "TextSettings"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -9,19 +9,6 @@ candidates as they come by (`comparison`); `in_two_files` for pairs across two f
 back, and writes it.
 """
 
-from .in_files import near_duplicates
-from .in_memory import find_duplicates
-from .in_two_files import near_matches
-from .result import (
-    FileDuplicates,
-    FileMatches,
-    NearDuplicates,
-    write_groups,
-    write_kept,
-    write_pairs,
-)
+from ..._core.lazy import lazy_names
 
-__all__ = [
-    "FileDuplicates", "FileMatches", "NearDuplicates", "find_duplicates", "near_duplicates",
-    "near_matches", "write_groups", "write_kept", "write_pairs",
-]  # fmt: skip
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,15 +1,17 @@
-"""Engines by name."""
+"""Engines that run the parts of a job: this process, a Dask cluster or a Spark cluster."""
 
 from collections.abc import Callable
 
-from .._core.arguments import require_choice
-from ..errors import ParameterError
+from ..._core.arguments import require_choice
+from ...errors import ParameterError
+from .base import Engine, LocalEngine
 from .dask import DaskEngine
-from .engines import Engine, LocalEngine
 from .spark import SparkEngine
 
-_ENGINES: dict[str, Callable[..., Engine]] = {"dask": DaskEngine, "spark": SparkEngine}
-ENGINES = ("local", *_ENGINES)
+__all__ = ["ENGINES", "DaskEngine", "Engine", "LocalEngine", "SparkEngine", "open_engine"]
+
+_CLUSTERS: dict[str, Callable[..., Engine]] = {"dask": DaskEngine, "spark": SparkEngine}
+ENGINES = ("local", *_CLUSTERS)
 
 
 def open_engine(name: str, address: str | None = None, workers: int | None = None) -> Engine:
@@ -18,7 +20,7 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
     Parameters
     ----------
     name : {"local", "dask", "spark"}
-        "local" is threads of this process.
+        "local" is this process.
     address : str, optional
         Of a cluster that runs already. Without it, one is started on this machine, and ended
         with the `with` block.
@@ -27,8 +29,8 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
 
     Examples
     --------
-    >>> from corekernels.distributed import open_engine
-    >>> with open_engine("local", workers=1) as engine:
+    >>> import corekernels as ck
+    >>> with ck.files.open_engine("local", workers=1) as engine:
     ...     engine.run(pow, 2, [0, 1, 5])
     [1, 2, 32]
     """
@@ -39,4 +41,4 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
         if address is not None:
             raise ParameterError("address: is of a cluster, which engine='local' is not.")
         return LocalEngine(workers)
-    return _ENGINES[name](address=address, workers=workers)
+    return _CLUSTERS[name](address=address, workers=workers)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.arguments import require_extra
-from .._core.threads import thread_count
-from ..errors import FileError
-from .engines import (
+from ..._core.arguments import require_extra
+from ..._core.threads import thread_count
+from ...errors import FileError
+from .base import (
     FAN_IN,
     Engine,
     Failure,
@@ -55,9 +55,9 @@ class DaskEngine(Engine):
 
     Examples
     --------
-    >>> from corekernels import distributed
-    >>> with distributed.DaskEngine(workers=2) as engine:  # doctest: +SKIP
-    ...     plan = distributed.plan_parts(engine, "parts/*.parquet")
+    >>> import corekernels as ck
+    >>> with ck.files.DaskEngine(workers=2) as engine:  # doctest: +SKIP
+    ...     plan = ck.files.plan_parts(engine, "parts/*.parquet")
     """
 
     name = "dask"

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import errors
-from .._core.progress import Progress, progress_bar
-from .._core.threads import thread_count
-from ..errors import CoREError, DataError
+from ... import errors
+from ..._core.progress import Progress, progress_bar
+from ..._core.threads import thread_count
+from ...errors import CoREError, DataError
 
 Task = Callable[[Any, Any], Any]
 FAN_IN = 8  # sums that are added at a time; the result of a sum depends on it in its last bits
@@ -57,9 +57,9 @@ class Engine(ABC):
 
     Examples
     --------
-    >>> from corekernels import distributed
-    >>> with distributed.open_engine("local") as engine:
-    ...     isinstance(engine, distributed.Engine)
+    >>> import corekernels as ck
+    >>> with ck.files.open_engine("local") as engine:
+    ...     isinstance(engine, ck.files.Engine)
     True
     """
 
@@ -177,8 +177,8 @@ class LocalEngine(Engine):
 
     Examples
     --------
-    >>> from corekernels import distributed
-    >>> with distributed.LocalEngine(workers=2) as engine:
+    >>> import corekernels as ck
+    >>> with ck.files.LocalEngine(workers=2) as engine:
     ...     engine.name
     'local'
     """

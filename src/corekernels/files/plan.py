@@ -11,14 +11,14 @@ from .._core.arguments import PathLike
 from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
-from ..files.matching import new_columns
-from ..files.readers import AnyReader, SignatureReader, open_reader, recipe_for
-from ..files.shards import is_shard_folder, part_files
 from ..io.provenance import column_base, matching_files
-from ..io.readers import Narrowed, RowRange
+from ..io.readers import Batch, Narrowed, RowRange, RowReader, require_rows
 from ..io.svmlight import BlockStart, SvmlightReader
 from ..recipe import Recipe
 from .engines import Engine
+from .matching import new_columns
+from .readers import AnyReader, SignatureReader, open_reader, recipe_for
+from .shards import is_shard_folder, part_files
 
 ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
 
@@ -47,8 +47,8 @@ class Part:
 
     Examples
     --------
-    >>> from corekernels import distributed
-    >>> distributed.Part(number=0, path="rows.npz", first_row=0, rows=2).rows
+    >>> import corekernels as ck
+    >>> ck.files.Part(number=0, path="rows.npz", first_row=0, rows=2).rows
     2
     """
 
@@ -95,8 +95,8 @@ class Plan:
     --------
     >>> import corekernels as ck
     >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    >>> with ck.distributed.LocalEngine() as engine:
-    ...     plan = ck.distributed.plan_parts(engine, "rows.npz")
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "rows.npz")
     >>> len(plan.parts), plan.n_rows, plan.n_columns
     (1, 2, 2)
     """
@@ -188,8 +188,8 @@ def plan_parts(
     >>> import corekernels as ck
     >>> ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
     >>> ck.io.write_rows("b.npy", [[3.0, 0]])
-    >>> with ck.distributed.LocalEngine() as engine:
-    ...     plan = ck.distributed.plan_parts(engine, "*.npy")
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "*.npy")
     >>> [(part.number, part.rows) for part in plan.parts]
     [(0, 2), (1, 1)]
     """
@@ -303,3 +303,49 @@ def _columns(
     if _names(found) is not None:  # of all files, in whatever order each has them
         common["column_names"] = _names(found)
     return n_columns, common
+
+
+def open_plan(plan: Plan, n_jobs: int | None = None) -> RowReader:
+    """A reader of all rows, one part after the other; of documents, a `DocumentReader`.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
+    >>> ck.io.write_rows("b.npy", [[3.0, 0]])
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "*.npy")
+    >>> [batch.first_row for batch in ck.files.open_plan(plan)]
+    [0, 2]
+    """
+    reading = plan.parts[0].reading
+    if reading.get("text") is None:
+        return PlanReader(plan, n_jobs)
+    paths: Any = list(dict.fromkeys(part.path for part in plan.parts))
+    return require_rows(open_reader(paths, n_jobs=n_jobs, **reading))
+
+
+class PlanReader(RowReader):
+    """The rows of all parts."""
+
+    def __init__(self, plan: Plan, n_jobs: int | None = None) -> None:
+        super().__init__(plan.name, 0, None)
+        self._plan, self._n_jobs = plan, n_jobs
+        first = require_rows(plan.parts[0].open(n_jobs))
+        self.format, self._first_notes = first.format, first.notes
+        self.one_based, self.column_names = first.one_based, first.column_names
+        self.n_columns, self.n_rows, self.n_bytes = plan.n_columns, plan.n_rows, plan.n_bytes
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the reader of the first part noted."""
+        return self._first_notes
+
+    def _batches(self) -> Iterator[Batch]:
+        first_row, parts = 0, self._plan.parts
+        for number, part in enumerate(parts):
+            n_rows, bytes_done = 0, self._plan.n_bytes * number // len(parts)
+            for batch in require_rows(part.open(self._n_jobs)):
+                yield replace(batch, first_row=first_row + n_rows, bytes_done=bytes_done)
+                n_rows += len(batch)
+            first_row += n_rows

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._core.arguments import require_extra
-from .._core.threads import thread_count
-from ..errors import FileError, MissingExtra
-from .engines import (
+from ..._core.arguments import require_extra
+from ..._core.threads import thread_count
+from ...errors import FileError, MissingExtra
+from .base import (
     FAN_IN,
     Engine,
     Failure,
@@ -60,8 +60,8 @@ class SparkEngine(Engine):
 
     Examples
     --------
-    >>> from corekernels import distributed
-    >>> plan = distributed.plan_parts(distributed.SparkEngine(session), "rows/")  # doctest: +SKIP
+    >>> import corekernels as ck
+    >>> plan = ck.files.plan_parts(ck.files.SparkEngine(session), "rows/")  # doctest: +SKIP
     """
 
     name = "spark"

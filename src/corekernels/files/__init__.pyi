@@ -1,0 +1,54 @@
+from ..neighbors.duplicates import near_duplicates as near_duplicates, near_matches as near_matches
+from ..neighbors.duplicates.result import (
+    FileDuplicates as FileDuplicates,
+    FileMatches as FileMatches,
+    write_groups as write_groups,
+    write_kept as write_kept,
+    write_pairs as write_pairs,
+)
+from .conversion import convert as convert, file_kind as file_kind
+from .engines import (
+    ENGINES as ENGINES,
+    DaskEngine as DaskEngine,
+    Engine as Engine,
+    LocalEngine as LocalEngine,
+    SparkEngine as SparkEngine,
+    open_engine as open_engine,
+)
+from .estimates import Estimates as Estimates, estimate_pairs as estimate_pairs, nearest as nearest
+from .frequencies import count_frequencies as count_frequencies
+from .hashing import HashReport as HashReport, hash_to_file as hash_to_file
+from .histogram import Histogram as Histogram
+from .kernels import gram_description as gram_description, kernel_to_file as kernel_to_file
+from .learning import sweep as sweep, train as train
+from .matching import open_matching as open_matching
+from .plan import (
+    ROWS_PER_PART as ROWS_PER_PART,
+    Part as Part,
+    Plan as Plan,
+    open_plan as open_plan,
+    plan_parts as plan_parts,
+)
+from .prediction import (
+    Evaluation as Evaluation,
+    RegressionEvaluation as RegressionEvaluation,
+    evaluate as evaluate,
+    label_text as label_text,
+    predict as predict,
+    predictions as predictions,
+)
+from .readers import (
+    AnyReader as AnyReader,
+    SignatureReader as SignatureReader,
+    load_signatures as load_signatures,
+    open_reader as open_reader,
+    recipe_for as recipe_for,
+)
+from .searching import (
+    IndexReport as IndexReport,
+    SearchReport as SearchReport,
+    index_rows as index_rows,
+    search as search,
+    search_texts as search_texts,
+)
+from .surveys import Survey as Survey, sample as sample, survey as survey

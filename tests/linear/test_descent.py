@@ -8,8 +8,8 @@ from scipy import sparse
 
 from corekernels.errors import DataError, ParameterError
 from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
-from corekernels.linear.losses import loss_names
 from corekernels.linear.descent import as_planes, solve
+from corekernels.linear.losses import loss_names
 from support import objectives
 
 

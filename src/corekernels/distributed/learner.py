@@ -89,7 +89,7 @@ class Learner:
                 self.engine, self.plan.parts, job, self.folder, report,
                 lambda w, reached: save_vector(saved, w, rounds=reached._asdict()),
             )  # fmt: skip
-            if "newton" not in job.problem.loss.solver_costs:
+            if "newton" not in job.problem.loss.solvers:
                 assert before is not None
                 most = max(1, self.options.max_iter // SWEEPS)
                 return w, rounds.solve(w, self.options.tol, most, before)

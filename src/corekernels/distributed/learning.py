@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.arguments import Array, PathLike, require_choice, require_count, require_positive
+from .._core.arguments import Array, PathLike, require_count, require_positive
 from ..classifier import CoREClassifier
 from ..errors import DataError, FileError
 from ..files.engines.base import Engine
@@ -129,7 +129,7 @@ def train_parts(
         key = hashlib.sha256(repr(told).encode()).hexdigest()[:16]
         job = LearnJob(key, problem, require_positive("C", C), classes, n_codes, 0)
         alike, rows = are_alike(classes, found), plan
-        if "newton" not in chosen.solver_costs and not alike:
+        if "newton" not in chosen.solvers and not alike:
             rows = deal_rows(engine, plan, classes, folder, progress)
         warm_rounds = warm_rounds if alike else 0
         learner = Learner(engine, rows, job, ends, folder, warm_rounds, progress)

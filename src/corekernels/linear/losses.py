@@ -12,7 +12,6 @@ classes it is LIBLINEAR's alpha times the target.
 """
 
 from collections import namedtuple
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, dataclass_transform
 
@@ -21,7 +20,6 @@ import numpy as np
 from .._loops.learning.losses import unkept
 from ..errors import ParameterError
 
-_PACKAGE = __name__.partition(".")[0] + "."
 _METHODS = {
     "newton": ("value", "slope", "curvature"),
     "descent": ("value", "conjugate", "best_dual"),
@@ -47,9 +45,11 @@ class Loss:
         Name for people.
     predicts : {"classes", "values"}
         What the targets are.
-    solver_costs : dict
-        The solvers that can be used, "descent" or "newton", with their processor times relative
-        to each other: "auto" prefers the cheapest on one thread.
+    solvers : tuple
+        The solvers that can be used, "descent" or "newton". On one thread "auto" prefers the first.
+    newton_cost : float
+        Processor time of Newton steps over that of a descent, by which "auto" chooses for more
+        threads. 3, if not stated.
     has_probabilities : bool
         Whether scores are log odds. False, if not stated.
     shrinks : bool
@@ -61,11 +61,34 @@ class Loss:
     quadratic_conjugate : bool
         Whether `conjugate` is a quadratic function of the dual variable, on an unbounded domain:
         a path over C is then extrapolated. False, if not stated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import corekernels as ck
+    >>> class LogCosh(ck.linear.Loss):
+    ...     label = "log cosh loss"
+    ...     predicts = "values"
+    ...     solvers = ("newton",)
+    ...
+    ...     def value(self, score, target, cost):
+    ...         return cost * np.log(np.cosh(score - target))
+    ...
+    ...     def slope(self, score, target, cost):
+    ...         return cost * np.tanh(score - target)
+    ...
+    ...     def curvature(self, score, target, cost):
+    ...         return cost / np.cosh(score - target) ** 2
+    >>> rows, values = [[1.0, 0], [0, 1]], [3.0, 5.0]
+    >>> model = ck.CoRERegressor(n_hashes=64, loss=LogCosh(), C=100, random_state=0)
+    >>> model.fit(rows, values).predict(rows).round(1)
+    array([3., 5.])
     """
 
     label: ClassVar[str]
     predicts: ClassVar[str]
-    solver_costs: ClassVar[Mapping[str, float]]
+    solvers: ClassVar[tuple[str, ...]]
+    newton_cost: ClassVar[float] = 3.0
     has_probabilities: ClassVar[bool] = False
     shrinks: ClassVar[bool] = False
     gap_excess: ClassVar[float] = 1.0
@@ -73,7 +96,7 @@ class Loss:
     InLoops: ClassVar[type[Any]]
 
     def __init_subclass__(cls) -> None:
-        needed = {name for solver in cls.solver_costs for name in _METHODS[solver]}
+        needed = {name for solver in cls.solvers for name in _METHODS[solver]}
         needed |= set(_METHODS["shrinking"] if cls.shrinks else ())
         if missing := sorted(name for name in needed if getattr(cls, name) is getattr(Loss, name)):
             raise TypeError(f"{cls.__name__}: a loss of its kind needs {', '.join(missing)}.")
@@ -83,7 +106,7 @@ class Loss:
             "of": cls, "__slots__": (), "__module__": cls.__module__,
             "__qualname__": f"{cls.__qualname__}.InLoops",
         }  # fmt: skip
-        cls.InLoops = type(cls.__name__, (namedtuple(cls.__name__, names),), about)  # noqa: PYI024
+        cls.InLoops = type(cls.__name__, (namedtuple(cls.__name__, names),), about)
 
     def in_loops(self) -> Any:
         """The loss as loops take it: a named tuple of its parameters."""
@@ -91,7 +114,8 @@ class Loss:
 
     def compiled(self, loop: Any) -> Any:
         """A loop as it is to be called with this loss."""
-        return loop if type(self).__module__.startswith(_PACKAGE) else unkept(loop)
+        is_named = any(type(self) is type(named) for named in LOSSES.values())
+        return loop if is_named else unkept(loop)
 
     def value(self, score: float, target: float, cost: float) -> float:
         """Loss of a row."""
@@ -133,7 +157,7 @@ class SquaredHinge(Loss):
 
     label = "squared hinge loss"
     predicts = "classes"
-    solver_costs = {"descent": 1.0, "newton": 3.0}
+    solvers = ("descent", "newton")
     shrinks = True
     quadratic_conjugate = True
 
@@ -168,7 +192,7 @@ class Hinge(Loss):
 
     label = "hinge loss"
     predicts = "classes"
-    solver_costs = {"descent": 1.0}
+    solvers = ("descent",)
     shrinks = True
     gap_excess = 10.0
 
@@ -200,7 +224,8 @@ class LogLoss(Loss):
 
     label = "log loss"
     predicts = "classes"
-    solver_costs = {"descent": 1.0, "newton": 5.0}
+    solvers = ("descent", "newton")
+    newton_cost = 5.0
     has_probabilities = True
 
     def value(self, score: float, target: float, cost: float) -> float:
@@ -260,7 +285,7 @@ class SquaredError(Loss):
 
     label = "squared error"
     predicts = "values"
-    solver_costs = {"descent": 1.0, "newton": 3.0}
+    solvers = ("descent", "newton")
     quadratic_conjugate = True
 
     def value(self, score: float, target: float, cost: float) -> float:

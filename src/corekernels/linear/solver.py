@@ -50,14 +50,14 @@ def make_plan(
 ) -> Plan:
     """What `solver` means for these problems; `block` is one of them."""
     require_choice("solver", solver, SOLVERS)
-    solver_costs = block.loss.solver_costs
-    if solver != "auto" and solver not in solver_costs:
+    solvers = block.loss.solvers
+    if solver != "auto" and solver not in solvers:
         raise ParameterError(
             f"solver: got {solver!r}, which cannot solve the {block.loss.label}; choose "
-            f"{' or '.join(solver_costs)}, or auto."
+            f"{' or '.join(solvers)}, or auto."
         )
-    if solver != "auto" or len(solver_costs) == 1:
-        method = next(iter(solver_costs)) if solver == "auto" else solver
+    if solver != "auto" or len(solvers) == 1:
+        method = solvers[0] if solver == "auto" else solver
         return Plan(method, LANES if method == "descent" else 1)
     packed = training.packed
     fits = packed.n_codes * packed.codes.shape[1] <= _MOST_NUMBERS
@@ -65,7 +65,7 @@ def make_plan(
         return Plan("newton", 1)
     n_threads, n_rows = thread_count(n_jobs), len(training.rows)
     if n_threads == 1 or n_rows < _LEAST_ROWS:
-        return Plan("descent", LANES)
+        return Plan(solvers[0], LANES if solvers[0] == "descent" else 1)
     times = {}
     for width in reversed(_WIDTHS):
         n_blocks = -(-n_planes // width)
@@ -73,7 +73,7 @@ def make_plan(
         cost = next(_WIDTH_COSTS[least] for least in _WIDTHS if least >= widest)
         times[Plan("descent", width)] = cost * -(-n_blocks // n_threads)
     if fits and n_rows >= _ROWS_PER_CODE * packed.n_codes:
-        work = n_planes * _WIDTH_COSTS[1] * solver_costs["newton"] / solver_costs["descent"]
+        work = n_planes * _WIDTH_COSTS[1] * block.loss.newton_cost
         times[Plan("newton", 1)] = work / (_EFFICIENCY * n_threads)
     usual = Plan("descent", LANES)
     best = min(times, key=times.__getitem__)

@@ -30,7 +30,7 @@ class Problem(NamedTuple):
     positive, `costs[1]`.
     """
 
-    loss: tuple  # of its parameters: see `losses`
+    loss: tuple[float, ...]  # of its parameters: see `losses`
     targets: np.ndarray  # (n_rows, n_lanes): -1 or 1, or the values to predict
     row_costs: np.ndarray  # (n_rows,)
     costs: np.ndarray  # (2, n_lanes)

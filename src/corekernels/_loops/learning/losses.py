@@ -92,7 +92,7 @@ def _shrinks(loss):
 def unkept(loop: Any) -> Any:
     """A loop that is not kept on the disk, for losses from outside the package.
 
-    Numba's index of what is kept would name their classes, which other programs cannot import.
+    Numba's index of what it keeps would name their classes, which other programs cannot import.
     """
     if not hasattr(loop, "py_func"):  # loops are not compiled
         return loop

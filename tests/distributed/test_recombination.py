@@ -7,6 +7,7 @@ from corekernels import CoREHasher
 from corekernels.distributed import recombination
 from corekernels.linear.coefficients import pack
 from corekernels.linear.descent import OneVsRest, descend
+from corekernels.linear.losses import LOSSES
 from corekernels.linear.newton import Vector
 from corekernels.linear.problem import Options, State, TrainingSet
 from support import objectives
@@ -25,9 +26,9 @@ def changes(request, digits):
         some = slice(number * N_ROWS, (number + 1) * N_ROWS)
         packed, targets = pack(S[some], 1), (y[some] % 3).astype(np.int64)
         training = TrainingSet.of(packed, targets, np.ones(N_ROWS), 1)
-        (block,) = OneVsRest(loss, 1.0, np.array([1.0, 2, 1])).blocks(training, 1.0)
+        (block,) = OneVsRest(LOSSES[loss], 1.0, np.array([1.0, 2, 1])).blocks(training, 1.0)
         w = w or Vector.zero(packed, block.n_lanes)
-        duals = 0.1 * np.random.default_rng(number).random((N_ROWS, block.n_lanes))
+        duals = 0.1 * block.targets * np.random.default_rng(number).random((N_ROWS, block.n_lanes))
         state = State(duals.copy(), w.planes.copy(), w.biases.copy(), is_sum=False)
         descend(packed, block, state, Options(1e-9, 2, (number,)))
         found.append((S[some].to_csr().toarray(), block, duals, state))
@@ -36,7 +37,7 @@ def changes(request, digits):
 
 def rows_times(rows, block, duals):
     """The vector that dual variables stand for, one row per lane; the constant column last."""
-    signed = (block.targets * duals)[block.rows]
+    signed = duals[block.rows]
     return np.hstack([signed.T @ rows[block.rows], signed.sum(axis=0)[:, None]])
 
 
@@ -48,7 +49,7 @@ def dual(loss, found, multipliers, lane):
         w = w + rows_times(rows, block, a)[lane]
         signs, a = block.targets[block.rows, lane], a[block.rows, lane]
         c = block.row_costs[block.rows] * block.costs[(signs > 0).astype(int), lane]
-        value += objectives.dual(loss, np.zeros(1), signs, c, a)
+        value += objectives.dual(loss, np.zeros(1), signs, c, signs * a)
     return value - 0.5 * w @ w
 
 

@@ -1,9 +1,9 @@
 """Arrays aligned to cache lines, and working memory that is kept from call to call."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,8 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[A
     return raw[start : start + n_bytes].view(dtype).reshape(shape)
 
 
-@contextmanager
-def working_memory(make: Callable[..., Room], *arguments: Any) -> Iterator[Iterator[Room]]:
-    """Room for threads, each made by `make(*arguments)` when it is asked for.
+class working_memory(Generic[Room]):
+    """Room for threads, each made by `make(*arguments)` when it is asked for by `next`.
 
     For loops that leave it as they found it: it is kept for the next call that asks for the same,
     up to 128 MB in all. To make it anew for every short call, zeros for each of a million columns
@@ -42,29 +41,37 @@ def working_memory(make: Callable[..., Room], *arguments: Any) -> Iterator[Itera
     ...     next(rooms)
     array([0., 0., 0.])
     """
-    global _n_made
-    kept: list[Room] = _kept.setdefault((make, arguments), [])
-    used: list[Room] = []
-    n_made = 0
 
-    def rooms() -> Iterator[Room]:
-        nonlocal n_made
-        while True:
-            try:
-                used.append(kept.pop())
-            except IndexError:  # none is left: other calls may take from it, too
-                used.append(make(*arguments))
-                n_made += _n_bytes(used[-1])
-            yield used[-1]
+    def __init__(self, make: Callable[..., Room], *arguments: Any) -> None:
+        self._make, self._arguments = make, arguments
+        self._kept: list[Room] = _kept.setdefault((make, arguments), [])
+        self._used: list[Room] = []
+        self._n_made = 0
 
-    yield rooms()
-    kept.extend(used)
-    _n_made += n_made
-    if _n_made > _MOST_KEPT:
-        _kept.clear()
-        _n_made = 0
+    def __enter__(self) -> "working_memory[Room]":
+        return self
+
+    def __next__(self) -> Room:
+        try:
+            room = self._kept.pop()
+        except IndexError:  # none is left: other calls may take from it, too
+            room = self._make(*self._arguments)
+            self._n_made += _n_bytes(room)
+        self._used.append(room)
+        return room
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        global _n_made
+        if kind is not None:
+            return
+        self._kept.extend(self._used)
+        _n_made += self._n_made
+        if _n_made > _MOST_KEPT:
+            _kept.clear()
+            _n_made = 0
 
 
+@lru_cache(maxsize=256)
 def common_size(size: int) -> int:
     """A size that is a little larger, and the same for others near it: for `working_memory`.
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._loops.rows import Blocks
+from .forks import computed_once
 from .memory import aligned_zeros
 from .threads import run_together, thread_count
 
@@ -37,7 +38,10 @@ class Team:
 
     def __init__(self, n_jobs: int | None) -> None:
         self.n_threads = thread_count(n_jobs)
-        self._counter = aligned_zeros((16,), np.int64)  # alone in its cache lines
+
+    @computed_once
+    def _counter(self) -> Any:
+        return aligned_zeros((16,), np.int64)  # alone in its cache lines
 
     def run(
         self, loop: Callable[..., Any],
@@ -48,6 +52,11 @@ class Team:
         Each thread calls the loop with the blocks, the number of blocks to do, and the
         arguments, or what they give it if they are a function: for working memory of its own.
         """
+        if n_rows <= block_rows:  # nothing to share out
+            if n_rows > 0:
+                blocks = Blocks(np.zeros(1, np.int64), n_rows, block_rows, 1)
+                loop(blocks, 1, *(arguments() if callable(arguments) else arguments))
+            return
 
         def make_step(blocks: Blocks) -> Step:
             mine = arguments() if callable(arguments) else arguments

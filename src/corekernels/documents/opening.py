@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core.arguments import Array, PathLike, require_choice, require_count
 from ..errors import DataError, FileError, ParameterError
 from ..io.packing import packing_of_name
 from ..io.provenance import matching_files
 from ..io.streams import ByteStream, is_stream
-from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import TextSettings
-from ..text.shingles import Shingles
 from .delimited import Delimited
 from .file import BATCH_BYTES, DocumentFile
 from .folder import FOLDER, Folder
@@ -23,6 +21,10 @@ from .json_lines import JsonLines
 from .parquet import ParquetDocuments
 from .reader import Columns, DocumentReader
 from .records import Lines
+
+if TYPE_CHECKING:
+    from ..text.frequencies import InverseDocumentFrequency
+    from ..text.shingles import Shingles
 
 FIRST, LONGEST = "first", "longest"
 
@@ -91,8 +93,8 @@ def open_documents(
     *,
     label: str | None = None,
     id: str | None = None,  # noqa: A002
-    shingles: Shingles | TextSettings | None = None,
-    frequencies: InverseDocumentFrequency | None = None,
+    shingles: "Shingles | TextSettings | None" = None,
+    frequencies: "InverseDocumentFrequency | None" = None,
     format: str | None = None,  # noqa: A002
     labels: bool = True,
     n_jobs: int | None = None,
@@ -139,8 +141,8 @@ def open_documents(
         raise ParameterError("text: names no column; name that of the text.")
     if format is not None:
         require_choice("format", format, tuple(FORMATS))
-    settings = shingles.settings if isinstance(shingles, Shingles) else shingles
-    settings = settings or TextSettings.of()
+    given = TextSettings.of() if shingles is None else shingles
+    settings = given if isinstance(given, TextSettings) else given.settings
     if frequencies is not None:
         frequencies.require_settings(settings)
         settings = replace(settings, frequencies=frequencies.digest())

@@ -6,7 +6,7 @@ from typing import Any
 from .._core.arguments import PathLike
 from ..errors import DataError
 from ..io.provenance import Origin
-from ..io.readers import Narrowed
+from ..io.readers import Selected
 from ..io.streams import is_stream
 from ..recipe import MAX_COLUMNS
 from .readers import AnyReader, SignatureReader, open_reader
@@ -52,7 +52,7 @@ def open_matching(
     if reader.n_columns < n_columns:
         return open_reader(path, n_columns=n_columns, **options)
     if ignore_new_columns:
-        return Narrowed(reader, n_columns)
+        return Selected(reader, n_columns=n_columns)
     raise new_columns(reader.name, reader.n_columns, n_columns)
 
 

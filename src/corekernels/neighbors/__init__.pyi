@@ -1,4 +1,4 @@
 from .duplicates.result import NearDuplicates as NearDuplicates
 from .estimator import CoRENeighbors as CoRENeighbors
-from .searches import RecallCheck as RecallCheck
+from .estimator import RecallCheck as RecallCheck
 from .transformer import CoRENeighborsTransformer as CoRENeighborsTransformer

@@ -13,8 +13,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.arguments import Array, PathLike, require_choice, require_count
-from .._core.estimator import parameters_for_file
+from .._core.arguments import (
+    Array,
+    PathLike,
+    parameters_for_file,
+    require_choice,
+    require_count,
+)
+from .._core.forks import computed_once
 from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Heaps
@@ -70,10 +76,15 @@ class Snapshot:
         alive, about = np.ones(len(ids), np.uint8), (chosen.reason, chosen.recall, len(ids))
         return cls(chosen.method, None, read_only(ids), read_only(alive), *about, tail_rows)
 
-    @property
+    @computed_once
     def n_alive(self) -> int:
         """Number of rows that can be found."""
         return int(np.count_nonzero(self.alive))
+
+    @computed_once
+    def _n_main_alive(self) -> int:
+        """How many of them the method finds."""
+        return int(np.count_nonzero(self.alive[: len(self.main.store)]))
 
     def living(self) -> tuple[Store, Array]:
         """The rows that can be found, and their positions."""
@@ -86,7 +97,7 @@ class Snapshot:
         main = self.main.exact if exact else self.main
         n_main = len(main.store)
         # candidates that were removed must not crowd out others
-        spare = n_main / max(1, int(np.count_nonzero(self.alive[:n_main])))
+        spare = n_main / max(1, self._n_main_alive)
         parts: list[tuple[SearchMethod, int, float]] = [(main, 0, spare)]
         if self.tail is not None:
             parts.append((self.tail, n_main, 1.0))
@@ -136,7 +147,7 @@ class Snapshot:
         bounded amount per row added or removed, however small the batches.
         """
         n_main = len(self.main.store)
-        n_dead = n_main - int(np.count_nonzero(self.alive[:n_main]))
+        n_dead = n_main - self._n_main_alive
         if n_dead * _DEAD_SHARE > n_main:
             return self.n_alive > 0
         return self._is_tail_long and self.n_alive >= _GROWTH * self.n_tuned

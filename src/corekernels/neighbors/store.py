@@ -2,7 +2,8 @@
 
 Columns are 16-bit where there are few enough; beyond 65,536 they are renumbered over the
 columns in use. Values keep their own precision: bytes where they are small whole numbers,
-float32 where that loses nothing, else float64 scaled by a power of two per row.
+float32 where that loses nothing, else float64, scaled by a power of two per row if the kernel sees
+directions alone.
 """
 
 from dataclasses import dataclass
@@ -155,6 +156,7 @@ def _next_numbers(n_rows: int, known: Array | None) -> Array:
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
 ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
+_SMALLEST, _LARGEST = 1e-70, 1e70  # of rows as they are: products of their squares fit a double
 _DENSE_SHARE = 3  # rows with a nonzero in so many columns: all columns take no more than these
 _BLOCK_ROWS = 256  # that a thread summarises at a time
 _PART_VALUES = 1 << 18  # looked at by a thread at a time
@@ -180,14 +182,15 @@ class Store:
     @property
     def stored_rows(self) -> StoredRows:
         """The rows as the loops take them."""
-        return self.sparse_rows._replace(byte_rows=read_only(self.byte_rows))
+        arrays = self.indptr, self.columns, self.values, self.squares, self.bits, self.byte_rows
+        return StoredRows(*map(read_only, arrays))  # a copied store has arrays to write into
 
     @property
     def sparse_rows(self) -> StoredRows:
         """The same without `byte_rows`, which are safe to make only of rows that are sound."""
         none = np.empty((len(self), 0), np.uint8)
         arrays = self.indptr, self.columns, self.values, self.squares, self.bits, none
-        return StoredRows(*map(read_only, arrays))  # a copied store has arrays to write into
+        return StoredRows(*map(read_only, arrays))
 
     @computed_once
     def byte_rows(self) -> Array:
@@ -205,7 +208,7 @@ class Store:
         """Number of nonzeros of each row."""
         return np.diff(self.indptr)
 
-    @property
+    @computed_once
     def width(self) -> int:
         """Number of columns after renumbering."""
         return max(1, len(self.vocabulary)) if self.n_columns > NARROW else self.n_columns
@@ -252,7 +255,7 @@ class Store:
     ) -> Array:
         """Kernel values of query q and rows candidates[ends[q]:ends[q + 1]].
 
-        -2 where a value is below the threshold.
+        -inf where a value is below the threshold.
         """
         out = np.empty(len(candidates))
         both = self.kernel.for_loops, queries, self.stored_rows
@@ -267,7 +270,8 @@ class Store:
 def make_store(rows: Rows, kernel: Kernel, n_jobs: int | None = 1) -> Store:
     """A store of clean rows."""
     rows = rows.compact()
-    values = _narrow(rows.indptr, rows.data, n_jobs)
+    require_magnitudes(rows, kernel)
+    values = _narrow(rows.indptr, rows.data, kernel.unit_rows, n_jobs)
     vocabulary, columns = np.empty(0), rows.indices
     if rows.n_columns > NARROW:
         vocabulary, columns = number_columns(columns, n_jobs)
@@ -295,6 +299,7 @@ def restore(kernel: Kernel, n_columns: int, arrays: dict[str, Array]) -> Store:
 
 def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
     """Queries for a store from clean rows of the same columns."""
+    require_magnitudes(rows, store.kernel)
     n, nnz = len(rows), rows.nnz
     starts, ends, lengths, byte_widths = np.empty((4, n), np.int64)
     out = Queries(
@@ -302,10 +307,12 @@ def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
         np.zeros((n, n_words(store.width)), np.uint64), lengths,
         np.zeros((n, store.byte_rows.shape[1]), np.uint8), byte_widths,
     )  # fmt: skip
-    vocabulary = store.vocabulary if rows.n_columns > NARROW else None
+    vocabulary = read_only(store.vocabulary) if rows.n_columns > NARROW else None
     arguments = rows.indptr, rows.indices, rows.data, vocabulary, out
     team.run(prepare_queries, arguments, n, _BLOCK_ROWS)
-    return Queries(*map(read_only, out))
+    for array in out:
+        array.flags.writeable = False
+    return out
 
 
 def _finish(
@@ -327,8 +334,23 @@ def _finish(
     )  # fmt: skip
 
 
-def _narrow(indptr: Array, values: Array, n_jobs: int | None) -> Array:
-    """The values in the smallest type that holds them all without loss."""
+def require_magnitudes(rows: Rows, kernel: Kernel) -> None:
+    """Raise a DataError where sums of products, of rows as they are, would overflow or vanish."""
+    if kernel.unit_rows or rows.data.dtype == np.float32:
+        return
+    sizes = np.abs(rows.data)
+    places = np.flatnonzero((sizes < _SMALLEST) | (sizes > _LARGEST))
+    places = places[(places >= rows.indptr[0]) & (places < rows.indptr[-1])]
+    if len(places):
+        row = np.searchsorted(rows.indptr, places[0], "right") - 1
+        raise DataError(
+            f"row {row} holds {rows.data[places[0]]:g}; {kernel.name} takes values from "
+            f"{_SMALLEST:g} to {_LARGEST:g}, of either sign: multiply all rows by one number."
+        )
+
+
+def _narrow(indptr: Array, values: Array, scaled: bool, n_jobs: int | None) -> Array:
+    """The values in the smallest type that holds them all without loss; float64 may be `scaled`."""
     parts = row_blocks(0, len(values), _PART_VALUES)
     kinds = run_blocks(lambda part: _smallest_type(values[slice(*part)]), parts, n_jobs)
     kind = max(kinds, key=lambda kind: np.dtype(kind).itemsize, default=np.uint8)
@@ -340,10 +362,12 @@ def _narrow(indptr: Array, values: Array, n_jobs: int | None) -> Array:
 
         run_blocks(work, parts, n_jobs)
         return out
+    if not scaled:
+        return values
     largest = np.maximum.reduceat(np.append(np.abs(values), 0), indptr[:-1])
     _, exponents = np.frexp(np.where(np.diff(indptr) > 0, largest, 1))
-    scaled: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
-    return np.where(scaled != 0, scaled, LEAST)
+    brought_down: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
+    return np.where(brought_down != 0, brought_down, LEAST)
 
 
 def _smallest_type(values: Array) -> type[Any]:

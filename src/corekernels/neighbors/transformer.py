@@ -8,8 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._core.arguments import require_choice
 from ..recipe import DEFAULT_KERNEL
-from .estimator import CoRENeighbors
-from .searches import MODES, IndexEstimator
+from .estimator import MODES, CoRENeighbors, IndexEstimator
 from .tuning import AUTO
 
 

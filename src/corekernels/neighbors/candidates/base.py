@@ -4,6 +4,7 @@ Most methods propose candidates, which the exact kernel then ranks: what comes b
 scored exactly. Methods differ in which rows they miss.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -18,6 +19,7 @@ from ..._core.threads import row_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.search.pairs import Heaps, Queries, rerank, sort_heaps
 from ...io.provenance import require_fit
+from ...kernel_table import Kernel
 from ..store import Store, make_queries
 
 if TYPE_CHECKING:
@@ -93,6 +95,11 @@ class SearchMethod(ABC):
         """The cheapest settings that reach the recall asked for; None if there are none."""
 
     @classmethod
+    def serves(cls, kernel: Kernel) -> bool:
+        """Whether it finds rows that are near by this kernel."""
+        return kernel.for_loops is not None and kernel.unit_rows
+
+    @classmethod
     def is_worth_trying(cls, exact: "Exact", similarity: float) -> bool:
         """Whether `auto` should try it, given the kernel value of a typical last neighbour."""
         return False
@@ -153,19 +160,18 @@ class CandidateMethod(SearchMethod):
 
     def room(self, rows: Rows, n_kept: int, factor: float) -> Array:
         """An array for `n_kept` candidates of each query, or `factor` times as many."""
-        n_together = min(len(self.store), int(np.ceil(n_kept * factor)))
+        n_together = min(len(self.store), math.ceil(n_kept * factor))
         return np.empty((len(rows), n_together), np.int32)
 
     def search(
         self, team: Team, rows: Rows, alive: Array, first_row: int, heaps: Heaps,
         spare: float = 1.0,
     ) -> None:  # fmt: skip
-        """Push the candidates of each query into its heap, by their exact kernel values."""
+        """Push the candidates of each query into its heap, empty so far, by exact kernel values."""
         store = self.store
         queries = make_queries(rows, store, team)
         n_kept = heaps.keys.shape[1]
         factor = spare * max(1.0, n_kept / self.n_wanted)
-        before = heaps.sizes.copy()
         candidates = self.candidates(team, rows, queries, factor)
         both = store.kernel.for_loops, queries, store.stored_rows
         with working_memory(np.zeros, common_size(store.width)) as rooms:
@@ -173,9 +179,10 @@ class CandidateMethod(SearchMethod):
                 rerank, lambda: (*both, alive, first_row, candidates, next(rooms), heaps),
                 len(rows), BLOCK_QUERIES,
             )  # fmt: skip
+        if heaps.sizes.min() == n_kept:
+            return
         living = int(np.count_nonzero(alive[first_row : first_row + len(store)]))
-        wanted = np.minimum(n_kept, before + living)
-        short = np.flatnonzero(heaps.sizes < wanted)
+        short = np.flatnonzero(heaps.sizes < min(n_kept, living))
         if len(short):
             found = Heaps.empty(len(short), n_kept)
             self.exact.search(team, rows.take(short), alive, first_row, found)

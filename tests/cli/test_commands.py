@@ -253,17 +253,17 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
     assert found["candidates"][0]["kind"] == "linear"
     assert Path("advice.png").read_bytes().startswith(b"\x89PNG")
     assert found["helps"] == (found["verdict"] == "core")
-    table, _, sentence = ok(line).stdout.rstrip().rpartition("\n\n")
+    table, sentence, imports, code = ok(line).stdout.rstrip().split("\n\n")
     assert len(table.splitlines()) == 1 + len(found["candidates"])
-    before_times = found["sentence"].partition("one fit took")[0]
-    assert sentence.startswith(before_times)
+    assert sentence == found["sentence"]
+    assert f"{imports}\n\n{code}" == found["best"]["estimator"]
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("hash missing.svm out", "missing.svm: does not exist"),
-        ("hash . out", "folder"),
+        ("hash . out", "./empty: is empty"),
         ("hash empty out", "empty"),
         ("hash bad.svm out", "bad.svm: line 2"),
         ("hash nan.npy out", "nan.npy: row 1 contains NaN"),
@@ -281,7 +281,7 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
         ("predict model.ck plain.npy out", "plain.npy: has 3 columns"),
         ("predict model.ck other.sig out", "recipes differ"),
         ("predict model.ck train.svm out --proba", "--proba: got 'probabilities', which a model"),
-        ("hash train*.svm out", "train*.svm: does not exist; patterns are for documents"),
+        ("hash trains*.svm out", "trains*.svm: no file matches"),
         ("evaluate model.ck plain64.npy", "plain64.npy: has no labels"),
         ("evaluate forged.ck train.svm", "forged.ck"),
         ("kernel train.svm K.npy --kernel rbf", "kernel: got 'rbf'"),

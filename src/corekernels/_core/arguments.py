@@ -54,13 +54,27 @@ def require_gamma(value: Any) -> float:
 
 def require_count(name: str, value: Any) -> int:
     """An integer of at least one."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(f"{name}: got {value!r}; give an integer.") from None
-    if isinstance(value, bool) or not 1 <= number < 2**63:
+    number = _integer(name, value)
+    if not 1 <= number < 2**63:
         raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
     return number
+
+
+def require_integer(name: str, value: Any, low: int, high: int) -> int:
+    """An integer from `low` to `high`."""
+    number = _integer(name, value)
+    if not low <= number <= high:
+        raise ParameterError(f"{name}: got {value!r}; give an integer from {low} to {high}.")
+    return number
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise ParameterError(f"{name}: got {value!r}; give an integer.")
 
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -1,14 +1,19 @@
 """What all estimators that take rows share."""
 
+import warnings
 from typing import Any
 
+import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import DataError
+from ..errors import DataError, DenseRowsWarning
 from .validation import as_matrix
 
 SITE = "https://corekernels.readthedocs.io/en/stable"
+DENSE = 0.9  # share of nonzeros above which CoRE kernels see nothing in the rows themselves
+_MANY_ROWS, _LOOKED_AT = 100, 1000
 _ROOMS = ("linear", "text")  # whose estimators are public there, not at the top
 
 
@@ -28,6 +33,26 @@ def require_some_rows(n_rows: int) -> None:
     """Refuse a matrix without rows, in the words scikit-learn's checks look for."""
     if n_rows == 0:
         raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
+
+
+def warn_of_dense_rows(matrix: Any, kernel: str) -> None:
+    """Say once per fit that most values are nonzero, and what to do; few rows prove nothing."""
+    n_rows, n_columns = matrix.shape
+    if n_rows < _MANY_ROWS or not n_columns:
+        return
+    if sparse.issparse(matrix):
+        share = matrix.nnz / (n_rows * n_columns)
+    else:
+        share = np.count_nonzero(matrix[:_LOOKED_AT]) / (min(n_rows, _LOOKED_AT) * n_columns)
+    if share > DENSE:
+        warnings.warn(
+            f"X: {share:.0%} of the values are nonzero, and {kernel} sees little but the cosine "
+            "where all are; for tables put make_pipeline(MinMaxScaler(), SplineTransformer("
+            'n_knots=8, sparse_output=True)) of scikit-learn before it, with kernel="core_rbf" and '
+            "gamma=4.",
+            DenseRowsWarning,
+            stacklevel=5,
+        )
 
 
 class RowsEstimator(DocumentationLink, BaseEstimator):

@@ -14,7 +14,7 @@ from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..io.readers import RowReader
 from ..io.streams import display_name, is_stream, require_file
-from ..kernel_table import CONTAINMENT, KERNELS
+from ..kernel_table import DUPLICATES_KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import (
@@ -44,7 +44,7 @@ def dedup(
     kernel: Annotated[
         str,
         Option(
-            help=f"{one_of((*KERNELS, CONTAINMENT.name))}: what similar means. Containment is the "
+            help=f"{one_of(DUPLICATES_KERNELS)}: what similar means. Containment is the "
             "share of a document's n-grams that a longer one has too."
         ),
     ] = DEFAULT_KERNEL,

@@ -78,7 +78,8 @@ class DocumentReader(RowReader):
     ) -> None:  # fmt: skip
         first, *more = files
         name = f"{first.name} and {len(more)} more" if more else first.name
-        super().__init__(name, batch_bytes, None)
+        super().__init__(name)
+        self._batch_bytes = batch_bytes
         self.files, self.columns, self.settings = list(files), columns, settings
         self.format, self.is_stream = first.format, first.is_stream
         sizes = [file.n_bytes for file in files]
@@ -107,29 +108,22 @@ class DocumentReader(RowReader):
     def origin(self, first_row: int, n_rows: int) -> Origin:
         """Where some rows came from, and how text became rows."""
         origin = super().origin(first_row, n_rows)
-        return replace(origin, text=self.settings.asdict())
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.batches_from(0)
-
-    def batches_near(self, first_row: int) -> Iterator[Batch]:
-        """Batches from row `first_row` to the end, and some before it."""
-        return self.batches_from(first_row if self._starts_anywhere else 0)
+        return replace(origin, text=self.settings.asdict(), text_columns=self.columns.text)
 
     @property
     def _starts_anywhere(self) -> bool:
         return len(self.files) == 1 and self.files[0].starts_anywhere and not self.skip_bad
 
-    def batches_from(self, first_row: int) -> Iterator[Batch]:
-        """The batches from that row on, with which one must begin."""
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """As of `RowReader`; documents before are not looked at, unless bad ones are left out."""
         is_text = None
         start = first_row if self._starts_anywhere else 0
         for documents, first, bytes_done in self._documents(self._columns_read, start):
             row = first - int(np.searchsorted(self._numbers_left_out(), first))
-            if not self.skip_bad and row < first_row:
+            if not self.skip_bad and row + len(documents) <= first_row:
                 continue
             batch = self._batch(documents, first, bytes_done, is_text)
-            if batch is not None and row >= first_row:
+            if batch is not None:
                 yield replace(batch, first_row=row)
             if batch is not None and batch.y is not None:
                 is_text = batch.y.dtype.kind == "U"
@@ -155,7 +149,7 @@ class DocumentReader(RowReader):
                     y = table.labels(self.columns.label, is_text)
                 if self.columns.id is not None:
                     names = table.strings(self.columns.id)
-                X = rows_of_documents(
+                rows = rows_of_documents(
                     table.texts(self.columns.text), self.settings, n_jobs=self._n_jobs,
                     name=table.name,
                 )  # fmt: skip
@@ -163,8 +157,8 @@ class DocumentReader(RowReader):
                 documents = self._leave_out(documents, before, bad)
                 continue
             if self._frequencies is not None:
-                X = self._frequencies.transform(X)
-            return Batch(X, y, first, bytes_done, names, is_clean=True)
+                rows = self._frequencies.weighted(rows)
+            return Batch(rows, y, first, bytes_done, names)
         return None
 
     def _leave_out(self, documents: Documents, before: int, bad: BadRecords) -> Documents:

@@ -220,7 +220,7 @@ class _Reading:
                 for batch in rest:
                     if batch.first_row != self.counts[number]:
                         raise DataError(f"{reader.name}: changed while it was read; begin again.")
-                    self._add(batch.rows(reader.name), reader.name)
+                    self._add(batch.rows, reader.name)
                     bar.update(batch.bytes_done - bar.n)
             if self.is_stored:
                 self._store()

@@ -126,7 +126,7 @@ def store_part(job: DedupJob, part: Part) -> PartFacts:
         return facts
     reader, pieces, digests = require_rows(part.open()), [], []
     for batch in reader:
-        rows = batch.rows(reader.name)
+        rows = batch.rows
         pieces.append(rows_to_keep(rows, job.criterion.kernel.uses_values))
         digests.append(row_digests(rows))
     return save_rows(job, part.number, pieces, digests, stamp)

@@ -12,6 +12,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from ..errors import DataError
 from ..recipe import Recipe
+from .atomic import Target
 from .containers import Container, read_container, save_arrays
 from .npy import Span
 from .provenance import (
@@ -59,7 +60,7 @@ class SignatureFile:
 
 
 def write_signatures(
-    path: PathLike,
+    path: Target,
     recipe: Recipe,
     arrays: Mapping[str, Any],
     labels: Any = None,

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arguments import Array, PathLike
 from .._core.progress import read_ahead
@@ -213,7 +212,7 @@ class SvmlightReader(FileRows):
             self._parse(text, 1)  # names the first line with such a column
         return (found if n_columns is None else n_columns), bool(found_base)
 
-    def batches_near(self, first_row: int) -> Iterator[Batch]:
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """As of `RowReader`; text before a known start of a block is not read."""
         batches = self._parsed_batches(first_row)
         return read_ahead(batches) if self._n_threads > 1 else batches
@@ -230,11 +229,9 @@ class SvmlightReader(FileRows):
                 parsed = self._parse(text, line)
                 y = self._label_array(text, parsed, line) if self._labels else None
                 line += parsed.n_lines
-                if len(parsed.labels):
-                    arrays = (parsed.values, parsed.columns, parsed.indptr)
-                    X = sparse.csr_array(arrays, shape=(len(parsed.labels), self.n_columns))
-                    yield Batch(X, y, row, stream.position)
-                    row += len(parsed.labels)
+                if len(parsed.rows):
+                    yield Batch(parsed.rows, y, row, stream.position)
+                    row += len(parsed.rows)
         self._require_rows(row)
 
     def _parse(self, text: Array, first_line: int) -> ParsedBlock:

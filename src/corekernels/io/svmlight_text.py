@@ -2,13 +2,14 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from .._core.arguments import Array
 from .._core.threads import run_blocks
+from .._core.validation import Rows, check_rows, read_only
 from .._loops.text import svmlight as loops
 from ..errors import DataError
 from .streams import segments
@@ -175,9 +176,7 @@ class ParsedBlock:
     labels: Array
     label_starts: Array  # where each label stands in the text
     label_ends: Array
-    indptr: Array
-    columns: Array
-    values: Array
+    rows: Rows
     n_lines: int
     n_fractions: int  # labels that are numbers, but not written as integers
     n_queries: int
@@ -246,23 +245,26 @@ def parse_block(
     bad = results[:, loops.BAD_LINE]
     if (bad != loops.NO_LINE).any():
         raise BadLine(int(bad[bad != loops.NO_LINE][0]))
+    n_zeros = int(results[:, loops.N_ZEROS].sum())
     for some, mine in done:
         for p in range(some[loops.N_LONG]):
             value = float(token_at(text, int(mine.long_starts[p])))
             if not np.isfinite(value):
                 raise BadLine(int(mine.long_starts[p]))
             rows.values[mine.long_places[p]] = value
-    return _without_gaps(rows, results, firsts, counts)
+            n_zeros += value == 0
+    found = _without_gaps(rows, results, firsts, counts, n_columns)
+    return replace(found, rows=check_rows(found.rows.matrix())) if n_zeros else found
 
 
 def _room(n_lines: int, n_values: int, n_columns: int) -> loops.ParsedRows:
     """Arrays for as many rows and values as the text can hold."""
-    index_type = np.int32 if max(n_columns, n_values) <= np.iinfo(np.int32).max else np.int64
+    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
     return loops.ParsedRows(
         labels=np.empty(n_lines),
         label_starts=np.empty(n_lines, np.int64),
         label_ends=np.empty(n_lines, np.int64),
-        indptr=np.zeros(n_lines + 1, index_type),
+        indptr=np.zeros(n_lines + 1, np.int64),
         columns=np.empty(n_values, index_type),
         values=np.empty(n_values),
         long_places=np.empty(0, np.int64),
@@ -271,7 +273,7 @@ def _room(n_lines: int, n_values: int, n_columns: int) -> loops.ParsedRows:
 
 
 def _without_gaps(
-    rows: loops.ParsedRows, results: Array, firsts: Array, counts: Array
+    rows: loops.ParsedRows, results: Array, firsts: Array, counts: Array, n_columns: int
 ) -> ParsedBlock:
     """What segments wrote into their shares of the room; comments and query ids leave gaps."""
     used = results[:, [loops.N_ROWS, loops.N_VALUES]]
@@ -286,11 +288,12 @@ def _without_gaps(
             np.diff(indptr[1:][span], prepend=first)
             for span, first in zip(row_spans, firsts[:, 1], strict=True)
         ]
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(indptr.dtype)
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
         of_rows = [np.concatenate([array[span] for span in row_spans]) for array in of_rows]
         of_values = [np.concatenate([array[span] for span in value_spans]) for array in of_values]
     return ParsedBlock(
-        of_rows[0], of_rows[1], of_rows[2], indptr, of_values[0], of_values[1],
+        of_rows[0], of_rows[1], of_rows[2],
+        Rows(read_only(indptr), read_only(of_values[0]), read_only(of_values[1]), n_columns),
         n_lines=int(counts[:, 0].sum()),
         n_fractions=int(results[:, loops.N_FRACTIONS].sum()),
         n_queries=int(results[:, loops.N_QUERIES].sum()),

@@ -98,8 +98,9 @@ class CoRENeighbors(IndexEstimator):
 
     Parameters
     ----------
-    kernel : str
-        What similar means: any kernel of `gram_chunks`.
+    kernel : str or Kernel
+        What similar means: any kernel of `gram`. With "inner_product" rows are taken as they are.
+        Kernels of your own are searched exactly.
     n_neighbors : int
         Neighbours per query unless it says otherwise; the method is tuned to it.
     method : {"auto", "exact", "graph", "inverted", "lsh"}
@@ -367,6 +368,12 @@ class CoRENeighbors(IndexEstimator):
         [array([0, 1, 3])]
         """
         check_is_fitted(self)
+        kernel = self._snapshot.main.store.kernel
+        if not kernel.unit_diagonal:
+            raise ParameterError(
+                f"kernel: near-duplicates have a kernel value near 1, but {kernel.name} of equal "
+                "rows can be any number; use radius_neighbors, or an index of another kernel."
+            )
         least = require_number("threshold", threshold, most=1.0)
         store, living = self._snapshot.living()
         plan = plan_tables(store.kernel, least)

@@ -15,6 +15,7 @@ from .._core.arguments import Array
 from .._core.team import Team
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Heaps
+from ..errors import ParameterError
 from ..kernel_table import Kernel
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all
@@ -143,6 +144,12 @@ def choose(
 ) -> Choice:
     """The method asked for, or the best one for the rows, tuned to the recall."""
     exact = Exact(store)
+    serving = [AUTO, *(name for name, one in METHODS.items() if one.serves(store.kernel))]
+    if method not in serving:
+        raise ParameterError(
+            f"method: {method} proposes no rows that are near by {store.kernel.name}; choose one "
+            f"of {', '.join(serving)}."
+        )
     if method == Exact.name:
         return Choice(exact, "exact search, as asked for", 1.0)
     if method == AUTO and len(store) <= FEW_ROWS:
@@ -172,7 +179,8 @@ def _best(task: Task) -> Choice:
         f"last of {task.n_neighbors} neighbours at {similarity:.2g}"
     )
     task = replace(task, budget=exact.cost / _WORTH)
-    tried = [m for m in METHODS.values() if m.is_worth_trying(exact, similarity)]
+    serving = [method for method in METHODS.values() if method.serves(task.store.kernel)]
+    tried = [method for method in serving if method.is_worth_trying(exact, similarity)]
     best: Tuned | None = None
     for method in tried:
         tuned = method.tune(task)

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
-from ..kernels import kernel_value, support_bound, uses_values
+from ..kernels import kernel_value, largest_shape, support_bound, uses_values
 from ..rows import taken
 from ..simd.integers import LINE, popcount
 from ..simd.vectors import prefetch
 
-NO_KEY = -2.0  # of a place in a heap that is not filled: below every kernel value
+NO_KEY = -np.inf  # of a place in a heap that is not filled: below every kernel value
 NO_ROW = -1
 
 
@@ -91,7 +91,7 @@ def sort_heaps(blocks, n_blocks, heaps):
 
 
 SLACK = 1.0 - 1e-12  # rounding must not rule out a row that the exact value would keep
-BELOW = -2.0  # in the place of a kernel value that is below what was asked for
+BELOW = -np.inf  # in the place of a kernel value that is below what was asked for
 AHEAD = 3  # candidates between the one that is compared and the one that is prefetched
 
 
@@ -239,7 +239,7 @@ def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stor
         a, dot = shared_product(columns, values, dense)
         return kernel_value(kernel, dot, both, f1, f2, a)
     a = shared_bits(bits, stored.bits[row])
-    if support_bound(kernel, f1, f2, a) < least * SLACK:
+    if largest_shape(kernel, both) * support_bound(kernel, f1, f2, a) < least * SLACK:
         return BELOW
     dot = 0.0
     if uses_values(kernel):
@@ -298,7 +298,7 @@ def rerank(
                         prefetch(stored.bits, ahead * n_words + w)
                 if not alive[first_row + row]:
                     continue
-                least = keys[0] if size == keys.shape[0] else -1.0
+                least = keys[0] if size == keys.shape[0] else NO_KEY
                 key = kernel_at_least(
                     least, kernel, dense, as_bytes, queries.bits[q], queries.lengths[q],
                     queries.squares[q], row, stored,

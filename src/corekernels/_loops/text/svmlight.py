@@ -19,8 +19,8 @@ LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, BEYOND_LINE, OTHER_LABELS, QUERIE
 N_FACTS = 8
 
 # positions of the results of `parse_rows`
-N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, BAD_LINE = range(6)
-N_RESULTS = 6
+N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, N_ZEROS, BAD_LINE = range(7)
+N_RESULTS = 7
 NO_LINE = -1
 
 _SPACE, _TAB, _NEWLINE, _RETURN, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q = (
@@ -170,11 +170,11 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
     Columns count from `base` in the text and from 0 in the result; `n_columns` bounds them.
     Labels that are no numbers are left to the caller, as NaN, and so are values of too many
     digits, of which only as many are noted as there is room for. `results` tells how many rows,
-    values, too long values, query ids and labels that are no integers there were, and where
-    the first line that cannot be read begins.
+    values, too long values, query ids, labels that are no integers and zeros there were, and
+    where the first line that cannot be read begins.
     """
     i, end = np.uint64(start), np.uint64(stop)
-    row, value_place, n_long = first_row, first_value, 0
+    row, value_place, n_long, n_zeros = first_row, first_value, 0, 0
     results[:] = 0
     results[BAD_LINE] = NO_LINE
     while i < end:
@@ -233,6 +233,7 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
                     rows.long_places[n_long] = value_place
                     rows.long_starts[n_long] = i
                 n_long += 1
+            n_zeros += value == 0
             rows.columns[value_place] = number
             rows.values[value_place] = value
             value_place += 1
@@ -240,6 +241,7 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
         row += 1
         rows.indptr[row] = value_place
         i = _next_line(text, i)
+    results[N_ZEROS] = n_zeros
     results[N_ROWS] = row - first_row
     results[N_VALUES] = value_place - first_value
     results[N_LONG] = n_long

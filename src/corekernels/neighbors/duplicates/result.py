@@ -9,7 +9,7 @@ from ..._core.arguments import Array, PathLike
 from ..._core.escaping import fields
 from ...documents.reader import DocumentReader
 from ...io.atomic import Target, open_target
-from ...io.readers import RowReader, watched
+from ...io.readers import RowReader, with_progress
 from ...io.rows import RowWriter
 from .components import connected_rows
 
@@ -223,7 +223,7 @@ def write_kept(
         return reader.write_without(target, dropped, progress)
     n_rows = 0
     with RowWriter(target, format) as writer:
-        for batch in watched(reader, "writing", progress):
+        for batch in with_progress(reader, "writing", progress):
             first = batch.first_row
             start, stop = np.searchsorted(dropped, [first, first + len(batch)])
             kept = np.ones(len(batch), bool)

@@ -122,7 +122,7 @@ def find_in_memory(
     missed = 0.0
     if criterion.is_containment:
         missed = missed_share(criterion.threshold)
-    elif criterion.tables is not None and not few:
+    elif criterion.tables is not None and criterion.kernel.for_loops is not None and not few:
         missed = criterion.tables.missed
     found = FoundPairs(name, n_rows, boundary, copies, missed, most_pairs)
     candidates: Iterator[Array]
@@ -137,11 +137,11 @@ def find_in_memory(
                 is_first, criterion.threshold, boundary,
             )
         ])  # fmt: skip
-    elif few:
-        candidates = iter([_all_pairs(own, n_rows, boundary)])
-    elif criterion.tables is None:
+    elif criterion.kernel.for_loops is None or not (few or criterion.tables):
         found.add(_by_exact_search(store.take(own), own, criterion, boundary, n_jobs))
         return found
+    elif few:
+        candidates = iter([_all_pairs(own, n_rows, boundary)])
     else:
         candidates = _by_tables(
             store, own, n_rows, criterion, boundary, n_bytes, n_jobs, steps

@@ -39,7 +39,7 @@ class TablePlan:
 
     def write_keys(self, rows: Rows, seed: int, n_jobs: int | None, out: Array) -> None:
         """The key of each row in each table (n_tables, n_rows)."""
-        from ..._hashing.sketch import hash_rows  # of no use where rows are few
+        from ..._hashing.hashing import hash_rows  # of no use where rows are few
 
         recipe = Recipe(
             RESEMBLANCE.name, self.n_slots * self.n_tables, n_bits=None, seed=seed,
@@ -50,7 +50,7 @@ class TablePlan:
             some = Rows(rows.indptr, rows.indices, rows.indices, rows.n_columns).block(*block)
             ones = read_only(np.ones(some.nnz, np.float32))
             some = replace(some.compact(), data=ones)
-            codes = hash_rows(some, recipe, Team(1))["codes"]
+            codes = hash_rows(some, recipe.sketch, Team(1))["codes"]
             loops.write_table_keys(read_only(codes), self.n_slots, out[:, slice(*block)])
 
         run_blocks(work, row_blocks(0, len(rows), _HASHED_ROWS), n_jobs)

@@ -118,7 +118,7 @@ def test_rows_of_several_parts_are_compared(X, kernel, kind):
             K = np.nan_to_num(A @ A.T / np.minimum.outer(A.sum(1), A.sum(1)))
     else:
         K = oracles.kernel(kernel, X, X)
-    expected = np.where(K[left, right] >= THRESHOLD, K[left, right], -2)
+    expected = np.where(K[left, right] >= THRESHOLD, K[left, right], loops.BELOW)
     np.testing.assert_allclose(out, expected, atol=1e-12)
 
 

@@ -288,7 +288,7 @@ def gap_part(task: tuple[AverageTask, GradientTask], part: Part) -> tuple[Lanes,
     w = point.vector()
     arrays, _ = load_arrays(average.duals_file(part), _KIND, _VERSION, mmap=False)
     solution = Solution(arrays["duals"], w.planes, w.biases)
-    at = measure(training.packed, block.rows, block.problem, solution, False, 1.0)
+    at = measure(training.packed, block, solution, False, 1.0)
     return at.objectives - half_squares(w.planes, w.biases), at.gaps
 
 

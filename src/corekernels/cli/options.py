@@ -19,7 +19,6 @@ from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
-from ..report.page import require_page_extra
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
 
@@ -265,6 +264,8 @@ def require_page(page: Path | None, *others: str | Path | None) -> None:
     """
     if page is not None:
         require_target(page, *(other for other in others if other is not None))
+        from ..report.page import require_page_extra  # on use: few jobs write one
+
         require_page_extra()
 
 
@@ -327,6 +328,6 @@ class Hashing:
 
     def recipe(self, reader: "files.AnyReader | files.Plan") -> Recipe:
         """The recipe that the options make for the columns of a reader."""
-        if isinstance(reader, files.Plan):
-            return reader.recipe_for(**asdict(self))
-        return files.recipe_for(reader, **asdict(self))
+        if isinstance(reader, Reader):
+            return files.recipe_for(reader, **asdict(self))
+        return reader.recipe_for(**asdict(self))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .. import io
+from .. import documents, io
 from .._core.arguments import Array, PathLike
 from .._core.team import Team
 from .._core.validation import Rows
-from ..documents.opening import open_documents
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..io.provenance import Identity, Origin, column_base, names_of, require_same_columns, text_of
 from ..io.readers import Reader, RowReader, with_progress
@@ -205,7 +204,7 @@ def open_reader(
             raise ParameterError("n_columns, one_based: are not for text; leave them out.")
         given = getattr(shingles, "settings", shingles)
         digest = None if frequencies is None else frequencies.digest()
-        return open_documents(
+        return documents.open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
         )  # fmt: skip

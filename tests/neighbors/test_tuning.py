@@ -27,12 +27,12 @@ def test_empty_rows_are_no_held_out_queries():
     store = make_store(check_rows(half_empty(1000)), CORE1)
     held_out = hold_out(store, 5, 0, 1)
     assert (store.lengths[held_out.sample] > 0).all()
-    assert len(held_out.sample) == 125  # a quarter of the others
+    assert len(held_out.sample) == 62  # an eighth of the others
     rows = np.concatenate([held_out.rest, held_out.sample])
     np.testing.assert_array_equal(np.sort(rows), np.arange(1000))
-    assert held_out.alive.sum() == 875
+    assert held_out.alive.sum() == 938
     empty = make_store(check_rows(np.zeros((100, 3))), CORE1)
-    assert len(hold_out(empty, 5, 0, 1).sample) == 25
+    assert len(hold_out(empty, 5, 0, 1).sample) == 12
 
 
 @pytest.mark.parametrize("method", ["lsh", "graph"])

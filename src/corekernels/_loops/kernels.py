@@ -31,6 +31,12 @@ def uses_values(kernel):
 
 
 @loop(inline="always")
+def uses_overlap(kernel):
+    """Whether the kernel depends on the size of the overlap, not only on the cosine."""
+    return kernel.number != CORRELATION
+
+
+@loop(inline="always")
 def is_exponential(kernel):
     """Whether the shape is an exponential of the cosine rather than the cosine itself."""
     return kernel.number == CORE_RBF

@@ -155,7 +155,7 @@ def _next_numbers(n_rows: int, known: Array | None) -> Array:
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
 ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
-_DENSE_SHARE = 3  # rows with a nonzero in so many columns: all columns take no more than these
+_DENSE_SHARE = 8  # rows with a nonzero in so many columns: all columns take no more than these
 _BLOCK_ROWS = 256  # that a thread summarises at a time
 _PART_VALUES = 1 << 18  # looked at by a thread at a time
 _BLOCK_QUERIES = 16  # that a thread compares at a time

@@ -24,9 +24,8 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 import corekernels as ck
 import measure
 from corekernels._core.validation import clean_rows, read_only
-from corekernels._hashing import row_hasher
-from corekernels._hashing.tables import hash_tables
-from corekernels._loops.hashing import minwise
+from corekernels._hashing.base import row_scratch, sieve_scratch
+from corekernels._loops.hashing.minwise import MinimaScratch, table_minima
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"
@@ -156,15 +155,15 @@ def limit(
     """
     recipe = ck.Recipe("resemblance", k, seed=SEED, n_columns=X.shape[1])
     rows = clean_rows(X)
-    banks = hash_tables(recipe).minima
+    banks = recipe.sketch.tables.banks
     banks = banks._replace(
         start_of_column=read_only(np.zeros_like(banks.start_of_column)), sieve_length=2**62
     )
     codes = np.empty(X.shape[0] * k, np.uint8)
-    scratch = row_hasher.minima_scratch(rows.lengths.max(), codes.dtype)
-    way = minwise.Way(sieve=row_hasher.sieve_scratch(banks, False))
-    hashed = rows.indptr, rows.indices, None, *way, banks, np.uint16(255), scratch, k, codes
-    times = measure.interleaved({"minima": lambda: minwise.table_minima(*hashed, None)}, 20)
+    scratch = row_scratch(rows.lengths.max(), codes.dtype)
+    minima = MinimaScratch(sieve=sieve_scratch(banks, with_values=False))
+    hashed = rows.indptr, rows.indices, None, *minima, banks, np.uint16(255), scratch, k, codes
+    times = measure.interleaved({"minima": lambda: table_minima(*hashed, None)}, 20)
     peak = X.nnz * k / 1e9 / times["minima"]["best"]
     minima_rate = updates / best["resemblance"] / 1e9 / threads
     projections = (best["core1"] - best["resemblance"]) * threads

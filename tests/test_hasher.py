@@ -1,5 +1,6 @@
 import pickle
 import tracemalloc
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import corekernels as ck
-from corekernels.errors import DataError, ParameterError
+from corekernels.errors import DataError, DenseRowsWarning, ParameterError
 
 X, y = load_digits(return_X_y=True)
 KERNELS = ("resemblance", "core1", "core2")
@@ -215,3 +216,19 @@ def test_memory_mapped_rows_are_not_copied(kernel, scheme, tmp_path):
         tracemalloc.stop()
     assert peak - S.nbytes <= 64e6
     assert S.lengths.tolist() == [length] * n_rows
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_dense_rows_are_noticed(container):
+    X = np.ones((100, 20))
+    X[:, 0] = np.arange(100) % 2  # 97.5 % nonzero
+    with pytest.warns(DenseRowsWarning, match=r"98% of the values.*SplineTransformer"):
+        ck.CoREHasher(n_hashes=8).fit(container(X))
+    with pytest.warns(DenseRowsWarning) as caught:
+        ck.CoREClassifier(n_hashes=8).fit(container(X), np.arange(100) % 2)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ck.CoREHasher(n_hashes=8).fit(container(X[:99]))  # few rows prove nothing
+        X[:, :2] = 0
+        ck.CoREHasher(n_hashes=8).fit(container(X))

@@ -5,6 +5,7 @@ import pkgutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import corekernels
@@ -38,15 +39,31 @@ def test_import_loads_nothing_and_the_rest_comes_on_use():
     assert imported("import corekernels; corekernels.core1") >= {"numba", "numpy", "scipy"}
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"]], ids=" ".join)
-def test_version_and_help_load_the_parser_of_commands_alone(arguments):
+def imported_by_command(*arguments):
+    """Which of the heavy packages a command line imports."""
     command = f"""
 import contextlib
 from corekernels.cli import app
 with contextlib.suppress(SystemExit):
     app({arguments}, prog_name="corekernels")
 """
-    assert imported(command) == {"typer"}
+    return imported(command)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["-h"]], ids=" ".join)
+def test_version_and_help_load_the_parser_of_commands_alone(arguments):
+    assert imported_by_command(*arguments) == {"typer"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["hash rows.svm rows.sig", "info rows.svm", "convert rows.svm rows.npz", "info rows.npz"],
+)
+def test_a_job_imports_what_it_needs(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("rows.svm", "rows.npz"):
+        corekernels.io.write_rows(name, np.eye(30), np.arange(30) % 2)
+    assert imported_by_command(*line.split()) == {"numba", "numpy", "scipy", "typer"}
 
 
 @pytest.mark.parametrize("room", ["", *LAZY])

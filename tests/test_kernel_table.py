@@ -8,10 +8,11 @@ import pytest
 
 import corekernels as ck
 from corekernels.errors import ParameterError
-from corekernels.kernel_table import HASHED_KERNELS, KERNELS, SlotWeight, exact_kernel
+from corekernels.kernel_table import HASHED_KERNELS, KERNELS, PairSums, SlotWeight, exact_kernel
 from corekernels.theory import Pair
 from support import oracles
 
+OF_UNIT_ROWS = [name for name, kernel in KERNELS.items() if kernel.unit_rows]  # as in a `Pair`
 SOURCES = Path(ck.__file__).parent
 
 
@@ -21,16 +22,25 @@ def X():
     return rng.poisson(0.6, (6, 50)) * rng.normal(size=(6, 50))
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", OF_UNIT_ROWS)
 def test_values_are_those_of_the_definition(X, name):
     expected = oracles.kernel(name, X)
     pairs = [[KERNELS[name].value(Pair.of(u, v)) for v in X] for u in X]
     np.testing.assert_allclose(pairs, expected, atol=1e-12)
-    np.testing.assert_allclose(getattr(ck, name)(X), expected, atol=1e-12)
+    np.testing.assert_allclose(ck.gram(X, kernel=name), expected, atol=1e-12)
 
 
-def test_names_numbers_and_labels_differ():
-    for attribute in ("name", "number", "label"):
+@pytest.mark.parametrize("name", KERNELS)
+def test_values_from_sums_are_those_of_the_loops(X, name):
+    """The text of a kernel is one, for arrays of sums as for the loops."""
+    entry, f, indptr = KERNELS[name], np.count_nonzero(X, axis=1), np.arange(7) * 50
+    own = entry.own_sums(indptr, X.ravel())
+    sums = PairSums(X @ X.T, own[:, None], own, f[:, None], f, (X != 0) @ (X != 0).T.astype(int))
+    np.testing.assert_allclose(entry.values(sums), ck.gram(X, kernel=name), atol=1e-12)
+
+
+def test_names_forms_and_labels_differ():
+    for attribute in ("name", "for_loops", "label"):
         assert len({getattr(kernel, attribute) for kernel in KERNELS.values()}) == len(KERNELS)
     assert all(exact_kernel(name).name == name for name in KERNELS)
 
@@ -74,6 +84,20 @@ def test_no_pair_of_large_value_has_less_than_the_least_resemblance(name):
 def test_an_unknown_kernel_is_an_error_that_lists_the_known_ones(X, call):
     with pytest.raises(ParameterError, match=r"kernel: got 'rbf'; choose one of .*core1, core2"):
         call(X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, name: ck.CoREHasher(name).fit(X),
+        lambda X, name: ck.CoREClassifier(name).fit(X, np.arange(6) % 2),
+        lambda X, name: ck.plan(0.1, kernel=name),
+    ],
+)
+@pytest.mark.parametrize("name", set(KERNELS) - set(HASHED_KERNELS))
+def test_what_is_not_hashed_is_refused_with_a_reason(X, call, name):
+    with pytest.raises(ParameterError, match=f"{name} is computed exactly only; choose one of res"):
+        call(X, name)
 
 
 def test_no_module_compares_with_the_name_of_a_kernel():

@@ -130,5 +130,5 @@ def test_clusters_pass_them_on(X, tmp_path):
 
 def test_displays_say_them(X):
     S = ck.CoREHasher(n_hashes=32, **ONE_BYTE, random_state=0).fit(X).sketch(X)
-    assert "bits per weight" in S._repr_html_()
-    assert "bits per weight" not in ck.Recipe()._repr_html_()
+    assert "weight_bits" in S._repr_html_()
+    assert "weight_bits" not in ck.Recipe()._repr_html_()

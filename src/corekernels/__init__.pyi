@@ -14,11 +14,13 @@ from .advice import advise as advise
 from .classifier import CoREClassifier as CoREClassifier
 from .errors import CoREError as CoREError
 from .hasher import CoREHasher as CoREHasher
+from .kernel_table import Kernel as Kernel
 from .kernels import (
     core1 as core1,
     core2 as core2,
     core_rbf as core_rbf,
     correlation as correlation,
+    gram as gram,
     gram_chunks as gram_chunks,
     gram_to_file as gram_to_file,
     resemblance as resemblance,

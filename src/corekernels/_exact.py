@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
@@ -26,7 +26,8 @@ from ._core.threads import row_blocks, run_blocks, thread_count
 from ._core.validation import Rows, check_pair, read_only
 from ._loops import gram as loops
 from ._loops.gram import BlockRows, PanelRows
-from .kernel_table import Kernel
+from ._loops.kernels import LoopKernel
+from .kernel_table import MINIMA, Kernel, PairSums
 
 
 class _Limit:
@@ -153,9 +154,24 @@ class Formula:
     gamma: float | None = None
 
     @property
-    def exponent(self) -> float:
-        """Gamma as the loops take it."""
-        return loops.NO_EXPONENTIAL if self.gamma is None else self.gamma
+    def unit_diagonal(self) -> bool:
+        """Whether each row that is not empty has the value 1 with itself."""
+        return self.kernel.unit_diagonal
+
+    def for_loops(self, dtype: np.dtype[Any]) -> tuple[LoopKernel, float] | None:
+        """The kernel and gamma as the loops take them; None of kernels that they do not know."""
+        kernel, number = self.kernel.for_loops, dtype.type
+        if kernel is None:
+            return None
+        kernel = kernel._replace(gamma=number(kernel.gamma), one=number(1))
+        return kernel, loops.NO_EXPONENTIAL if self.gamma is None else self.gamma
+
+    def values(self, pair: PairSums) -> Array:
+        """The same in NumPy, of pairs given by their sums."""
+        K = self.kernel.values(pair)
+        if self.gamma is None:
+            return K
+        return np.exp(-self.gamma * (1 - K)) * (pair.f1 > 0) * (pair.f2 > 0)
 
 
 def fill_gram(
@@ -166,8 +182,9 @@ def fill_gram(
     others = X if Y is None else Y
     panel_rows = _fitting_rows(panel_rows, columns.n_dense * out.itemsize)
     block_rows = max(1, panel_rows // (2 if len(X) >= _MANY_ROWS else 4))
+    blocks = partial(row_blocks, 0, size=block_rows)
     panels = [
-        _Panel(others, span, columns, row_blocks(0, span[1] if Y is None else len(X), block_rows))
+        _Panel(others, span, columns, formula.kernel, blocks(span[1] if Y is None else len(X)))
         for span in row_blocks(0, len(others), panel_rows)
     ][::-1]  # with Y = X the last one has most blocks, and small jobs at the end even the load
     n_ahead = 1 + thread_count(n_jobs) // max(1, len(panels[0].blocks) if panels else 1)
@@ -193,17 +210,19 @@ class _Panel:
     """Some rows of Y, made ready by one thread and used by others until all blocks are done."""
 
     def __init__(
-        self, rows: Rows, span: tuple[int, int], columns: Columns, blocks: list[tuple[int, int]]
-    ) -> None:
+        self, rows: Rows, span: tuple[int, int], columns: Columns, kernel: Kernel,
+        blocks: list[tuple[int, int]],
+    ) -> None:  # fmt: skip
         self.start, self.stop = span
         self.rows, self.columns, self.blocks = rows.block(*span), columns, blocks
+        self.kernel = kernel
         self._ready: Future[tuple[Array, PanelRows]] = Future()
         self._left, self._lock = len(blocks), Lock()
 
     def prepare(self) -> None:
         """Spread its dense columns and invert the others."""
         try:
-            self._ready.set_result(_panel_rows(self.rows, self.columns))
+            self._ready.set_result(_panel_rows(self.rows, self.columns, self.kernel))
         except BaseException as error:
             self._ready.set_exception(error)
             raise
@@ -239,18 +258,26 @@ def _fill_block(
     Each call of a loop or of BLAS waits for the interpreter's lock when it is done, the longer the
     more threads there are: three calls do the whole.
     """
-    rows, columns = X.block(*block), panel.columns
+    rows, columns, kernel = X.block(*block), panel.columns, formula.kernel
     dense_of_y, y = panel.parts()
-    dense, bits, values = _spread(rows, columns)
-    if columns.n_dense and formula.kernel.uses_values:
+    dense, bits, values = _spread(rows, columns, kernel)
+    if columns.n_dense and kernel.uses_values:
         np.matmul(dense, dense_of_y.T, out=target)
     else:
         target[...] = 0
     x = BlockRows(rows.indptr, rows.indices, values, bits)
-    counts = np.empty(len(panel.rows), np.int32)
-    loops.finish_block(
-        formula.kernel.for_loops, formula.exponent, x, y, columns.slot, counts, target, mirrored
-    )
+    for_loops = formula.for_loops(target.dtype)
+    if for_loops is not None:
+        counts = np.empty(len(panel.rows), np.int32)
+        loops.finish_block(*for_loops, x, y, columns.slot, counts, target, mirrored)
+        return
+    counts = np.empty(target.shape, np.int32)
+    loops.sum_block(kernel.term == MINIMA, x, y, columns.slot, counts, target)
+    own1, own2 = (kernel.own_sums(side.indptr, side.data) for side in (rows, panel.rows))
+    lengths = rows.lengths[:, np.newaxis], panel.rows.lengths
+    target[...] = formula.values(PairSums(target, own1[:, np.newaxis], own2, *lengths, counts))
+    if len(mirrored):
+        loops.mirror(target, mirrored)
 
 
 def _fill_diagonal(
@@ -265,12 +292,13 @@ def _fill_diagonal(
     loops.mirror(values[:, first + stop - start :], out[stop : panel.stop, start:stop])
     square = out[start:stop, start:stop]
     loops.mirror_within(square)
-    np.fill_diagonal(square, X.lengths[start:stop] > 0)
+    if formula.unit_diagonal:
+        np.fill_diagonal(square, X.lengths[start:stop] > 0)
 
 
-def _panel_rows(panel: Rows, columns: Columns) -> tuple[Array, PanelRows]:
+def _panel_rows(panel: Rows, columns: Columns, kernel: Kernel) -> tuple[Array, PanelRows]:
     """The dense columns of a panel, and the rest of it as the loops take it."""
-    dense, bits, values = _spread(panel, columns)
+    dense, bits, values = _spread(panel, columns, kernel)
     heads = np.empty(len(columns.slot) - columns.n_dense + 1, np.int64)
     rows, listed = np.empty(len(values), np.int32), np.empty_like(values)
     loops.invert_listed(panel.indptr, panel.indices, values, columns.slot, heads, rows, listed)
@@ -283,12 +311,13 @@ def _panel_rows(panel: Rows, columns: Columns) -> tuple[Array, PanelRows]:
     )
 
 
-def _spread(rows: Rows, columns: Columns) -> tuple[Array, Array, Array]:
-    """Dense columns of the unit rows, their supports as bit sets, and all values."""
+def _spread(rows: Rows, columns: Columns, kernel: Kernel) -> tuple[Array, Array, Array]:
+    """Dense columns of the rows as the kernel takes them, as bit sets too, and all values."""
     values = np.empty(rows.nnz, rows.data.dtype)
     dense = np.empty((len(rows), columns.n_dense), rows.data.dtype)
     bits = np.empty((len(rows), -(-columns.n_dense // 32)), np.uint32)
-    loops.spread_rows(rows.indptr, rows.indices, rows.data, columns.slot, values, dense, bits)
+    unit = kernel.unit_rows
+    loops.spread_rows(unit, rows.indptr, rows.indices, rows.data, columns.slot, values, dense, bits)
     return read_only(dense), read_only(bits), read_only(values)
 
 
@@ -304,7 +333,9 @@ class Gram:
 
     def __init__(self, X: Any, Y: Any, formula: Formula, n_jobs: int | None) -> None:
         self.X, self.Y = compact_columns(*check_pair(X, Y, n_jobs))
-        self.columns = plan_columns(self.X, self.Y)
+        # BLAS knows products alone
+        updates_per_product = 0.0 if formula.kernel.term == MINIMA else None
+        self.columns = plan_columns(self.X, self.Y, updates_per_product)
         self.formula, self.n_jobs = formula, n_jobs
         self.dtype = self.X.data.dtype
         self.shape = (len(self.X), len(self.X if self.Y is None else self.Y))
@@ -322,7 +353,7 @@ class Gram:
             block = self.X.block(start, min(start + n_rows, self.shape[0]))
             out = np.empty((len(block), self.shape[1]), self.dtype)
             fill_gram(block, others, self.columns, self.formula, self.n_jobs, out)
-            if self.Y is None:
+            if self.Y is None and self.formula.unit_diagonal:
                 np.fill_diagonal(out[:, start:], block.lengths > 0)
             yield slice(start, start + len(block)), out
             del out  # not to be held beside the next one
@@ -334,8 +365,10 @@ def value_of_vectors(x: Any, y: Any, formula: Formula) -> float:
         x, y = (one if sparse.issparse(one) else np.asarray(one) for one in (x, y))
         return float(Gram(x.reshape(1, -1), y.reshape(1, -1), formula, 1).whole()[0, 0])
     u, v, out = np.asarray(x), np.asarray(y), np.empty(1)
-    if u.dtype.kind in "biuf" and v.dtype.kind in "biuf" and u.shape == v.shape:
+    for_loops = formula.for_loops(out.dtype) if formula.kernel.unit_rows else None
+    numeric = u.dtype.kind in "biuf" and v.dtype.kind in "biuf" and u.shape == v.shape
+    if for_loops is not None and numeric:
         u, v = read_only(u, np.float64), read_only(v, np.float64)
-        if loops.vector_pair(formula.kernel.for_loops, formula.exponent, u, v, out):
+        if loops.vector_pair(*for_loops, u, v, out):
             return float(out[0])
     return float(Gram(u[np.newaxis], v[np.newaxis], formula, 1).whole()[0, 0])

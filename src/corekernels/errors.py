@@ -108,3 +108,18 @@ class RecipeMismatch(CoREError, ValueError):
         if len(fields) == 1 and fields[0].startswith("n_columns "):
             remedy = "say the same n_columns for both"
         super().__init__(f"recipes differ in {', '.join(fields)}; {remedy}.")
+
+
+class DenseRowsWarning(UserWarning):
+    """Rows without zeros, in which resemblance sees nothing: splines of the columns come first.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import corekernels as ck
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = ck.CoREHasher().fit([[1.0, 2.0]] * 100)
+    >>> [warning.category.__name__ for warning in caught]
+    ['DenseRowsWarning']
+    """

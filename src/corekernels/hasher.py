@@ -9,8 +9,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._core.arguments import seed_of
-from ._core.estimator import RowsEstimator
-from ._hashing.sketch import require_finite
+from ._core.estimator import RowsEstimator, warn_of_dense_rows
+from ._hashing.hashing import require_finite
 from .errors import ParameterError
 from .recipe import MAX_BITS, Recipe
 from .signatures import Signatures, sketch
@@ -52,6 +52,7 @@ class HashingEstimator(RowsEstimator):
     def _hashing_matrix(self, X: Any) -> Any:
         """The matrix behind X, whose columns and recipe are noted as those fitted."""
         matrix = self._fitting_matrix(X)
+        warn_of_dense_rows(matrix, self.kernel)
         self.recipe_ = self._recipe(matrix.shape[1], seed_of(self.random_state))
         return matrix
 

@@ -1,24 +1,35 @@
-"""The table of kernels: everything the rest of the package knows about each of them.
+"""The kernels: one object per kernel says what there is to know about it.
 
-Other modules look a kernel up by its name and ask its entry; none of them compares names. A
-new kernel of this family is a new entry here, its number and formula for the loops in
-`_loops/kernels.py`, its function in `kernels.py` and, if it can be hashed, its variance in
-`theory/pairs.py`. A kernel with a parameter has an entry for each value of it.
+Other modules ask the object; none compares names. Strings are looked up here, in `exact_kernel`,
+`hashed_kernel` and `duplicates_kernel`. A new kernel of the family is an entry here and, if it has
+a part that no other has, a shape or a weight in `_loops/kernels.py`; a function in `kernels.py`;
+and, if it can be hashed, a variance in `theory/pairs.py`. A kernel with a parameter has an entry
+for each value of it. A kernel outside the family is a subclass of `Kernel`, here or anywhere.
 
 Symbols are those of `corekernels.theory`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._core.arguments import require_choice, require_gamma
-from ._loops import kernels as loops
-from ._loops.kernels import LoopKernel
+from ._core.arguments import Array, require_choice, require_gamma
+from ._loops.kernels import (
+    COSINE,
+    EXPONENTIAL,
+    GEOMETRIC,
+    ONE,
+    PRODUCT,
+    SHARED,
+    SMALLER,
+    UNION,
+    LoopKernel,
+    value_from,
+)
 from .errors import ParameterError
 from .theory.aliasing import Aliasing
 from .theory.dependence import WeightRounding, rounded_cosine, rounded_normal
@@ -42,6 +53,152 @@ from .theory.pairs import (
 )
 
 DEFAULT_GAMMA = 2.0
+TERMS = PRODUCTS, MINIMA = "product", "minimum"
+
+
+class PairSums(NamedTuple):
+    """What a kernel value is made of: sums over the columns of two rows, for many pairs at once.
+
+    Arrays that broadcast against each other; `Kernel.term` says what is summed up.
+    """
+
+    shared: Any  # sum of the terms of both rows
+    own1: Any  # the sum that the first row has with itself
+    own2: Any
+    f1: Any  # number of nonzeros of the first row
+    f2: Any
+    a: Any  # number of columns where both are nonzero
+
+    @property
+    def rho(self) -> Any:
+        """Cosine, where terms are products."""
+        return self.shared / np.sqrt(self.own1 * self.own2)
+
+    @property
+    def R(self) -> Any:
+        """Resemblance of the supports."""
+        return self.a / (self.f1 + self.f2 - self.a)
+
+
+class Kernel:
+    """A kernel of two rows, computed exactly; subclass it for one of your own.
+
+    A subclass has a `name` and a `value`, and works wherever a kernel is computed exactly: in
+    `gram`, `gram_chunks`, `gram_to_file` and `CoRENeighbors`.
+
+    Attributes
+    ----------
+    name : str
+        As in arguments, options and files.
+    label : str
+        As people write it, in tables and figures.
+    formula : str
+    term : {"product", "minimum"}
+        What a column adds to the sums of a pair: the product of both values or, where their
+        signs agree, the smaller magnitude.
+    unit_rows : bool
+        Whether rows are scaled to length one before: then only their directions matter.
+    unit_diagonal : bool
+        Whether the value of a row with itself is 1, so that equal rows are near-duplicates.
+    empty_value : float
+        The value with a row that has no nonzeros, which `value` is never asked for.
+    uses_values : bool
+        Whether the values count, not only where they are.
+    gamma : float or None
+        The parameter of the kernel; None for those that have none.
+    with_gamma : callable or None
+        The same kernel with another gamma.
+    for_loops : LoopKernel or None
+        The kernel as compiled loops know it, which only those of the family have.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> class Dice(ck.Kernel):
+    ...     name = "dice"
+    ...     def value(self, pair):
+    ...         return 2 * pair.a / (pair.f1 + pair.f2)
+    >>> ck.gram([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], Dice()).round(4)
+    array([[0.6667, 0.    ]])
+    """
+
+    name: str
+    label = formula = ""
+    term = PRODUCTS
+    unit_rows = unit_diagonal = False
+    empty_value = 0.0
+    uses_values = True
+    gamma: float | None = None
+    with_gamma: "Callable[[float], Kernel] | None" = None
+    for_loops: LoopKernel | None = None
+
+    def value(self, pair: PairSums) -> Any:
+        """The kernel values of pairs of rows that are not empty, from their sums."""
+        raise NotImplementedError(f"{type(self).__name__}: has no `value`.")
+
+    def own_sums(self, indptr: Array, values: Array) -> Array:
+        """The sum that each row of a CSR matrix has with itself."""
+        begin, end = indptr[0], indptr[-1]
+        values = np.append(values[begin:end], 0).astype(float)  # 0: for empty rows at the end
+        terms = np.abs(values) if self.term == MINIMA else np.square(values)
+        return np.where(np.diff(indptr) > 0, np.add.reduceat(terms, indptr[:-1] - begin), 0)
+
+    def values(self, pair: PairSums) -> Array:
+        """The kernel values of any pairs of rows."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = self.value(pair)
+        return np.where((pair.f1 == 0) | (pair.f2 == 0), self.empty_value, values)
+
+    def least_resemblance(self, value: float) -> float:
+        """The resemblance that rows of at least this kernel value must have.
+
+        Near-duplicates are looked for among rows of that resemblance; 0 says nothing.
+        """
+        return 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyKernel(Kernel):
+    """A kernel of the family in `_loops/kernels.py`: a shape of the cosine times a weight."""
+
+    name: str
+    label: str
+    formula: str
+    for_loops: LoopKernel
+    with_gamma: Callable[[float], Kernel] | None = None
+
+    def __reduce__(self) -> Any:
+        """Pickled by name: each is there once."""
+        return duplicates_kernel, (self.name, self.gamma)
+
+    @property
+    def gamma(self) -> float | None:  # type: ignore[override]
+        """The parameter of the kernel, if it has one."""
+        return self.for_loops.gamma if self.with_gamma else None
+
+    @property
+    def unit_rows(self) -> bool:  # type: ignore[override]
+        """Whether only the directions of rows matter."""
+        return self.for_loops.shape != PRODUCT
+
+    unit_diagonal = unit_rows
+
+    @property
+    def uses_values(self) -> bool:  # type: ignore[override]
+        """Whether the values count, not only where they are."""
+        return self.for_loops.shape != ONE
+
+    def value(self, pair: Any) -> Any:
+        """The kernel values of pairs of rows, given as `PairSums` or `theory.Pair`."""
+        cosine = pair.rho if self.unit_rows else pair.shared
+        numbers = cosine, pair.f1, pair.f2, pair.a
+        return value_from(self.for_loops, *(np.asarray(number, float) for number in numbers))
+
+    def least_resemblance(self, value: float) -> float:
+        """The resemblance that rows of at least this kernel value must have."""
+        # CoRE 2: its denominator is (f1 + f2) / (1 + R), its numerator at most (f1 + f2) / 2
+        least = {SHARED: value, GEOMETRIC: 2 * value - 1}
+        return least.get(self.for_loops.weight, 0.0)
 
 
 class SlotWeight(Enum):
@@ -54,53 +211,7 @@ class SlotWeight(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kernel:
-    """A kernel that can be computed exactly.
-
-    Attributes
-    ----------
-    name : str
-        As in arguments, options and files.
-    label : str
-        As people write it, in tables and figures.
-    formula : str
-    number : int
-        As the loops know it.
-    uses_values : bool
-        Whether the values count, not only where they are.
-    value : callable
-        The kernel value of a `theory.Pair`.
-    least_resemblance : callable
-        The resemblance that rows of at least this kernel value must have: search and
-        near-duplicates look no further.
-    gamma : float or None
-        The parameter of the kernel; None for those that have none.
-    with_gamma : callable or None
-        The entry of the same kernel with another gamma.
-    """
-
-    name: str
-    label: str
-    formula: str
-    number: int
-    uses_values: bool
-    value: Callable[[Pair], Any]
-    least_resemblance: Callable[[float], float]
-    gamma: float | None = None
-    with_gamma: Callable[[float], Any] | None = None
-
-    def __reduce__(self) -> Any:
-        """Pickled by name: formulas are functions, which have none."""
-        return exact_kernel, (self.name, self.gamma)
-
-    @property
-    def for_loops(self) -> LoopKernel:
-        """The kernel as the loops take it."""
-        return LoopKernel(self.number, 0.0 if self.gamma is None else self.gamma)
-
-
-@dataclass(frozen=True, kw_only=True)
-class HashedKernel(Kernel):
+class HashedKernel(FamilyKernel):
     """A kernel that can also be hashed.
 
     Attributes
@@ -124,7 +235,7 @@ class HashedKernel(Kernel):
     """
 
     slot_weight: SlotWeight
-    keeps_sums: bool
+    keeps_sums: bool = False
     linear_form: Callable[[RowNumbers, RowNumbers, Aliasing | None], LinearForm]
     variance: Callable[..., Any]
     observed_pair: Callable[..., Pair]
@@ -136,36 +247,27 @@ class HashedKernel(Kernel):
         return self.slot_weight in (SlotWeight.PROJECTION, SlotWeight.COSINE)
 
 
-CORRELATION = Kernel(
+CORRELATION = FamilyKernel(
     name="correlation", label="correlation", formula="rho = <u, v> / (|u| |v|)",
-    number=loops.CORRELATION, uses_values=True, value=lambda pair: pair.rho,
-    least_resemblance=lambda value: 0.0,
+    for_loops=LoopKernel(COSINE, UNION),
 )  # fmt: skip
 
 RESEMBLANCE = HashedKernel(
     name="resemblance", label="resemblance", formula="R = a / (f1 + f2 - a)",
-    number=loops.RESEMBLANCE, uses_values=False, value=lambda pair: pair.R,
-    slot_weight=SlotWeight.NONE, keeps_sums=False, linear_form=resemblance_form,
+    for_loops=LoopKernel(ONE, SHARED), slot_weight=SlotWeight.NONE, linear_form=resemblance_form,
     variance=variance_resemblance, observed_pair=observed_resemblance,
-    least_resemblance=lambda value: value,
 )  # fmt: skip
 
 CORE1 = HashedKernel(
-    name="core1", label="CoRE 1", formula="K1 = rho R",
-    number=loops.CORE1, uses_values=True, value=lambda pair: pair.rho * pair.R,
-    slot_weight=SlotWeight.PROJECTION, keeps_sums=False,
-    linear_form=projection_form, variance=variance_core1, observed_pair=observed_core1,
-    least_resemblance=lambda value: value, rounded_weights=rounded_normal,
+    name="core1", label="CoRE 1", formula="K1 = rho R", for_loops=LoopKernel(COSINE, SHARED),
+    slot_weight=SlotWeight.PROJECTION, linear_form=projection_form, variance=variance_core1,
+    observed_pair=observed_core1, rounded_weights=rounded_normal,
 )  # fmt: skip
 
 CORE2 = HashedKernel(
     name="core2", label="CoRE 2", formula="K2 = rho sqrt(f1 f2) / (f1 + f2 - a)",
-    number=loops.CORE2, uses_values=True,
-    value=lambda pair: pair.rho * np.sqrt(np.multiply(pair.f1, pair.f2, dtype=float)) / pair.union,
-    slot_weight=SlotWeight.VALUE, keeps_sums=True, linear_form=core2_form,
-    # its denominator is (f1 + f2) / (1 + R), its numerator at most (f1 + f2) / 2
-    variance=variance_core2, observed_pair=observed_core2,
-    least_resemblance=lambda value: 2 * value - 1,
+    for_loops=LoopKernel(COSINE, GEOMETRIC), slot_weight=SlotWeight.VALUE, keeps_sums=True,
+    linear_form=core2_form, variance=variance_core2, observed_pair=observed_core2,
 )  # fmt: skip
 
 
@@ -173,38 +275,40 @@ def core_rbf(gamma: float) -> HashedKernel:
     """The entry of CoRE RBF with this gamma."""
     return HashedKernel(
         name="core_rbf", label="CoRE RBF", formula="K = R exp(-gamma (1 - rho))",
-        number=loops.CORE_RBF, uses_values=True, gamma=gamma, with_gamma=core_rbf,
-        value=lambda pair: pair.R * np.exp(-gamma * (1 - np.asarray(pair.rho, float))),
-        slot_weight=SlotWeight.COSINE, keeps_sums=False,
-        linear_form=projection_form, variance=partial(variance_core_rbf, gamma=gamma),
-        observed_pair=partial(observed_core_rbf, gamma=gamma),
-        least_resemblance=lambda value: value, rounded_weights=rounded_cosine,
+        for_loops=LoopKernel(EXPONENTIAL, SHARED, gamma), with_gamma=core_rbf,
+        slot_weight=SlotWeight.COSINE, linear_form=projection_form,
+        variance=partial(variance_core_rbf, gamma=gamma),
+        observed_pair=partial(observed_core_rbf, gamma=gamma), rounded_weights=rounded_cosine,
     )  # fmt: skip
 
 
 CORE_RBF = core_rbf(DEFAULT_GAMMA)
 
+INNER_PRODUCT = FamilyKernel(
+    name="inner_product", label="inner product", formula="<u, v>",
+    for_loops=LoopKernel(PRODUCT, UNION),
+)  # fmt: skip
+
 # no kernel in the strict sense, as it is not positive definite: for near-duplicates alone
-CONTAINMENT = Kernel(
-    name="containment",
-    label="containment",
-    formula="C = a / min(f1, f2)",
-    number=loops.CONTAINMENT,
-    uses_values=False,
-    value=lambda pair: pair.a / np.minimum(pair.f1, pair.f2),
-    least_resemblance=lambda value: 0.0,
-)
+CONTAINMENT = FamilyKernel(
+    name="containment", label="containment", formula="C = a / min(f1, f2)",
+    for_loops=LoopKernel(ONE, SMALLER),
+)  # fmt: skip
 
 KERNELS: dict[str, Kernel] = {
-    kernel.name: kernel for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF)
+    kernel.name: kernel
+    for kernel in (CORRELATION, RESEMBLANCE, CORE1, CORE2, CORE_RBF, INNER_PRODUCT)
 }
 HASHED_KERNELS: dict[str, HashedKernel] = {
     name: kernel for name, kernel in KERNELS.items() if isinstance(kernel, HashedKernel)
 }
+DUPLICATES_KERNELS: dict[str, Kernel] = {
+    kernel.name: kernel for kernel in (*KERNELS.values(), CONTAINMENT) if kernel.unit_diagonal
+}
 
 
-def exact_kernel(name: Any, gamma: Any = None) -> Kernel:
-    """The entry of a kernel that can be computed exactly: any of the table.
+def exact_kernel(kernel: Any, gamma: Any = None) -> Kernel:
+    """The kernel of that name, or the object itself: any that can be computed exactly.
 
     `gamma` is None for the kernel's own default, and for kernels without it.
 
@@ -213,17 +317,8 @@ def exact_kernel(name: Any, gamma: Any = None) -> Kernel:
     >>> exact_kernel("core_rbf", 4).gamma
     4.0
     """
-    entry = KERNELS[require_choice("kernel", name, tuple(KERNELS))]
-    if gamma is None:
-        return entry
-    if entry.with_gamma is None:
-        raise ParameterError(f"gamma: got {gamma!r}, but {name} has no gamma; leave it out.")
-    return entry.with_gamma(require_gamma(gamma))
-
-
-def gamma_in_use(name: Any, gamma: float | None) -> float | None:
-    """The gamma that exact values are computed with: as given, or the kernel's own default."""
-    return exact_kernel(name).gamma if gamma is None else gamma
+    entry = kernel if isinstance(kernel, Kernel) else _named(kernel, KERNELS)
+    return _with_gamma(entry, gamma)
 
 
 def hashed_kernel(name: Any, gamma: Any = None) -> HashedKernel:
@@ -232,16 +327,35 @@ def hashed_kernel(name: Any, gamma: Any = None) -> HashedKernel:
     >>> hashed_kernel("core2").slot_weight
     <SlotWeight.VALUE: 'value'>
     """
-    found = exact_kernel(require_choice("kernel", name, tuple(HASHED_KERNELS)), gamma)
-    assert isinstance(found, HashedKernel)
-    return found
+    entry = _with_gamma(_named(name, HASHED_KERNELS, "is computed exactly only"), gamma)
+    assert isinstance(entry, HashedKernel)
+    return entry
 
 
 def duplicates_kernel(name: Any, gamma: Any = None) -> Kernel:
-    """The entry of what near-duplicates can be measured by: any kernel, or containment.
+    """The entry of what near-duplicates can be measured by, containment among them.
 
     >>> duplicates_kernel("containment").formula
     'C = a / min(f1, f2)'
     """
-    require_choice("kernel", name, (*KERNELS, CONTAINMENT.name))
-    return CONTAINMENT if name == CONTAINMENT.name else exact_kernel(name, gamma)
+    return _with_gamma(_named(name, DUPLICATES_KERNELS, "of equal rows can be any number"), gamma)
+
+
+def gamma_in_use(name: Any, gamma: float | None) -> float | None:
+    """The gamma that exact values are computed with: as given, or the kernel's own default."""
+    return exact_kernel(name).gamma if gamma is None else gamma
+
+
+def _named(name: Any, table: Mapping[str, Kernel], otherwise: str = "") -> Kernel:
+    """The entry of a table; `otherwise` says why kernels of the other tables are not in it."""
+    if otherwise and isinstance(name, str) and name in KERNELS and name not in table:
+        raise ParameterError(f"kernel: {name} {otherwise}; choose one of {', '.join(table)}.")
+    return table[require_choice("kernel", name, tuple(table))]
+
+
+def _with_gamma(entry: Kernel, gamma: Any) -> Kernel:
+    if gamma is None:
+        return entry
+    if entry.with_gamma is None:
+        raise ParameterError(f"gamma: got {gamma!r}, but {entry.name} has no gamma; leave it out.")
+    return entry.with_gamma(require_gamma(gamma))

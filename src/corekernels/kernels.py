@@ -8,8 +8,9 @@ For two rows u and v with f1 and f2 nonzeros, a of them in shared columns:
 - CoRE 2        K2  = rho sqrt(f1 f2) / (f1 + f2 - a)
 - CoRE RBF      K   = R exp(-gamma (1 - rho))
 
-and for each of the first four its exponential variant exp(-gamma (1 - K)). A row without
-nonzeros has no direction and an empty support: every kernel with it is 0.
+and for each of the first four its exponential variant exp(-gamma (1 - K)); the inner product
+<u, v>; and kernels of one's own (`Kernel`). A row without nonzeros has no direction and an empty
+support: every kernel of these with it is 0.
 
 Time is that of the inner products alone (`_exact` says how), memory that of the
 result plus a few tens of megabytes, plus a copy of the nonzeros in CSR (8 bytes each
@@ -28,7 +29,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import sklearn
 from scipy import sparse
 
 from ._core.arguments import Array, PathLike, require_gamma
@@ -44,6 +44,7 @@ from .kernel_table import (
     CORRELATION,
     DEFAULT_GAMMA,
     RESEMBLANCE,
+    Kernel,
     exact_kernel,
 )
 from .recipe import DEFAULT_KERNEL
@@ -78,7 +79,7 @@ def correlation(
     >>> ck.correlation([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     array([[0.8, 0. ]])
     """
-    return _whole(X, Y, CORRELATION.name, gamma, n_jobs)
+    return gram(X, Y, CORRELATION, gamma=gamma, n_jobs=n_jobs)
 
 
 def resemblance(
@@ -96,7 +97,7 @@ def resemblance(
     >>> ck.resemblance([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     array([[0.5, 0. ]])
     """
-    return _whole(X, Y, RESEMBLANCE.name, gamma, n_jobs)
+    return gram(X, Y, RESEMBLANCE, gamma=gamma, n_jobs=n_jobs)
 
 
 def core1(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | None = None) -> Any:
@@ -120,7 +121,7 @@ def core1(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
     >>> round(SVC(kernel=ck.core1, C=10).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
     0.96
     """
-    return _whole(X, Y, CORE1.name, gamma, n_jobs)
+    return gram(X, Y, CORE1, gamma=gamma, n_jobs=n_jobs)
 
 
 def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | None = None) -> Any:
@@ -135,7 +136,7 @@ def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
     >>> ck.core2([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]).round(4)
     array([[0.5657, 0.    ]])
     """
-    return _whole(X, Y, CORE2.name, gamma, n_jobs)
+    return gram(X, Y, CORE2, gamma=gamma, n_jobs=n_jobs)
 
 
 def core_rbf(
@@ -164,23 +165,50 @@ def core_rbf(
     >>> ck.core_rbf([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]).round(4)
     array([[0.3352, 0.    ]])
     """
-    return _whole(X, Y, CORE_RBF.name, gamma, n_jobs)
+    return gram(X, Y, CORE_RBF, gamma=gamma, n_jobs=n_jobs)
+
+
+def gram(
+    X: Any, Y: Any = None, kernel: str | Kernel = DEFAULT_KERNEL, *, gamma: float | None = None,
+    n_jobs: int | None = None,
+) -> Any:  # fmt: skip
+    """Kernel values of all pairs of rows, for any kernel.
+
+    Parameters
+    ----------
+    X, Y, n_jobs
+        As for `correlation`.
+    kernel : {"correlation", "resemblance", "core1", "core2", "core_rbf", "inner_product"} or Kernel
+        Which kernel, by name or as an object of one's own.
+    gamma : float >= 0, optional
+        The gamma of core_rbf, 2 if None; for the others as for `correlation`.
+
+    Returns
+    -------
+    As for `correlation`.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.gram([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], "inner_product")
+    array([[4., 0.]])
+    """
+    formula = _formula(kernel, gamma)
+    if _is_vector(X) and _is_vector(Y):
+        return value_of_vectors(X, Y, formula)
+    return Gram(X, Y, formula, n_jobs).whole()
 
 
 def gram_chunks(
-    X: Any, Y: Any = None, kernel: str = DEFAULT_KERNEL, *, gamma: float | None = None,
+    X: Any, Y: Any = None, kernel: str | Kernel = DEFAULT_KERNEL, *, gamma: float | None = None,
     working_memory: float | None = None, n_jobs: int | None = None,
 ) -> Iterator[tuple[slice, Array]]:  # fmt: skip
     """Horizontal blocks of a Gram matrix that need not exist whole.
 
     Parameters
     ----------
-    X, Y, n_jobs
-        As for `correlation`.
-    kernel : {"correlation", "resemblance", "core1", "core2", "core_rbf"}
-        Which kernel.
-    gamma : float >= 0, optional
-        The gamma of core_rbf, 2 if None; for the others as for `correlation`.
+    X, Y, kernel, gamma, n_jobs
+        As for `gram`.
     working_memory : float, optional
         Megabytes a block may take; scikit-learn's `working_memory` (1024 unless
         configured otherwise) if None. A block holds at least one row.
@@ -199,12 +227,12 @@ def gram_chunks(
     ...     np.fill_diagonal(block[:, rows], -1)
     ...     nearest[rows] = block.argmax(axis=1)
     """
-    gram = Gram(X, Y, _formula(kernel, gamma), n_jobs)
-    return gram.chunks(_chunk_rows(gram, working_memory))
+    matrix = Gram(X, Y, _formula(kernel, gamma), n_jobs)
+    return matrix.chunks(_chunk_rows(matrix, working_memory))
 
 
 def gram_to_file(
-    path: PathLike, X: Any, Y: Any = None, kernel: str = DEFAULT_KERNEL, *,
+    path: PathLike, X: Any, Y: Any = None, kernel: str | Kernel = DEFAULT_KERNEL, *,
     gamma: float | None = None, working_memory: float | None = None, progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> Array:  # fmt: skip
@@ -235,26 +263,19 @@ def gram_to_file(
     [[1.  0.4]
      [0.4 1. ]]
     """
-    gram = Gram(X, Y, _formula(kernel, gamma), n_jobs)
-    chunks = gram.chunks(_chunk_rows(gram, working_memory))
-    n_bytes = math.prod(gram.shape) * gram.dtype.itemsize
+    matrix = Gram(X, Y, _formula(kernel, gamma), n_jobs)
+    chunks = matrix.chunks(_chunk_rows(matrix, working_memory))
+    n_bytes = math.prod(matrix.shape) * matrix.dtype.itemsize
     with (
         atomic_write(path, n_bytes) as file,
-        progress_bar(gram.shape[0], kernel, "rows", progress) as bar,
+        progress_bar(matrix.shape[0], matrix.formula.kernel.name, "rows", progress) as bar,
     ):
-        write_header(file, Header(gram.shape, False, gram.dtype, 0))
+        write_header(file, Header(matrix.shape, False, matrix.dtype, 0))
         for rows, block in chunks:
             file.write(block.data)
             bar.update(rows.stop - rows.start)
             del block
     return np.lib.format.open_memmap(path, mode="r")
-
-
-def _whole(X: Any, Y: Any, kernel: str, gamma: float | None, n_jobs: int | None) -> Any:
-    formula = _formula(kernel, gamma)
-    if _is_vector(X) and _is_vector(Y):
-        return value_of_vectors(X, Y, formula)
-    return Gram(X, Y, formula, n_jobs).whole()
 
 
 def _is_vector(X: Any) -> bool:
@@ -266,17 +287,27 @@ def _is_vector(X: Any) -> bool:
         return False
 
 
-def _formula(kernel: str, gamma: Any) -> Formula:
+def _formula(kernel: str | Kernel, gamma: Any) -> Formula:
     """The kernel with its own gamma or, if it has none, the exponential variant with this one."""
     entry = exact_kernel(kernel)
-    if entry.gamma is not None:
-        return Formula(exact_kernel(kernel, gamma))
-    return Formula(entry, None if gamma is None else require_gamma(gamma))
+    if entry.gamma is not None or gamma is None:
+        return Formula(exact_kernel(entry, gamma))
+    if not entry.unit_diagonal:
+        raise ParameterError(
+            f"gamma: exp(-gamma (1 - K)) is for kernels with K = 1 for equal rows, which "
+            f"{entry.name} is not; leave it out."
+        )
+    return Formula(entry, require_gamma(gamma))
 
 
-def _chunk_rows(gram: Gram, working_memory: float | None) -> int:
-    limit = sklearn.get_config()["working_memory"] if working_memory is None else working_memory
-    if not isinstance(limit, int | float | np.number) or not limit > 0:
-        raise ParameterError(f"working_memory: got {limit!r}; give megabytes > 0, or None.")
-    row_bytes = max(1, gram.shape[1]) * gram.dtype.itemsize
-    return int(max(1, min(float(limit) * 2**20 / row_bytes, gram.shape[0])))
+def _chunk_rows(matrix: Gram, working_memory: float | None) -> int:
+    if working_memory is None:
+        import sklearn  # on use: importing it takes longer than most jobs
+
+        working_memory = sklearn.get_config()["working_memory"]
+    if not isinstance(working_memory, int | float | np.number) or not working_memory > 0:
+        raise ParameterError(
+            f"working_memory: got {working_memory!r}; give megabytes > 0, or None."
+        )
+    row_bytes = max(1, matrix.shape[1]) * matrix.dtype.itemsize
+    return int(max(1, min(float(working_memory) * 2**20 / row_bytes, matrix.shape[0])))

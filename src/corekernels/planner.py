@@ -8,10 +8,10 @@ from statistics import NormalDist
 
 import numpy as np
 
+from ._hashing.base import Sketch
 from .errors import ParameterError
-from .recipe import BINNED_WIDTH, MAX_BITS, MAX_COLUMNS, MAX_HASHES, NARROW_COLUMNS, Recipe
+from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, Recipe
 from .theory.aliasing import NO_ALIASING
-from .theory.dependence import BANK_STEP
 from .theory.pairs import Pair
 
 _TYPICAL_LENGTH = 100
@@ -125,14 +125,14 @@ def plan(
         z *= math.sqrt(one_slot.weight_rounding.variance_factor)
 
     def error_of(n_hashes: int) -> float:
-        recipe = replace(one_slot, n_hashes=n_hashes)
-        chance = recipe.aliasing(length, length) or NO_ALIASING
-        change = recipe.variance_change(pairs.union)
+        sketch = replace(one_slot, n_hashes=n_hashes).sketch
+        chance = sketch.aliasing(length, length) or NO_ALIASING
+        change = sketch.variance_change(pairs.union)
         variance = entry.variance(pairs, n_hashes, chance=chance, change=change)
         return z * math.sqrt(max(0.0, float(np.max(variance))))
 
     if n_hashes is None:
-        n_hashes = _fewest_hashes(lambda k: error_of(k) <= error, n_columns)  # type: ignore[operator]
+        n_hashes = _fewest_hashes(lambda k: error_of(k) <= error, one_slot.sketch)  # type: ignore[operator]
         if n_hashes > MAX_HASHES:
             raise ParameterError(f"error: got {error!r}, which takes too many hashes; give more.")
     per_row = replace(one_slot, n_hashes=n_hashes).bytes_per_row
@@ -164,23 +164,20 @@ def _possible_pairs(
     return Pair(cosines, length, length, shared, heaviness * shared / length**2)
 
 
-def _fewest_hashes(are_enough: Callable[[int], bool], n_columns: int) -> int:
+def _fewest_hashes(are_enough: Callable[[int], bool], sketch: Sketch) -> int:
     """The least number of hashes that are enough, or one more than there can be.
 
     The error falls with every hash until all banks are full, and from one such number to the next.
-    In between it may rise for a while: another bank begins, which knows nothing of the one before,
-    or, for wide columns, all banks become wider.
+    In between it may rise for a while, as a bank begins that knows nothing of the one before.
     """
-    most = n_columns if n_columns <= NARROW_COLUMNS else BINNED_WIDTH
+    most = sketch.bank_slots
     n_banks = _first(lambda n: n * most > MAX_HASHES or are_enough(n * most), 0)
     low, high = (n_banks - 1) * most, n_banks * most
-    if n_columns > NARROW_COLUMNS:  # as many banks of fewer slots are full in between
-        step = n_banks * BANK_STEP
-        for full in range(low // step * step + step, high, step):
-            if full <= MAX_HASHES and are_enough(full):
-                high = full
-                break
-            low = full
+    for full in sketch.full_banks_between(low, high):
+        if full <= MAX_HASHES and are_enough(full):
+            high = full
+            break
+        low = full
     return _first(lambda k: k > MAX_HASHES or k >= high or are_enough(k), low)
 
 

@@ -8,20 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from ._core.arguments import Array, PathLike
-from ._core.estimator import html_table
+from ._core.escaping import html_table
 from ._core.team import Team
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
-from ._hashing.expansion import expand
-from ._hashing.sketch import (
-    codes_of,
-    empty_arrays,
-    hash_matrix,
-    hash_rows,
-    largest_code,
-    narrow,
-    weights_of,
-)
+from ._hashing.hashing import hash_matrix, hash_rows
+from ._hashing.slots import codes_of, expand, largest_code, narrow, weights_of
 from .errors import DataError, ParameterError, RecipeMismatch
 from .io.provenance import Origin
 from .io.signature_file import pack_labels, read_signatures, write_signatures
@@ -81,7 +73,7 @@ class Signatures:
     @classmethod
     def empty(cls, recipe: Recipe, n_rows: int) -> "Signatures":
         """Room for the signatures of n rows, not filled yet."""
-        return cls(recipe, empty_arrays(recipe, n_rows))
+        return cls(recipe, recipe.sketch.empty_arrays(n_rows))
 
     @classmethod
     def from_arrays(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
@@ -308,8 +300,10 @@ class Signatures:
     def require_codes(self) -> None:
         """Refuse codes that no hasher makes, as a damaged file may hold: they become positions."""
         recipe = self.recipe
-        most = min(recipe.code_mask, recipe.n_locations - 1)
-        room = recipe.weight_bits if self.slots is not None else 8 * recipe.code_type.itemsize
+        most = min(recipe.code_mask, recipe.sketch.n_locations - 1)
+        room = (
+            recipe.weight_bits if self.slots is not None else 8 * recipe.sketch.code_type.itemsize
+        )
         if most < 2**room - 1 and (found := self.largest_code()) > most:
             raise DataError(
                 f"codes: one is {found}, and {most} is the highest that this recipe makes; hash "
@@ -329,12 +323,12 @@ class Signatures:
 
 def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None = None, name: str = "X") -> Signatures:
     """Signatures of the rows of a matrix that has passed `as_matrix`."""
-    return Signatures.from_arrays(recipe, hash_matrix(matrix, recipe, n_jobs, name))
+    return Signatures.from_arrays(recipe, hash_matrix(matrix, recipe.sketch, n_jobs, name))
 
 
 def sketch_rows(rows: Rows, recipe: Recipe, team: Team) -> Signatures:
     """Signatures of clean rows."""
-    return Signatures.from_arrays(recipe, hash_rows(rows, recipe, team))
+    return Signatures.from_arrays(recipe, hash_rows(rows, recipe.sketch, team))
 
 
 def concatenate(signatures: Sequence[Signatures]) -> Signatures:

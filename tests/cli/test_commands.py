@@ -253,10 +253,10 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
     assert found["candidates"][0]["kind"] == "linear"
     assert Path("advice.png").read_bytes().startswith(b"\x89PNG")
     assert found["helps"] == (found["verdict"] == "core")
-    table, _, sentence = ok(line).stdout.rstrip().rpartition("\n\n")
+    table, sentence, imports, code = ok(line).stdout.rstrip().split("\n\n")
     assert len(table.splitlines()) == 1 + len(found["candidates"])
-    before_times = found["sentence"].partition("one fit took")[0]
-    assert sentence.startswith(before_times)
+    assert sentence == found["sentence"]
+    assert f"{imports}\n\n{code}" == found["best"]["estimator"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from sklearn import config_context
 from sklearn.utils import estimator_html_repr
 
 import corekernels as ck
-from corekernels._core.estimator import SITE, html_table
+from corekernels._core.escaping import html_table
+from corekernels._core.estimator import SITE
 
 X = np.eye(4) + 1.0
 

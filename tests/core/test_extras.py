@@ -36,6 +36,7 @@ for package in ("typer", "rich", "matplotlib", "jinja2", "pyarrow", "distributed
                 "pyspark"):
     sys.modules[package] = None
 import corekernels as ck
+import corekernels.report.drawing, corekernels.report.layout
 from corekernels import files, report
 from corekernels.__main__ import main
 from corekernels.errors import MissingExtra

@@ -92,14 +92,14 @@ def test_a_failed_run_is_resumed(corpus):
     whole = Path("corpus-1.jsonl").read_bytes()
     Path("corpus-1.jsonl").write_bytes(whole[:-20] + b"\n")
     assert "corpus-1.jsonl" in run(line).stderr
-    stored = Path(".out.tsv.unfinished/rows-00000")
+    stored = Path(".out.tsv.unfinished/parts/rows-00000")
     before = stored.stat().st_ino
     Path("corpus-1.jsonl").write_bytes(whole)
     assert "the unfinished run had threshold 0.7" in run(f"{line} --resume --threshold 0.8").stderr
     assert stored.stat().st_ino == before
     found = as_json(f"{line} --resume")
     assert found["pairs"] == as_json(f"dedup corpus-*.jsonl other.tsv {TEXT}")["pairs"]
-    assert not stored.parent.exists()
+    assert not stored.parent.parent.exists()
 
 
 def test_what_is_refused(corpus):

@@ -1,24 +1,18 @@
 """Near-duplicates found by parts are those of one machine, pairs and groups."""
 
-import contextlib
 import functools
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from corekernels import distributed, files, io
-from corekernels._core.progress import Steps
-from corekernels.distributed import candidates
-from corekernels.distributed.duplicate_search import SearchOptions
+from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
-from corekernels.io.workspace import Workspace
-from corekernels.kernel_table import KERNELS
-from corekernels.neighbors.duplicates.by_tables import find_in_file
-from corekernels.neighbors.duplicates.tables import plan_tables
+from corekernels.files import dedup_tasks as tasks
+from corekernels.neighbors.duplicates.search import Criterion
 
 THRESHOLD = 0.8
-TOO_LITTLE = 3e5  # bytes of memory to search the corpus exactly
+TOO_LITTLE = 0.1  # megabytes of memory to search the corpus exactly
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +35,10 @@ def corpus(tmp_path_factory):
 @functools.cache
 def one_machine(corpus, kernel="core1", all_pairs=True):
     """By hash tables, few as the rows are."""
-    entry = KERNELS[kernel]
     reader = files.open_reader(corpus / "one.npz")
-    tables = plan_tables(entry, THRESHOLD)
-    with contextlib.closing(Workspace()) as work, Steps({}, False) as steps:
-        return find_in_file(
-            reader, THRESHOLD, entry, tables, all_pairs, 10**6, TOO_LITTLE, 0, work, steps, 1
-        )
+    return files.near_duplicates(
+        reader, THRESHOLD, kernel, all_pairs=all_pairs, working_memory=TOO_LITTLE, progress=False
+    )
 
 
 CASES = [
@@ -65,7 +56,7 @@ def test_pairs_and_groups_are_those_of_one_machine(
     if engine.name != "local" and (not all_pairs or driver_pairs > 50):
         pytest.skip("one way is enough for a cluster")
     plan = files.plan_parts(engine, corpus / "parts")
-    found = distributed.duplicates_by_parts(
+    found = files.duplicates_by_parts(
         engine, plan, tmp_path / "scratch", THRESHOLD, kernel, all_pairs=all_pairs,
         driver_pairs=driver_pairs,
     )  # fmt: skip
@@ -91,13 +82,13 @@ def test_matches_are_those_of_one_machine(engine, corpus, tmp_path, driver_pairs
     names = sorted((corpus / "parts").iterdir())
     plan = files.plan_parts(engine, names[1:])
     against = files.plan_parts(engine, names[0])
-    found = distributed.matches_by_parts(
+    found = files.matches_by_parts(
         engine, plan, against, tmp_path / "scratch", THRESHOLD, driver_pairs=driver_pairs
     )
     every = np.vstack([b.X.toarray() for name in names[1:] for b in files.open_reader(name)])
     io.write_rows(tmp_path / "rest.npz", sparse.csr_array(every))
     readers = files.open_reader(tmp_path / "rest.npz"), files.open_reader(names[0])
-    expected = files.near_matches(*readers, THRESHOLD, working_memory=TOO_LITTLE / 1e6)
+    expected = files.near_matches(*readers, THRESHOLD, working_memory=TOO_LITTLE)
     assert len(expected.pairs) > 50
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-12)
@@ -112,11 +103,13 @@ def test_two_families_of_near_copies(local, tmp_path):
     io.write_rows(tmp_path / "rows.npz", X)
     plan = files.plan_parts(local, tmp_path / "rows.npz", part_rows=100)
     expected = files.near_duplicates(files.open_reader(tmp_path / "rows.npz"), 0.9)
-    found = distributed.duplicates_by_parts(local, plan, tmp_path / "a", 0.9)
+    found = files.duplicates_by_parts(local, plan, tmp_path / "a", 0.9)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
-    n_candidates = sum(len(np.load(path)) for path in (tmp_path / "a").glob("candidates-*"))
+    n_candidates = sum(
+        len(np.load(path)) for path in (tmp_path / "a" / "parts").glob("candidates-*")
+    )
     assert len(expected.pairs) == n_candidates == size * (size - 1)
-    cut = distributed.duplicates_by_parts(local, plan, tmp_path / "b", 0.9, largest_bucket=50)
+    cut = files.duplicates_by_parts(local, plan, tmp_path / "b", 0.9, largest_bucket=50)
     assert len(cut.pairs) < len(found.pairs) / 3
     assert as_lists(cut.groups()) == as_lists(expected.groups())
     assert len(cut.groups()) == 2
@@ -124,35 +117,52 @@ def test_two_families_of_near_copies(local, tmp_path):
 
 def test_a_large_bucket_is_represented_by_its_first_rows(local, corpus, tmp_path):
     plan = files.plan_parts(local, corpus / "parts")
-    found = distributed.duplicates_by_parts(
+    found = files.duplicates_by_parts(
         local, plan, tmp_path / "scratch", THRESHOLD, largest_bucket=20
     )
     expected = one_machine(corpus)
     assert set(map(tuple, found.pairs.tolist())) <= set(map(tuple, expected.pairs.tolist()))
     assert found.redundant().tolist() == expected.redundant().tolist()
-    records = np.zeros(100, candidates.KEYS)
+    records = np.zeros(100, tasks.KEYS)
     records["row"] = np.arange(100)
     for largest, n_pairs in ((100, 99 * 100 // 2), (99, sum(99 - place for place in range(16)))):
-        job = task_job(tmp_path, largest_bucket=largest)
-        assert len(np.load(tmp_path / candidates.gather_buckets(job, records))) == n_pairs
+        assert len(tasks.gather_keys(task_job(tmp_path, 100, largest), records)) == n_pairs
 
 
-def task_job(folder, **options):
-    job = SearchOptions(THRESHOLD, **options).job()
-    return job._replace(folder=str(folder), firsts=np.array([0]))
+def task_job(folder, n_rows, largest_bucket):
+    criterion = Criterion.of("core1", THRESHOLD)
+    (folder / "parts").mkdir(exist_ok=True)
+    return tasks.DedupJob(
+        str(folder), criterion, 1, largest_bucket, 1e9, True, 10**6, firsts=np.array([0]),
+        n_rows=n_rows,
+    )  # fmt: skip
 
 
 def test_candidates_do_not_depend_on_the_order_of_records(local, corpus, tmp_path):
     plan = files.plan_parts(local, corpus / "parts")
-    job = task_job(tmp_path, largest_bucket=9)
-    candidates.store_part(job, plan.parts[0])
-    candidates.hash_rows(job, (0, np.empty(0, np.int64)))
-    (records,) = candidates.keys_part(job, 0).values()
-    path = tmp_path / candidates.gather_buckets(job, records)
-    before = np.load(path)
+    job = task_job(tmp_path, 500, 9)
+    tasks.store_part(job, plan.parts[0])
+    tasks.hash_part(job, (0, np.empty(0, np.int64)))
+    every = tasks.KeyRange(0, 0, 64, 0, 2**64 - 1)
+    (records,) = tasks.keys_part(job, every).values()
+    before = tasks.gather_keys(job, records)
     assert len(before)
-    candidates.gather_buckets(job, np.random.default_rng(1).permutation(records))
-    np.testing.assert_array_equal(np.load(path), before)
+    shuffled = np.random.default_rng(1).permutation(records)
+    np.testing.assert_array_equal(tasks.gather_keys(job, shuffled), before)
+
+
+def test_ranges_of_tables_and_keys_are_all_keys(local, corpus, tmp_path):
+    plan = files.plan_parts(local, corpus / "parts")
+    job = task_job(tmp_path, 500, None)
+    tasks.store_part(job, plan.parts[0])
+    tasks.hash_part(job, (0, np.empty(0, np.int64)))
+    (every,) = tasks.keys_part(job, tasks.KeyRange(0, 0, 64, 0, 2**64 - 1)).values()
+    middle = 2**63 + 12345
+    pieces = [
+        tasks.keys_part(job, tasks.KeyRange(0, first, first + 16, low, high))[0]
+        for first in range(0, 64, 16) for low, high in ((0, middle), (middle + 1, 2**64 - 1))
+    ]  # fmt: skip
+    np.testing.assert_array_equal(np.sort(np.concatenate(pieces)), np.sort(every))
 
 
 class Killed(BaseException):
@@ -175,8 +185,8 @@ class KilledEngine(files.LocalEngine):
 
 
 KILLS = [
-    ("store_part", 2), ("digests_part", 0), ("hash_rows", 1), ("keys_part", 0), ("pairs_part", 0),
-    ("compare_pairs", 2), ("expand_pairs", 0), ("merge_forests", 0),
+    ("store_part", 2), ("digests_part", 0), ("hash_part", 1), ("keys_part", 0), ("pairs_part", 0),
+    ("compare_part", 2), ("expand_pairs", 0), ("merge_forests", 0),
 ]  # fmt: skip
 
 
@@ -188,17 +198,17 @@ def test_a_killed_run_goes_on(local, corpus, tmp_path):
     made = {}
     for kill in KILLS:
         with pytest.raises(Killed):
-            distributed.duplicates_by_parts(KilledEngine(*kill), plan, scratch, **options)
-        for path in scratch.iterdir():  # files of finished tasks are not written again
+            files.duplicates_by_parts(KilledEngine(*kill), plan, scratch, **options)
+        for path in (scratch / "parts").iterdir():  # files of finished tasks are not written again
             if path.name.startswith(("rows-", "keys-", "candidates-", "found-")):
                 stamp = path.stat().st_mtime_ns, path.stat().st_ino
                 assert made.setdefault(path.name, stamp) == stamp
     assert sorted({name.split("-")[0] for name in made}) == ["candidates", "found", "keys", "rows"]
-    found = distributed.duplicates_by_parts(local, plan, scratch, **options)
+    found = files.duplicates_by_parts(local, plan, scratch, **options)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     assert as_lists(found.groups()) == as_lists(expected.groups())
     with pytest.raises(FileError, match="the unfinished run had seed 0"):
-        distributed.duplicates_by_parts(local, plan, scratch, seed=1, **options)
+        files.duplicates_by_parts(local, plan, scratch, seed=1, **options)
 
 
 def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
@@ -210,28 +220,28 @@ def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
     plan = files.plan_parts(local, parts)
     (parts / "2.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises((DataError, FileError), match=r"2\.npz"):
-        distributed.duplicates_by_parts(local, plan, scratch)
-    before = (scratch / "rows-00000").stat()
+        files.duplicates_by_parts(local, plan, scratch)
+    before = (scratch / "parts" / "rows-00000").stat()
     (parts / "2.npz").write_bytes(whole)
     expected = one_machine(corpus)
-    found = distributed.duplicates_by_parts(local, plan, scratch, resume=True)
+    found = files.duplicates_by_parts(local, plan, scratch, resume=True)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
-    assert (scratch / "rows-00000").stat().st_ino == before.st_ino
+    assert (scratch / "parts" / "rows-00000").stat().st_ino == before.st_ino
     io.write_rows(parts / "2.npz", np.eye(60))  # then all that depends on all parts is done again
     plan = files.plan_parts(local, parts)
-    again = distributed.duplicates_by_parts(local, plan, scratch, resume=True)
-    fresh = distributed.duplicates_by_parts(local, plan, tmp_path / "fresh")
+    again = files.duplicates_by_parts(local, plan, scratch, resume=True)
+    fresh = files.duplicates_by_parts(local, plan, tmp_path / "fresh")
     np.testing.assert_array_equal(again.pairs, fresh.pairs)
     assert len(again.pairs) < len(found.pairs)
-    assert (scratch / "rows-00000").stat().st_ino == before.st_ino
+    assert (scratch / "parts" / "rows-00000").stat().st_ino == before.st_ino
 
 
 def test_parts_that_change_sides_are_compared_anew(local, corpus, tmp_path):
     names = sorted((corpus / "parts").iterdir())
     for cut in (1, 2):
         against, plan = (files.plan_parts(local, some) for some in (names[:cut], names[cut:]))
-        resumed = distributed.matches_by_parts(local, plan, against, tmp_path / "a", resume=True)
-        fresh = distributed.matches_by_parts(local, plan, against, tmp_path / "b")
+        resumed = files.matches_by_parts(local, plan, against, tmp_path / "a", resume=True)
+        fresh = files.matches_by_parts(local, plan, against, tmp_path / "b")
         np.testing.assert_array_equal(resumed.pairs, fresh.pairs)
 
 
@@ -239,16 +249,16 @@ def test_what_is_refused(local, corpus, folders, tmp_path):
     plan = files.plan_parts(local, corpus / "parts")
     scratch = tmp_path / "scratch"
     with pytest.raises(ParameterError, match="not found by hash tables"):
-        distributed.duplicates_by_parts(local, plan, scratch, 0.1)
+        files.duplicates_by_parts(local, plan, scratch, 0.1)
     with pytest.raises(ParameterError, match="not found by hash tables"):
-        distributed.duplicates_by_parts(local, plan, scratch, 0.8, "containment")
+        files.duplicates_by_parts(local, plan, scratch, 0.8, "containment")
     with pytest.raises(DataError, match="more than 3 pairs"):
-        distributed.duplicates_by_parts(local, plan, scratch, most_pairs=3)
+        files.duplicates_by_parts(local, plan, scratch, most_pairs=3)
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.txt").write_text("keep me")
     with pytest.raises(FileError, match="is not of an unfinished job"):
-        distributed.duplicates_by_parts(local, plan, other)
+        files.duplicates_by_parts(local, plan, other)
     narrow = files.plan_parts(local, folders / "npz")
     with pytest.raises(DataError, match=r"has 64 columns .* has 60 columns; give"):
-        distributed.matches_by_parts(local, plan, narrow, scratch)
+        files.matches_by_parts(local, plan, narrow, scratch)

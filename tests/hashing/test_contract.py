@@ -8,14 +8,11 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.validation import as_matrix
-from corekernels._hashing.directions import random_numbers
-from corekernels._hashing.sketch import _cuts, hash_matrix
-from corekernels._hashing.streams import (
-    Purpose,
-    stream,
-)
-from corekernels._hashing.tables import HashTables, hash_tables
-from corekernels._loops.hashing.banks import find_starts
+from corekernels._hashing.base import cut_rows
+from corekernels._hashing.circulant import Circulant
+from corekernels._hashing.hashing import hash_matrix
+from corekernels._hashing.randomness import Purpose, random_numbers, stream
+from corekernels._loops.hashing.minwise import find_starts
 from corekernels.errors import DataError
 from support.contract import directions
 from support.rows import compact_rows
@@ -29,8 +26,8 @@ def hash_rows(X, n_jobs=1, *, options=None, **recipe):
     return signatures(X, recipe, n_jobs, **(options or {}))
 
 
-def signatures(X, recipe, n_jobs=1, **options):
-    arrays = hash_matrix(as_matrix(X), recipe, n_jobs, **options)
+def signatures(X, recipe, n_jobs=1, sketch=None, **options):
+    arrays = hash_matrix(as_matrix(X), sketch or recipe.sketch, n_jobs, **options)
     return ck.Signatures.from_arrays(recipe, arrays)
 
 
@@ -138,7 +135,7 @@ def test_independent_projections_are_the_table_s():
     """core1 weights, restated densely from the table: 16 lower halves, then 16 upper ones."""
     X = np.random.default_rng(0).normal(size=(4, 30))
     fields = {"n_hashes": 300, "scheme": "independent", "seed": 3}
-    words = hash_tables(ck.Recipe("core1", n_columns=30, **fields)).directions
+    words = ck.Recipe("core1", n_columns=30, **fields).sketch.tables.projections
     halves = np.stack([words << np.uint32(16), words & np.uint32(0xFFFF0000)]).view(np.float32)
     numbers = halves.reshape(2, 30, -1, 16).transpose(1, 2, 0, 3).reshape(30, -1)[:, :300]
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -177,7 +174,7 @@ def test_minima_are_the_table_s():
     X = sparse.random_array((5, 70), density=0.2, format="csr", rng=np.random.default_rng(0))
     for scheme in ("circulant", "independent"):
         recipe = ck.Recipe("resemblance", 200, None, scheme, seed=3, n_columns=70)
-        banks = hash_tables(recipe).minima
+        banks = recipe.sketch.tables.banks
         locations = np.hstack(
             [
                 [table[s : s + banks.width] for s in starts_in(banks, bank, 70)]
@@ -188,6 +185,17 @@ def test_minima_are_the_table_s():
         expected = [locations[X[[row]].indices].min(axis=0) for row in range(5)]
         S = hash_rows(X, kernel="resemblance", n_hashes=200, n_bits=None, scheme=scheme, seed=3)
         np.testing.assert_array_equal(S.codes, expected)
+
+
+def sieving_from(length):
+    """The sketch whose rows go through the sieve from this length on."""
+
+    class Sieving(Circulant):
+        def make_tables(self):
+            tables = super().make_tables()
+            return tables._replace(banks=tables.banks._replace(sieve_length=length))
+
+    return Sieving
 
 
 @pytest.mark.parametrize("n_columns", [64, 65, 100, 513, 784, 5000, 2**16])
@@ -201,10 +209,8 @@ def test_slices_and_sieve_give_the_same(n_columns, n_hashes):
     values = rng.normal(size=indptr[-1])
     X = compact_rows(values, np.concatenate(columns), indptr, n_columns)
     recipe = ck.Recipe("core2", n_hashes, None, n_columns=n_columns, seed=7)
-    banks = hash_tables(recipe).minima
     sieved, sliced = (
-        signatures(X, recipe, tables=HashTables(banks._replace(sieve_length=length)))
-        for length in (1, 2**62)
+        signatures(X, recipe, sketch=sieving_from(length)(recipe)) for length in (1, 2**62)
     )
     assert_equal(sieved, sliced)
 
@@ -314,7 +320,7 @@ def test_golden_long_row():
     """A row that goes through the sieve, in two banks."""
     X = sparse.csr_array(np.where(np.arange(784) % 4, 0.0, np.arange(784) + 1.0)[None])
     recipe = ck.Recipe("core2", 1000, 8, seed=42, n_columns=784)
-    banks = hash_tables(recipe).minima
+    banks = recipe.sketch.tables.banks
     assert X.nnz >= banks.sieve_length
     assert len(banks.tables) == 2
     S = signatures(X, recipe)
@@ -327,7 +333,7 @@ def test_golden_long_row():
 @pytest.mark.parametrize("n_hashes", [1, 300, 2**21])
 @pytest.mark.parametrize("length", [0, 3, 10_000])
 def test_blocks_cover_each_row_once(n_rows, n_hashes, length):
-    cuts = _cuts(np.arange(n_rows + 1) * length, n_hashes, 1 << 17)
+    cuts = cut_rows(np.arange(n_rows + 1) * length, n_hashes, 1 << 17)
     assert (cuts[0], cuts[-1]) == (0, n_rows)
     assert (np.diff(cuts) > 0).all()
     assert (np.diff(cuts) * length < (1 << 17) + length).all() or length == 0
@@ -352,5 +358,5 @@ def test_flawed_blocks_among_others(kernel):
         assert_equal(whole, hash_rows(clean.toarray(), n_jobs, kernel=kernel))
         assert_equal(whole, hash_rows(clean.astype(np.float64), n_jobs, kernel=kernel))
     flawed.indices[-1] = 300
-    with pytest.raises(DataError, match="a column number lies outside 0 to 299"):
+    with pytest.raises(DataError, match=r"has the column .*, outside 0 to 299"):
         hash_rows(flawed, kernel=kernel)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.validation import as_matrix
-from corekernels._hashing.sketch import hash_matrix
+from corekernels._hashing.hashing import hash_matrix
 from corekernels.errors import DataError, ParameterError, RecipeMismatch
 from corekernels.signatures import sketch
 from support.contract import hash_row, levels
@@ -108,7 +108,7 @@ def test_results_depend_on_the_rows_alone(kernel, scheme):
     messy = sparse.csr_array((messy.data, messy.indices, messy.indptr), shape=X.shape)
     for matrix in (X, messy, X.toarray()):
         for n_jobs in (1, 3):
-            found = hash_matrix(as_matrix(matrix), recipe, n_jobs, block_nonzeros=100)
+            found = hash_matrix(as_matrix(matrix), recipe.sketch, n_jobs, block_nonzeros=100)
             np.testing.assert_array_equal(found["slots"], whole)
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from corekernels import io
 from corekernels.errors import DataError
 from corekernels.io import Origin
-from corekernels.io.readers import RowRange
+from corekernels.io.readers import Selected
 
 NAMES = ("rows.svm", "rows.svm.gz", "rows.npz", "rows.npy", "rows.parquet")
 N_ROWS = 57
@@ -32,7 +32,7 @@ def rows(request, tmp_path):
 def test_a_range_is_a_slice(rows, first, n, batch_bytes):
     path, X, y = rows
     reader = io.open_rows(path, batch_bytes=batch_bytes)
-    found = RowRange(reader, first, n)
+    found = Selected(reader, first, n)
     batches = list(found)
     assert [batch.first_row for batch in batches] == np.cumsum(
         [0, *map(len, batches)][: len(batches)]
@@ -49,7 +49,7 @@ def test_a_range_is_a_slice(rows, first, n, batch_bytes):
 def test_a_file_that_has_become_shorter_is_refused(rows):
     path, _, _ = rows
     with pytest.raises(DataError, match="has 57 rows where 60 were counted before"):
-        list(RowRange(io.open_rows(path), 50, 10))
+        list(Selected(io.open_rows(path), 50, 10))
 
 
 def test_text_before_a_range_is_not_read(tmp_path):
@@ -61,14 +61,14 @@ def test_text_before_a_range_is_not_read(tmp_path):
     path.write_text("!" * 5000 + "".join(lines)[5000:])  # what stands before is not looked at
     reader = io.open_rows(path, batch_bytes=256, n_columns=9, one_based=True)
     reader.block_starts = scanned.block_starts
-    (batch,) = RowRange(reader, 990, 5)
+    (batch,) = Selected(reader, 990, 5)
     assert batch.X.max(axis=1).toarray().tolist() == [991, 992, 993, 994, 995]
     broken = [*lines[:992], "1 2:x\n", *lines[993:]]
     path.write_text("".join(broken))
     reader = io.open_rows(path, batch_bytes=256, n_columns=9, one_based=True)
     reader.block_starts = scanned.block_starts
     with pytest.raises(DataError, match="line 993 "):
-        list(RowRange(reader, 990, 5))
+        list(Selected(reader, 990, 5))
 
 
 @pytest.mark.parametrize("text", ["\ufeff1 1:2\n0 1:3", "1 1:2\n# words\n\n0 1:3"])
@@ -76,5 +76,5 @@ def test_odd_beginnings_and_ends(tmp_path, text):
     path = tmp_path / "rows.svm"
     path.write_text(text)
     reader = io.open_rows(path, batch_bytes=8)
-    (batch,) = RowRange(reader, 1, 1)
+    (batch,) = Selected(reader, 1, 1)
     assert (batch.X.toarray().tolist(), batch.y.tolist()) == ([[3.0]], [0])

@@ -6,9 +6,8 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels._core.memory import aligned_zeros
-from corekernels._hashing.sketch import hash_matrix
-from corekernels._hashing.tables import hash_tables
-from corekernels._loops.hashing import minwise, rotation, sieve
+from corekernels._hashing.hashing import hash_matrix
+from corekernels._loops.hashing import rotation, sieve, slices
 from corekernels.kernel_table import hashed_kernel
 from corekernels.theory import Pair
 from support import oracles
@@ -34,7 +33,7 @@ def test_hashing_gives_the_kernel(X, kernel, weight_bits, scheme, n_columns, k):
     bits = {"n_bits": min(6, weight_bits), "weight_bits": weight_bits}
     recipe = ck.Recipe(kernel, k, scheme=scheme, n_columns=n_columns, seed=1, **bits)
     with np.errstate(over="ignore"):  # the mixes are products modulo 2^64
-        S = ck.Signatures.from_arrays(recipe, hash_matrix(rows, recipe, 1))
+        S = ck.Signatures.from_arrays(recipe, hash_matrix(rows, recipe.sketch, 1))
     exact = oracles.kernel(kernel, X)
     i, j = np.indices(exact.shape).reshape(2, -1)
     estimate, error = S.estimate_pairs(i, j)
@@ -43,7 +42,7 @@ def test_hashing_gives_the_kernel(X, kernel, weight_bits, scheme, n_columns, k):
         f1, f2 = np.maximum(f1, 1), np.maximum(f2, 1)
         squares = oracles.unit(X) ** 2 @ (oracles.unit(X) ** 2).T
         pairs = Pair(oracles.correlation(X, X), f1, f2, a, squares)
-        chance = recipe.aliasing(f1, f2)
+        chance = recipe.sketch.aliasing(f1, f2)
         variance = hashed_kernel(kernel).variance(pairs, k, chance=chance)
         error = np.maximum(error, np.sqrt(variance.ravel()))
     assert (np.abs(estimate - exact[i, j]) <= 5 * error).all()
@@ -57,7 +56,7 @@ def test_slices_give_what_the_transforms_give(length, n_slots):
     rng = np.random.default_rng(0)
     columns = np.sort(rng.choice(2**40, length, replace=False))
     values = rng.normal(size=length).astype(np.float32)
-    rotations = hash_tables(ck.Recipe("core1", 600, n_columns=2**40, seed=3)).rotations
+    rotations = ck.Recipe("core1", 600, n_columns=2**40, seed=3).sketch.tables.projections
     n_lines = -(-n_slots // rotation.PLACES)
     scratch = rotation.RotationScratch(aligned_zeros((512,), np.float32), np.empty(256, np.uint16))
     with np.errstate(over="ignore"):
@@ -80,12 +79,12 @@ def test_minima_of_slices_and_what_is_held_for_them(dtype, code_type):
     for length in (1, 2, 9, 30):
         starts = rng.integers(0, 300, length).astype(np.int32)
         held = rng.integers(0, 2**16, length).astype(np.uint16)
-        slices = np.array([table[s + 64 : s + 64 + 512] for s in starts])
-        last = length - 1 - slices[::-1].argmin(axis=0)
+        rows = np.array([table[s + 64 : s + 64 + 512] for s in starts])
+        last = length - 1 - rows[::-1].argmin(axis=0)
         for weights in (None, held):
             out, values = np.zeros((3, 512), code_type), np.zeros((3, 512), np.uint16)
-            minwise.slice_minima(starts, weights, table, 64, 512, mask, 512, out, values)
-            np.testing.assert_array_equal(out[1], slices.min(axis=0) & 31)
+            slices.slice_minima(starts, weights, table, 64, 512, mask, 512, out, values)
+            np.testing.assert_array_equal(out[1], rows.min(axis=0) & 31)
             np.testing.assert_array_equal(values[1], 0 if weights is None else held[last])
             assert not out[::2].any()
             assert not values[::2].any()
@@ -96,7 +95,7 @@ def test_minima_of_slices_and_what_is_held_for_them(dtype, code_type):
 def test_sieve_gives_the_minima_of_slices(n_positions, length):
     rng = np.random.default_rng(length)
     recipe = ck.Recipe("resemblance", n_positions, None, n_columns=n_positions, seed=length)
-    banks = hash_tables(recipe).minima
+    banks = recipe.sketch.tables.banks
     starts = rng.choice(n_positions, length, replace=False).astype(np.int32)
     bitmap = np.empty(-(-(n_positions + 1024) // 64) + 1, np.uint64)
     planes, out = np.empty((10, 8), np.uint64), np.empty(512, np.uint16)

@@ -6,8 +6,7 @@ from scipy import sparse
 
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows, read_only
-from corekernels._loops.rows import Blocks
-from corekernels._loops.search import buckets, pairs, postings, similar
+from corekernels._loops.search import buckets, pairs, postings
 from corekernels._loops.search import graph as beam
 from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import inverted_lists
@@ -124,78 +123,6 @@ def test_tables():
     assert all(row in mine for row, mine in enumerate(out) if row != 4)
     assert (out[4] == -1).all()
     assert not counts.any()
-
-
-def test_keys_are_numbered_as_they_come():
-    """Keys 4, 20 and 36 share their lowest bits, so that the later ones go to the next places."""
-    keys = np.array([[4, 7], [20, 7], [4, 9], [36, 8], [20, 7]], np.uint64)
-    keys.flags.writeable = False
-    scratch, out = buckets.NumberScratch.new(len(keys)), np.empty(keys.shape, np.uint32)
-    Team(1).run(buckets.number_keys, (keys, scratch, out), 2, 1)
-    assert len(scratch.keys) == 16
-    assert out.T.tolist() == [[0, 1, 0, 2, 1], [0, 0, 1, 2, 0]]
-
-
-def test_similar_pairs_of_rows_that_share_a_bucket(X):
-    """All rows share a bucket, so every pair is compared; the room for pairs has to grow."""
-    store = make_store(check_rows(X), CORE1)
-    tables = buckets.Tables(np.zeros((1, 3), np.int32), np.arange(30, dtype=np.int32)[None])
-    tables.heads[0, 1:] = 30
-    found = similar.Found.new(1)
-    team = Team(1)
-    queries = make_queries(check_rows(X), store, team)
-    blocks = Blocks(np.zeros(1, np.int64), 30, 7, 2)
-    numbers, scratch = read_only(np.zeros((30, 1), np.uint32)), similar.PairScratch.new(30, 24)
-    tables = buckets.Tables(*map(read_only, tables))
-    arguments = store.kernel.for_loops, queries, store.stored_rows, numbers, tables, scratch
-    while similar.similar_pairs(blocks, 2, 0.3, *arguments, found):
-        if found.is_short:
-            found = found.grown()
-    left, right, values = found.pairs()
-    K = np.triu(oracles.core1(X, X), 1)
-    assert sorted(zip(left, right, strict=True)) == list(zip(*np.nonzero(K >= 0.3), strict=True))
-    np.testing.assert_allclose(values, K[left, right], atol=1e-9)
-    assert not scratch.seen.any()
-
-
-def test_pairs_of_equal_keys():
-    keys, rows = np.array([3, 5, 5, 5, 8, 9, 9], np.uint64), np.array([0, 2, 4, 6, 1, 3, 5])
-    counts = np.zeros(7, np.int64)
-    assert buckets.count_pairs(keys, rows, 0, 7, counts) == 4
-    assert counts.tolist() == [0, 0, 2, 1, 1, 0, 0]
-    assert buckets.count_pairs(keys[:0], rows[:0], 0, 7, counts) == 0
-    out = np.empty(4, np.int64)
-    buckets.write_pairs(keys, rows, 0, 7, 7, out)
-    assert sorted(map(divmod, out.tolist(), [7] * 4)) == [(4, 2), (5, 3), (6, 2), (6, 4)]
-    some = np.empty(buckets.count_pairs(keys, rows, 3, 5, counts[:2]), np.int64)
-    buckets.write_pairs(keys, rows, 3, 5, 7, some)
-    assert sorted(map(divmod, some.tolist(), [7] * 2)) == [(5, 3), (6, 4)]
-
-
-def test_keys_that_occur_twice_are_taken():
-    keys = np.array([9, 1, 9, 5, 1, 1, 7], np.uint64) << np.uint64(58)  # of 6 bits
-    wanted = np.array([1, 1, 1, 1, 1, 1, 0], bool)
-    once, twice = np.zeros((2, 1), np.uint64)
-    buckets.mark_keys(keys, wanted, np.uint64(58), once, twice)
-    assert (once[0], twice[0]) == (1 << 9 | 1 << 5 | 1 << 1, 1 << 9 | 1 << 1)
-    out = np.empty(8, np.uint64), np.empty(8, np.int64)
-    low, high = np.uint64(0), keys[0]
-    n = buckets.take_marked(keys, wanted, 10, low, high, np.uint64(58), twice, *out)
-    assert out[1][:n].tolist() == [10, 11, 12, 14, 15]
-    n = buckets.take_marked(keys, wanted, 10, keys[3], high, np.uint64(58), twice, *out)
-    assert out[1][:n].tolist() == [10, 12]
-    rows = np.array([5, 3, 9, 4, 8, 7])
-    buckets.ascend_within_keys(np.array([1, 1, 2, 3, 3, 3]), rows)
-    assert rows.tolist() == [3, 5, 9, 4, 7, 8]
-
-
-def test_digests_tell_rows_apart(X):
-    rows = check_rows(np.vstack([X, X[3], -X[4]]))
-    out = np.empty((32, 2), np.uint64)
-    with np.errstate(over="ignore"):
-        buckets.row_digests(rows.indptr, rows.indices, rows.data.view(np.uint64), out)
-    assert (out[30] == out[3]).all()
-    assert len(np.unique(out[:, 0])) == len(np.unique(out[:, 1])) == 31
 
 
 def test_pairs(X):

@@ -1,6 +1,5 @@
 """Near-duplicates of files are those of matrices in memory, in memory that is stated."""
 
-from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -11,29 +10,25 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels import files, io
-from corekernels._core.progress import Steps
 from corekernels.errors import DataError, FileError, ParameterError
-from corekernels.io.workspace import Workspace
-from corekernels.kernel_table import CORE1, CORE2, KERNELS
-from corekernels.neighbors.duplicates.by_tables import Sizes, find_in_file
-from corekernels.neighbors.duplicates.collisions import Collisions
+from corekernels.files import dedup
+from corekernels.kernel_table import CORE1, CORE2
+from corekernels.neighbors.duplicates import tables
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
-from corekernels.neighbors.duplicates.key_file import KeyFile, RepeatedKeys
-from corekernels.neighbors.duplicates.tables import plan_tables
+from corekernels.neighbors.duplicates.search import Criterion
+from corekernels.neighbors.duplicates.tables import Candidates, candidate_pairs, plan_tables
 from support import oracles, peaks
 from support.clusters import clustered
 from support.readers import Rows
 
 
-def in_file(reader, threshold, kernel, megabytes, seed, plan=None, sizes=Sizes()):  # noqa: B008
-    """Near-duplicates of a file, in so much memory, by given tables and sizes."""
-    entry = KERNELS[kernel]
-    plan = plan or plan_tables(entry, threshold)
-    with closing(Workspace()) as work, Steps({}, False) as steps:
-        return find_in_file(
-            reader, threshold, entry, plan, True, 10**7, megabytes * 1e6, seed, work, steps, None,
-            sizes,
-        )  # fmt: skip
+def in_file(reader, threshold, kernel, megabytes, seed, plan=None):
+    """Near-duplicates of a file, in so much memory, by given tables."""
+    criterion = Criterion.of(kernel, threshold, seed)
+    criterion = replace(criterion, tables=plan or criterion.tables)
+    return dedup._search_readers(
+        [reader], criterion, True, 10**7, megabytes, None, False, False, None
+    )
 
 
 CASES = [
@@ -61,12 +56,11 @@ def X():
 
 @pytest.mark.parametrize(("kernel", "threshold"), CASES)
 def test_a_file_has_the_pairs_of_a_matrix(X, kernel, threshold):
-    small = Sizes(700, 300, 100, bytes_per_value=100)  # rows take several passes too
     index = ck.CoRENeighbors(kernel, method="exact", random_state=3).fit(X)
     expected = index.near_duplicates(threshold)
     n_copies = 5000 - 2 - len(np.unique(X.toarray(), axis=0))  # empty rows are no copies
-    for size, memory in ((5000, 1024), (1000, 8), (401, 4)):  # the last holds little
-        found = in_file(Rows(X, size=size), threshold, kernel, memory, 3, sizes=small)
+    for size, memory in ((5000, 1024), (1000, 3), (401, 0.1)):  # the last holds few rows
+        found = in_file(Rows(X, size=size), threshold, kernel, memory, 3)
         np.testing.assert_array_equal(found.pairs, expected.pairs)
         # two copies may be compared in the other order, and be summed in it
         np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-14)
@@ -119,45 +113,32 @@ def test_tables_only_where_they_tell_enough():
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(0, 6), max_size=30), st.integers(0, 3))
-def test_collisions_are_all_pairs_of_equal_keys(values, n_more):
-    order = np.argsort(values, kind="stable")
-    keys, rows = np.array(values, np.uint64)[order], 2 * order
-    every, first, last = Collisions(100, 0, 100, 5), 4, 20
-    some = Collisions(100, first, last, 5)
-    for table in [keys] * (1 + n_more):
-        assert every.add_keys(table, rows)
-        assert some.add_keys(table, rows)
-    expected = [200 * i + 2 * j for i in range(len(values)) for j in range(i)
-                if values[i] == values[j]]  # fmt: skip
-    assert every.pairs().tolist() == sorted(expected)
-    assert some.pairs().tolist() == sorted(p for p in expected if first <= p % 100 < last)
-    if expected:
-        few = Collisions(100, 0, 100, 5)
-        assert not few.add_keys(keys, rows, len(expected) - 1)
+@given(st.lists(st.integers(0, 6), max_size=30), st.integers(1, 4), st.integers(-1, 60))
+def test_candidates_are_all_pairs_of_equal_keys(values, n_tables, boundary):
+    values, rows = np.array(values, np.uint64), 2 * np.arange(len(values))
+    keys = tables.repeated_keys(values, rows)
+    boundary = None if boundary < 0 else boundary
+    expected = sorted(
+        (200 * i + 2 * j) if boundary is None else (2 * i + 200 * j)
+        for j in range(len(values)) for i in range(j) if values[i] == values[j]
+        and (boundary is None or 2 * i < boundary <= 2 * j)
+    )  # fmt: skip
+    for most in (1, 5, 10**6):
+        portions = list(candidate_pairs(lambda: [keys] * n_tables, 100, boundary, most))
+        assert sorted(np.concatenate(portions).tolist()) == expected
+        assert max(map(len, portions)) <= max(most, len(values) - 1)
+    few = Candidates(100, boundary, 4, 20)
+    few.add_keys(*keys)
+    earlier = (lambda p: p // 100) if boundary is None else (lambda p: p % 100)
+    assert few.pairs().tolist() == [p for p in expected if 4 <= earlier(p) < 20]
 
 
-@settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=40),
-    st.integers(1, 9), st.sampled_from([1e9, 200.0]),
-)  # fmt: skip
-def test_rows_of_repeated_keys_are_found_in_portions(rows, block_rows, n_bytes):
-    """Keys of few upper bits share their place in the bitmap: single ones may come, too."""
-    keys, wanted = (np.array(column) for column in zip(*rows, strict=True))
-    keys = keys.astype(np.uint64) << np.uint64(61)
-    with closing(Workspace()) as work:
-        file = KeyFile(2, work, block_rows)
-        file.append(np.stack([keys, keys[::-1]], axis=1))
-        file.finish()
-        parts = list(RepeatedKeys(file, wanted, n_bytes).of_table(0))
-        np.testing.assert_array_equal(file.column(1, np.arange(0, len(keys), 2)), keys[::-1][::2])
-    found_keys, found_rows = (np.concatenate(column) for column in zip(*parts, strict=True))
-    np.testing.assert_array_equal(np.lexsort((found_rows, found_keys)), np.arange(len(found_rows)))
-    np.testing.assert_array_equal(keys[found_rows], found_keys)
-    assert wanted[found_rows].all()
-    counts = np.array([np.sum(wanted & (keys == key)) for key in keys])
-    assert set(np.flatnonzero(wanted & (counts > 1))) <= set(found_rows.tolist())
+def test_a_large_bucket_takes_more_room_than_there_is_at_first():
+    keys, rows = np.zeros(3000, np.uint64), np.arange(3000)
+    for largest, n_pairs in ((None, 3000 * 2999 // 2), (2999, sum(2999 - n for n in range(16)))):
+        candidates = Candidates(3000, largest=largest)
+        candidates.add_keys(*tables.repeated_keys(keys, rows))
+        assert len(candidates.pairs()) == n_pairs
 
 
 @settings(deadline=None)
@@ -201,7 +182,7 @@ def test_files_of_pairs_groups_and_rows(X, tmp_path):
     assert len(again.redundant()) <= 1  # of pairs missed before, of which 0.1 % are expected
 
 
-def test_errors(X):
+def test_errors(X, tmp_path):
     source = Rows(X[:10])
     for threshold in (0, -0.5, 1.5, np.nan, "high"):
         with pytest.raises(ParameterError, match="threshold: got"):
@@ -220,24 +201,11 @@ def test_errors(X):
         files.near_duplicates(Rows(X), 0.6, "core2", working_memory=0.1)
     with pytest.raises(DataError, match=r"rows\.svm: holds no rows"):
         files.near_duplicates(Rows(X[:0]), 0.9)
-    with pytest.raises(FileError, match="keys cannot be kept there"):
-        files.near_duplicates(Rows(X), 0.9, scratch="no/where", working_memory=4)
+    (tmp_path / "file").touch()
+    with pytest.raises(FileError, match=r"parts: cannot be written"):
+        files.near_duplicates(Rows(X), 0.9, parts=tmp_path / "file" / "parts", working_memory=1)
     with pytest.raises(FileError, match="can be read only once"):
         files.near_duplicates(files.open_reader("-", n_columns=3), 0.9)
-
-    class Changing(Rows):
-        def _batches(self):
-            yield from super()._batches()
-            self.X = self.X[::-1]
-
-    class Shrinking(Changing):
-        def _batches(self):
-            yield from Rows(self.X, size=self.size)
-            self.X = self.X[:100]
-
-    for source in (Changing(X), Shrinking(X)):
-        with pytest.raises(DataError, match="changed while it was read"):
-            files.near_duplicates(source, 0.9, working_memory=4)
 
 
 def test_many_copies_make_no_search_of_their_own():

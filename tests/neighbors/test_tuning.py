@@ -63,7 +63,7 @@ class FakeMethod:
 
 def test_the_cheapest_method_that_reaches_the_recall_is_taken():
     methods = [FakeMethod(share, 1000 * share) for share in np.linspace(0.5, 1, 101)]
-    exact = Exact(make_store(check_rows(np.eye(3)), "core1"))
+    exact = Exact(make_store(check_rows(np.eye(3)), CORE1))
     task = Task(exact, FakeHeldOut(), 0.8, 1, 0)
     method, share = task.cheapest(methods)
     assert share == pytest.approx(0.85)  # a quarter of the misses allowed is kept back

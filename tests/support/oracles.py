@@ -54,6 +54,8 @@ def kernel(name, X, Y=None, gamma=None):
     """Any kernel, its exponential variant included; gamma is core_rbf's own."""
     X = dense(X)
     Y = X if Y is None else dense(Y)
+    if name in ("inner_product", "min_max"):
+        return X @ Y.T if name == "inner_product" else min_max(X, Y)
     if name == "core_rbf":
         return core_rbf(X, Y) if gamma is None else core_rbf(X, Y, gamma)
     K = {"correlation": correlation, "resemblance": resemblance, "core1": core1, "core2": core2}[

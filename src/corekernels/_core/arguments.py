@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from ..errors import MissingExtra, ParameterError
 
@@ -55,13 +54,27 @@ def require_gamma(value: Any) -> float:
 
 def require_count(name: str, value: Any) -> int:
     """An integer of at least one."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(f"{name}: got {value!r}; give an integer.") from None
-    if isinstance(value, bool) or not 1 <= number < 2**63:
+    number = _integer(name, value)
+    if not 1 <= number < 2**63:
         raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
     return number
+
+
+def require_integer(name: str, value: Any, low: int, high: int) -> int:
+    """An integer from `low` to `high`."""
+    number = _integer(name, value)
+    if not low <= number <= high:
+        raise ParameterError(f"{name}: got {value!r}; give an integer from {low} to {high}.")
+    return number
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        if not isinstance(value, bool | np.bool_):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise ParameterError(f"{name}: got {value!r}; give an integer.")
 
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -78,14 +91,21 @@ def seed_of(random_state: Any, name: str = "random_state") -> int:
         if not 0 <= seed < 2**64:
             raise ParameterError(f"{name}: got {seed}; give an integer from 0 to {2**64 - 1}.")
         return seed
-    try:
-        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    except ValueError:
+    if random_state is None or random_state is np.random:
+        random_state = np.random.mtrand._rand  # the state of NumPy's own functions
+    if not isinstance(random_state, np.random.RandomState):
         raise ParameterError(
             f"{name}: got {random_state!r}; give an integer, a RandomState or None."
-        ) from None
+        )
+    return int(random_state.randint(np.iinfo(np.int32).max))
 
 
 def short_seed(seed: int) -> int:
     """A seed for scikit-learn, which takes 32 bits: itself if it fits, else its halves combined."""
     return (seed ^ (seed >> 32)) & 0xFFFFFFFF
+
+
+def parameters_for_file(model: Any, seed: int, gamma: float | None) -> dict[str, Any]:
+    """The parameters of an estimator with the seed and the gamma that were used."""
+    parameters: dict[str, Any] = model.get_params(deep=False)
+    return parameters | {"random_state": seed, "gamma": gamma}

@@ -1,8 +1,9 @@
-"""Text from files, such as labels and names, on terminals and in lines of results."""
+"""Text as it is shown: on terminals, in lines of results, and as tables in notebooks."""
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from html import escape
 from typing import Any
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -31,3 +32,35 @@ def field(value: object) -> str:
 def fields(values: Iterable[object]) -> list[Any]:
     """The values, of which those that are no whole numbers are fields."""
     return [value if isinstance(value, int) else field(value) for value in values]
+
+
+# colours of the notebook itself, whatever its theme
+_TABLE = (
+    "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;"
+    "border-top:1px solid;border-bottom:1px solid"
+)
+_CAPTION = "text-align:left;font-weight:600;padding:.2em 0;color:inherit"
+_NAME = "text-align:left;font-weight:400;opacity:.75;padding:.1em 1.2em .1em 0;vertical-align:top"
+_VALUE = "text-align:left;padding:.1em 0"
+
+
+def html_table(title: str, facts: Mapping[str, Any]) -> str:
+    """Names and values as a small table; values that are None are left out.
+
+    >>> html_table("A <thing>", {"rows": 1000, "left out": None}).count("<tr>")
+    1
+    """
+    rows = "".join(
+        f'<tr><th scope="row" style="{_NAME}">{escape(name)}</th>'
+        f'<td style="{_VALUE}">{escape(_text(value))}</td></tr>'
+        for name, value in facts.items()
+        if value is not None
+    )
+    caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>'
+    return f'<table style="{_TABLE}">{caption}<tbody>{rows}</tbody></table>'
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:,}"

@@ -1,48 +1,20 @@
 """What all estimators that take rows share."""
 
-from collections.abc import Mapping
-from html import escape
+import warnings
 from typing import Any
 
+import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import DataError
+from ..errors import DataError, DenseRowsWarning
 from .validation import as_matrix
 
 SITE = "https://corekernels.readthedocs.io/en/stable"
+DENSE = 0.9  # share of nonzeros above which CoRE kernels see nothing in the rows themselves
+_MANY_ROWS, _LOOKED_AT = 100, 1000
 _ROOMS = ("linear", "text")  # whose estimators are public there, not at the top
-
-# colours of the notebook itself, whatever its theme
-_TABLE = (
-    "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;"
-    "border-top:1px solid;border-bottom:1px solid"
-)
-_CAPTION = "text-align:left;font-weight:600;padding:.2em 0;color:inherit"
-_NAME = "text-align:left;font-weight:400;opacity:.75;padding:.1em 1.2em .1em 0;vertical-align:top"
-_VALUE = "text-align:left;padding:.1em 0"
-
-
-def html_table(title: str, facts: Mapping[str, Any]) -> str:
-    """Names and values as a small table; values that are None are left out.
-
-    >>> html_table("A <thing>", {"rows": 1000, "left out": None}).count("<tr>")
-    1
-    """
-    rows = "".join(
-        f'<tr><th scope="row" style="{_NAME}">{escape(name)}</th>'
-        f'<td style="{_VALUE}">{escape(_text(value))}</td></tr>'
-        for name, value in facts.items()
-        if value is not None
-    )
-    caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>'
-    return f'<table style="{_TABLE}">{caption}<tbody>{rows}</tbody></table>'
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
-    return f"{value:,}"
 
 
 class DocumentationLink:
@@ -63,10 +35,24 @@ def require_some_rows(n_rows: int) -> None:
         raise DataError("X: Found array with 0 sample(s) while a minimum of 1 is required.")
 
 
-def parameters_for_file(model: BaseEstimator, seed: int, gamma: float | None) -> dict[str, Any]:
-    """The parameters of an estimator with the seed and the gamma that were used."""
-    parameters: dict[str, Any] = model.get_params(deep=False)
-    return parameters | {"random_state": seed, "gamma": gamma}
+def warn_of_dense_rows(matrix: Any, kernel: str) -> None:
+    """Say once per fit that most values are nonzero, and what to do; few rows prove nothing."""
+    n_rows, n_columns = matrix.shape
+    if n_rows < _MANY_ROWS or not n_columns:
+        return
+    if sparse.issparse(matrix):
+        share = matrix.nnz / (n_rows * n_columns)
+    else:
+        share = np.count_nonzero(matrix[:_LOOKED_AT]) / (min(n_rows, _LOOKED_AT) * n_columns)
+    if share > DENSE:
+        warnings.warn(
+            f"X: {share:.0%} of the values are nonzero, and {kernel} sees little but the cosine "
+            "where all are; for tables put make_pipeline(MinMaxScaler(), SplineTransformer("
+            'n_knots=8, sparse_output=True)) of scikit-learn before it, with kernel="core_rbf" and '
+            "gamma=4.",
+            DenseRowsWarning,
+            stacklevel=5,
+        )
 
 
 class RowsEstimator(DocumentationLink, BaseEstimator):

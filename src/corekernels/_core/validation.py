@@ -5,13 +5,13 @@ columns that increase within each row. A matrix that is clean already passes
 without being copied; no matrix is ever changed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import check_array
 
 from .._loops.rows import (
     DISORDER,
@@ -28,6 +28,7 @@ from .arguments import Array
 from .threads import row_blocks, run_blocks
 
 _DENSE_BLOCK_BYTES = 1 << 20
+_MATRICES = (np.ndarray, sparse.csr_array, sparse.csr_matrix)
 _FLOATS = frozenset(map(np.dtype, ("f4", "f8")))
 _PLAIN_TYPES = _FLOATS | frozenset(map(np.dtype, ("?", "u1", "i1", "i2", "i4", "i8")))
 
@@ -79,6 +80,29 @@ class Rows:
         data = read_only(self.data.astype(dtype, copy=False))
         return Rows(self.indptr, self.indices, data, self.n_columns)
 
+    def matrix(self, *, owned: bool = False) -> sparse.csr_array:
+        """The rows as a SciPy matrix; its arrays are read-only unless these rows `owned` theirs."""
+        rows = self.compact()
+        arrays = rows.data.view(), rows.indices.view(), rows.indptr.view()
+        if owned:
+            for array in arrays:
+                array.flags.writeable = True
+        return sparse.csr_array(arrays, shape=(len(rows), rows.n_columns))
+
+    @classmethod
+    def concatenate(cls, pieces: Sequence["Rows"]) -> "Rows":
+        """Rows one below the other, at least one piece of them, all of one width."""
+        if len(pieces) == 1:
+            return pieces[0]
+        pieces = [piece.compact() for piece in pieces]
+        lengths = np.concatenate([np.zeros(1, np.int64), *(piece.lengths for piece in pieces)])
+        return cls(
+            read_only(np.cumsum(lengths)),
+            read_only(np.concatenate([piece.indices for piece in pieces])),
+            read_only(np.concatenate([piece.data for piece in pieces])),
+            pieces[0].n_columns,
+        )
+
 
 def read_only(array: Array, dtype: npt.DTypeLike | None = None) -> Array:
     """An aligned, contiguous, read-only view (a copy only where necessary).
@@ -110,11 +134,15 @@ def as_matrix(X: Any, name: str = "X") -> Any:
             f"{name}: is {type(X).__name__}, not rows; give the rows they were made from, or use "
             "`fit_signatures` or an estimator of `corekernels.linear`."
         )
+    if type(X) in _MATRICES and X.ndim == 2 and X.dtype.kind in "biuf" and X.shape[1] > 0:
+        return X
     if sparse.issparse(X) and X.ndim != 2:
         raise DataError(
             f"{name}: Expected 2D array, got 1D sparse array instead; pick a row as X[[i]], which "
             "stays a matrix, or reshape it to (1, -1)."
         )
+    from sklearn.utils import check_array  # on use: importing it takes longer than most jobs
+
     try:
         return check_array(
             X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric",
@@ -128,42 +156,56 @@ def as_matrix(X: Any, name: str = "X") -> Any:
 
 
 def clean_rows(
-    matrix: Any, name: str = "X", start: int = 0, stop: int | None = None, n_jobs: int | None = 1
-) -> Rows:
-    """Clean rows, `start` to `stop` (all by default), of what `as_matrix` gave."""
+    matrix: Any, name: str = "X", start: int = 0, stop: int | None = None, n_jobs: int | None = 1,
+    first_row: int = 0,
+) -> Rows:  # fmt: skip
+    """Clean rows, `start` to `stop` (all by default), of what `as_matrix` gave.
+
+    Errors count rows from `first_row`.
+    """
     dtype = value_type(matrix.dtype, name)
-    n_columns = int(matrix.shape[1])
     stop = matrix.shape[0] if stop is None else stop
-    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
     if sparse.issparse(matrix):
         arrays = _slice_of_csr(matrix, start, stop, name)
     else:
         arrays = _nonzeros_of_dense(matrix[start:stop], dtype, n_jobs)
-    indptr = read_only(arrays[0], np.int64)
-    data = read_only(arrays[2], dtype)
-    found = inspect_rows(indptr, read_only(arrays[1]), data, n_columns)
-    if found & OUT_OF_RANGE:
+    indptr, indices, data = arrays
+    return clean_arrays(indptr, indices, data, int(matrix.shape[1]), name, first_row + start)
+
+
+def clean_arrays(
+    indptr: Array, indices: Array, data: Array, n_columns: int, name: str, first_row: int = 0
+) -> Rows:
+    """Clean rows of CSR arrays whose row pointers are sound; errors count rows from `first_row`."""
+    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
+    if indices.dtype not in (np.int32, np.int64):
+        indices = indices.astype(np.int64)
+    indptr = read_only(indptr, np.int64)
+    data = read_only(data, value_type(data.dtype, name))
+    flaws = inspect_rows(indptr, read_only(indices), data, n_columns)
+    if flaws & OUT_OF_RANGE:
+        place = int(np.argmax((indices < 0) | (indices >= n_columns)))
+        row = first_row + int(np.searchsorted(indptr, place, "right")) - 1
         raise DataError(
-            f"{name}: a column number lies outside 0 to {n_columns - 1}; "
-            "the matrix is damaged, rebuild it from its source."
+            f"{name}: row {row} has the column {indices[place]}, outside 0 to {n_columns - 1}; the "
+            "data are damaged, or n_columns is too small."
         )
-    if found & NOT_FINITE:
-        _refuse_not_finite(indptr, data, name, start)
-    if found & (ZERO | DISORDER):
-        tidy = sparse.csr_array(
-            (data, arrays[1], indptr), shape=(stop - start, n_columns), copy=True
-        )
+    if flaws & NOT_FINITE:
+        _refuse_not_finite(indptr, data, name, first_row)
+    if flaws & (ZERO | DISORDER):
+        shape = (len(indptr) - 1, n_columns)
+        tidy = sparse.csr_array((data, indices, indptr), shape=shape, copy=True)
         tidy.sum_duplicates()
         if not np.isfinite(tidy.data).all():
             row = first_not_finite(read_only(tidy.indptr, np.int64), read_only(tidy.data))
             raise DataError(
-                f"{name}: duplicate entries of row {start + row} sum to infinity; "
+                f"{name}: duplicate entries of row {first_row + row} sum to infinity; "
                 "scale the values down first."
             )
         tidy.eliminate_zeros()
-        arrays = tidy.indptr, tidy.indices, tidy.data
-        indptr, data = read_only(arrays[0], np.int64), read_only(arrays[2])
-    return Rows(indptr, read_only(arrays[1], index_type), data, n_columns)
+        indptr, indices = read_only(tidy.indptr, np.int64), tidy.indices
+        data = read_only(tidy.data)
+    return Rows(indptr, read_only(indices, index_type), data, n_columns)
 
 
 def one_clean_row(X: Any, n_columns: int) -> Rows | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compilation import allocating_loop, inlined_loop, inner_loop, loop
-from .kernels import is_exponential, shape, support_weight, uses_values
+from .kernels import cosine, shape, support_weight
 from .rows import unit_values
 from .simd.integers import popcount
 
@@ -21,7 +21,7 @@ NO_EXPONENTIAL = -1.0  # in the place of an exponent
 
 
 class BlockRows(NamedTuple):
-    """A block of unit rows of X; `values[0]` belongs to `indices[indptr[0]]`."""
+    """A block of rows of X; `values[0]` belongs to `indices[indptr[0]]`."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -30,7 +30,7 @@ class BlockRows(NamedTuple):
 
 
 class PanelRows(NamedTuple):
-    """A panel of unit rows of Y."""
+    """A panel of rows of Y."""
 
     bits: np.ndarray  # supports in the dense columns, word by row
     heads: np.ndarray  # list t is heads[t]:heads[t + 1] of rows and values
@@ -40,10 +40,14 @@ class PanelRows(NamedTuple):
 
 
 @loop
-def spread_rows(indptr, indices, data, slot, out_values, out_dense, out_bits):
-    """Values of the unit rows, and their dense columns as a matrix and as bit sets."""
+def spread_rows(scaled, indptr, indices, data, slot, out_values, out_dense, out_bits):
+    """Values of the rows, `scaled` to length one or not; dense columns, also as bit sets."""
     offset = indptr[0]
-    unit_values(indptr, data, out_values)
+    if scaled:
+        unit_values(indptr, data, out_values)
+    else:
+        for p in range(out_values.shape[0]):
+            out_values[p] = data[offset + p]
     out_dense[:] = 0
     out_bits[:] = 0
     for row in range(indptr.shape[0] - 1):
@@ -103,34 +107,43 @@ def add_listed(indices, values, slot, panel, dots, counts):
                 counts[j] += 1
 
 
+@inlined_loop
+def add_minima(indices, values, slot, panel, sums, counts):
+    """The same with smaller magnitudes, where signs agree, in place of products."""
+    heads, rows, values_of_y = panel.heads, panel.rows, panel.values
+    for p in range(indices.shape[0]):
+        s = slot[indices[p]]
+        if s < 0:
+            value = values[p]
+            for q in range(heads[~s], heads[~s + 1]):
+                j, other = rows[q], values_of_y[q]
+                if (value > 0) == (other > 0):
+                    sums[j] += min(abs(value), abs(other))
+                counts[j] += 1
+
+
 @inner_loop(error_model="numpy")
 def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
     """Kernel values from inner products (in `out`) and shared supports, in place.
 
-    `exponent` is the gamma of exp(-gamma (1 - K)), or NO_EXPONENTIAL for K itself.
-    Rounding is not allowed to push a value out of the kernel's range. With an empty row on
-    either side the value is 0.
+    `exponent` is the gamma of exp(-gamma (1 - K)), or NO_EXPONENTIAL for K itself. With an empty
+    row on either side the value is 0.
     """
     if length == 0:
         out[:] = 0
         return
     number = out.dtype.type
-    one = number(1)
-    if not uses_values(kernel):
-        out[:] = 1
-    if is_exponential(kernel):
-        for j in range(out.shape[0]):
-            out[j] = shape(kernel, min(max(out[j], -one), one))
+    for j in range(out.shape[0]):
+        out[j] = shape(kernel, cosine(kernel, out[j], kernel.one))
     for j in range(out.shape[0]):
         f1, f2, a = number(length), number(lengths_of_y[j]), number(counts[j])
-        value = min(max(out[j], -one), one) * (support_weight(kernel, f1, f2, a) / (f1 + f2 - a))
-        out[j] = min(max(value, -one), one)
+        out[j] = out[j] * (support_weight(kernel, f1, f2, a) / (f1 + f2 - a))
     if exponent != NO_EXPONENTIAL:
         for j in range(out.shape[0]):
             if lengths_of_y[j] == 0:
                 out[j] = 0
             else:
-                out[j] = np.exp(-exponent * (one - out[j]))
+                out[j] = np.exp(-exponent * (kernel.one - out[j]))
 
 
 @loop
@@ -148,6 +161,20 @@ def finish_block(kernel, exponent, block, panel, slot, counts, out, out_mirrored
         finish_row(kernel, exponent, stop - start, panel.lengths, counts, out[row])
     if out_mirrored.shape[0] > 0:
         mirror(out, out_mirrored)
+
+
+@loop
+def sum_block(with_minima, block, panel, slot, counts, out):
+    """Add the listed columns to the sums in `out`, and write how many columns rows share."""
+    indptr, offset = block.indptr, block.indptr[0]
+    for row in range(indptr.shape[0] - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        count_shared(block.bits[row], panel.bits, counts[row])
+        values = block.values[start - offset : stop - offset]
+        if with_minima:
+            add_minima(block.indices[start:stop], values, slot, panel, out[row], counts[row])
+        else:
+            add_listed(block.indices[start:stop], values, slot, panel, out[row], counts[row])
 
 
 @loop

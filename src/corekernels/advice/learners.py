@@ -1,256 +1,252 @@
-"""Ways to learn that `advise` compares: each with a few settings to choose from."""
+"""Ways to learn that `advise` compares: scikit-learn pipelines, as a competent user runs them."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import product
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_selection import SelectKBest, f_classif, f_regression
 from sklearn.kernel_approximation import RBFSampler
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import normalize
-from sklearn.svm import SVC, LinearSVC
-from threadpoolctl import threadpool_limits
+from sklearn.linear_model import Ridge, RidgeClassifier
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    SplineTransformer,
+    StandardScaler,
+)
+from sklearn.svm import SVC, SVR, LinearSVC
 
+from .. import kernels
 from .._core.arguments import Array, short_seed
+from .._core.estimator import DENSE
 from .._core.validation import clean_rows
-from .._exact import Formula, Gram
-from ..kernel_table import CORRELATION, Kernel, exact_kernel
-from ..linear import HashedLinearClassifier
-from ..linear.coefficients import lane_blocks, number_of_planes
-from ..recipe import DEFAULT_KERNEL, Recipe
-from ..signatures import Signatures, sketch
-
-
-class Result(NamedTuple):
-    """What a learner predicted for test rows, and the share that was right."""
-
-    accuracy: float
-    predicted: Array
-
-
-Score = Callable[[Array, Array], Result]  # on test rows, learned from training rows
+from ..classifier import CoREClassifier
+from ..hasher import CoREHasher
+from ..kernel_table import HASHED_KERNELS
+from ..regressor import CoRERegressor
 
 BOOSTED_COLUMNS = 256  # that gradient boosting sees at most
+_TABLE = 0.5, 128  # rows with more nonzeros, or with at most so many columns, are tables
+_COUNTED_COLUMNS = 1000  # rows of counts with at least so many columns are counts of words
 _BOOSTED_TREES = 1000  # over all classes
-_FEWEST_FEATURES = 64
-# nanoseconds on a server core, per row and hash or feature; only ratios matter
-_HASH, _SWEEPS = 12.0, 38.0  # the sweeps per block of eight classes
-_COSINE, _PRODUCT, _STEPS = 20.0, 0.3, 7.0  # the product per nonzero, the steps per class
-_DIRECTION = 20.0  # of a feature in one column
-_GAP, _MOST_SWEEPS = 1e-2, 30  # of hashed learners: the accuracy is settled by then
-_CACHE_BYTES = 200e6  # of scikit-learn's SVC
+_N_FOURIER = 1024
+_LINEAR_CS, _SVM_CS, _BOTH_CS = (0.1, 1.0, 10.0), (1.0, 10.0), (0.1, 1.0)
+_CORE_RBF_GAMMAS, _SPLINE_GAMMAS = (1.0, 2.0, 4.0), (4.0, 8.0)
+_WIDTHS = (1.0, 0.25, 4.0)  # times "scale", scikit-learn's rule for the gamma of Gaussian kernels
+
+Steps = tuple[Any, ...]  # transformers
 
 
-class Settings(NamedTuple):
-    """What is chosen by cross-validation."""
-
-    C: float | None = None
-    gamma: float | None = None
-
-
-_LINEAR = tuple(map(Settings, (0.1, 1.0, 10.0)))
-_PLAIN = tuple(map(Settings, (1.0, 10.0, 100.0)))  # of exact kernels
-_SIDE_BY_SIDE = tuple(map(Settings, (0.1, 1.0)))
-_WITH_GAMMA = tuple(Settings(10.0, gamma) for gamma in (1.0, 2.0, 4.0))
-_FOURIER = tuple(Settings(10.0, gamma) for gamma in (1.0, 4.0))
-
-
-@dataclass(frozen=True)
-class Learner:
-    """One way to learn; `kind` and `n_bytes` are those of `result.Candidate`."""
+class Learner(NamedTuple):
+    """One way to learn."""
 
     name: str
-    kind: str
-    settings: tuple[Settings, ...]  # to choose from
-    prepare: Callable[[Settings], Score]  # does what is done once for all folds
-    n_bytes: float
-    kernel: str | None = None
-    n_hashes: int | None = None
+    kind: str  # as of `Candidate`
+    pipelines: tuple[Any, ...]  # the settings to choose from
+    growth: int = 1  # the power of the number of rows that the time of a fit grows with
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows that learners are tried on: of length one, with their labels."""
+    """Rows that learners are compared on, and the learners that suit them."""
 
-    unit: sparse.csr_array
-    labels: Array
+    X: Any  # array or CSR array
+    y: Array
+    is_regression: bool
     seed: int
     n_jobs: int | None
 
+    @cached_property
+    def density(self) -> float:
+        """The share of values that are not 0."""
+        n_nonzeros = self.X.nnz if sparse.issparse(self.X) else np.count_nonzero(self.X)
+        return float(n_nonzeros / max(1, self.X.shape[0] * self.X.shape[1]))
+
+    @cached_property
+    def is_table(self) -> bool:
+        """Whether columns can be centred."""
+        share, n_columns = _TABLE
+        return self.density > share or self.X.shape[1] <= n_columns
+
+    @cached_property
+    def counts_words(self) -> bool:
+        """Whether the rows look like counts of words."""
+        if self.is_table or self.X.shape[1] < _COUNTED_COLUMNS:
+            return False
+        values = self.X.data if sparse.issparse(self.X) else self.X
+        return bool(values.min(initial=0) >= 0 and (values == np.floor(values)).all())
+
     @property
-    def short_seed(self) -> int:
-        """The seed of scikit-learn's learners."""
-        return short_seed(self.seed)
+    def to_table(self) -> Steps:
+        """What makes an array of rows that are sparse."""
+        return (FunctionTransformer(methodcaller("toarray")),) if sparse.issparse(self.X) else ()
+
+    @property
+    def scaled(self) -> Steps:
+        """Columns on a common scale."""
+        return (*self.to_table, StandardScaler()) if self.is_table else (MaxAbsScaler(),)
+
+    @property
+    def rows_themselves(self) -> Steps:
+        """What CoRE kernels take: rows as they are, or TF-IDF weights if they count words."""
+        return (TfidfTransformer(sublinear_tf=True),) if self.counts_words else ()
+
+    @property
+    def splines(self) -> Steps:
+        """Each column as values of a few splines, most of which are 0."""
+        spline = SplineTransformer(n_knots=8, extrapolation="constant", sparse_output=True)
+        return (*self.to_table, MinMaxScaler(), spline)
 
     def compile_loops(self) -> None:
         """Hash and learn a little, so that no learner's time includes compiling."""
-        everything = np.arange(len(self.labels))
-        small = self.hashed(DEFAULT_KERNEL, None, 16)
-        small.prepare(small.settings[0])(everything, everything)
+        some = np.unique(self.y, return_index=True)[1][:50]  # of each class, if there are classes
+        for steps in self.core_steps():
+            X = make_pipeline(*steps, FunctionTransformer()).fit_transform(self.X[some])
+            kernels.core1(X)
+            self._hashed_model("core1", 16, None, 1.0).fit(X, self.y[some])
+
+    def core_steps(self) -> list[Steps]:
+        """What stands before CoRE kernels, to choose from."""
+        if self.density > DENSE:
+            return [self.splines]
+        return [self.rows_themselves, self.splines] if self.is_table else [self.rows_themselves]
 
     def linear(self) -> Learner:
-        """A linear SVM."""
+        """A linear model, on columns of one scale, rows of one length, or weights of words."""
+        ways = [self.scaled, (Normalizer(),)]
+        if self.counts_words:
+            ways[0] = self.rows_themselves
+        pipelines = [
+            make_pipeline(*steps, self._linear_model(C)) for steps in ways for C in _LINEAR_CS
+        ]
+        return Learner("linear", "linear", tuple(pipelines))
 
-        def prepare(settings: Settings) -> Score:
-            return self._score(lambda: self._linear_svm(settings), self.unit)
+    def exact(self, steps: Steps, kernel: str) -> Learner:
+        """A kernel machine with an exact kernel."""
+        has_gamma = HASHED_KERNELS[kernel].gamma is not None
+        gammas: tuple[float | None, ...] = (None,)
+        if has_gamma:
+            gammas = _SPLINE_GAMMAS if self._are_splines(steps) else _CORE_RBF_GAMMAS
+        function = getattr(kernels, kernel)
+        pipelines = [
+            make_pipeline(
+                *steps,
+                self._svm(
+                    C=C, kernel=function if gamma is None else partial(function, gamma=gamma)
+                ),
+            )
+            for gamma, C in product(gammas, _SVM_CS)
+        ]
+        return Learner(f"{kernel}{self._on(steps)}, exact", "exact", tuple(pipelines), 2)
 
-        return Learner("linear", "linear", _LINEAR, prepare, 8.0 * self.unit.shape[1])
+    def hashed(self, steps: Steps, kernel: str, gamma: float | None, n_hashes: int) -> Learner:
+        """A linear model on hashed rows."""
+        pipelines = [
+            make_pipeline(*steps, self._hashed_model(kernel, n_hashes, gamma, C))
+            for C in _LINEAR_CS
+        ]
+        name = f"{kernel}{self._on(steps)}, {n_hashes} hashes"
+        return Learner(name, "hashed", tuple(pipelines))
 
-    def exact(self, kernel: Kernel) -> Learner:
-        """A kernel SVM with an exact kernel."""
-        settings = _PLAIN if kernel.gamma is None else _WITH_GAMMA
-
-        def formula(settings: Settings) -> Formula:
-            return Formula(exact_kernel(kernel.name, settings.gamma))
-
-        return self._kernel_svm(f"{kernel.name}, exact", "exact", kernel, settings, formula)
-
-    def exponential(self, kernel: Kernel) -> Learner:
-        """A kernel SVM with exp(-gamma (1 - K))."""
-        name, formula = f"exponential {kernel.name}, exact", _exponential(kernel)
-        return self._kernel_svm(name, "exact", kernel, _WITH_GAMMA, formula)
+    def both(self, steps: Steps, kernel: str, gamma: float | None, n_hashes: int) -> Learner:
+        """A linear model on rows and hashed rows side by side."""
+        hasher = CoREHasher(kernel, n_hashes, gamma=gamma, random_state=self.short_seed)
+        beside = self.scaled if self.is_table else (*self.rows_themselves, Normalizer())
+        features = make_union(make_pipeline(*beside), make_pipeline(*steps, hasher))
+        pipelines = [make_pipeline(features, self._linear_model(C)) for C in _BOTH_CS]
+        name = f"linear + {kernel}{self._on(steps)}, {n_hashes} hashes"
+        return Learner(name, "both", tuple(pipelines))
 
     def gaussian(self) -> Learner:
-        """An SVM with a Gaussian kernel, which is the exponential of the correlation."""
-        formula = _exponential(CORRELATION)
-        return self._kernel_svm("Gaussian SVM", "gaussian", CORRELATION, _WITH_GAMMA, formula)
+        """A support vector machine with a Gaussian kernel."""
+        pipelines = [
+            make_pipeline(*steps, self._svm(C=C, gamma=gamma))
+            for steps in (self.scaled, (Normalizer(),))
+            for gamma, C in product(self._gammas(steps), _SVM_CS)
+        ]
+        return Learner("Gaussian SVM", "gaussian", tuple(pipelines), 2)
 
-    def hashed(self, kernel: str, gamma: float | None, n_hashes: int) -> Learner:
-        """A linear SVM on hashed rows."""
-
-        def prepare(settings: Settings) -> Score:
-            S = self._sketch(kernel, gamma, n_hashes)
-            make = partial(
-                HashedLinearClassifier, C=settings.C or 1.0, random_state=self.seed, tol=_GAP,
-                max_iter=_MOST_SWEEPS, n_jobs=self.n_jobs,
-            )  # fmt: skip
-            return self._score(make, S)
-
-        n_bytes = len(self.labels) * self._recipe(kernel, gamma, n_hashes).bytes_per_row
-        settings = tuple(s._replace(gamma=gamma) for s in _LINEAR)
-        name = f"{kernel}, {n_hashes} hashes"
-        return Learner(name, "hashed", settings, prepare, n_bytes, kernel, n_hashes)
-
-    def both(self, kernel: str, gamma: float | None, n_hashes: int) -> Learner:
-        """A linear SVM on rows and hashed rows side by side."""
-
-        def prepare(settings: Settings) -> Score:
-            expanded = self._sketch(kernel, gamma, n_hashes).to_csr(n_jobs=self.n_jobs)
-            X = sparse.hstack([self.unit, expanded], format="csr")
-            return self._score(lambda: self._linear_svm(settings), X)
-
-        settings = tuple(s._replace(gamma=gamma) for s in _SIDE_BY_SIDE)
-        name, n_bytes = f"linear + {kernel}, {n_hashes} hashes", 12.0 * len(self.labels) * n_hashes
-        return Learner(name, "both", settings, prepare, n_bytes, kernel, n_hashes)
-
-    def fourier(self, n_hashes: int) -> Learner:
-        """Logistic regression on random Fourier features that take as long as so many hashes."""
-        n_features = max(_FEWEST_FEATURES, self._features_in_the_time_of(n_hashes))
-
-        def prepare(settings: Settings) -> Score:
-            # unit rows: 1 - rho is half the squared distance
-            sampler = RBFSampler(
-                gamma=(settings.gamma or 0) / 2,
-                n_components=n_features,
-                random_state=self.short_seed,
-            )
-            X = sampler.fit_transform(self.unit).astype(np.float32)
-            return self._score(partial(LogisticRegression, C=settings.C, tol=1e-3), X)
-
-        name, n_bytes = f"{n_features} Fourier features", 4.0 * len(self.labels) * n_features
-        return Learner(name, "fourier", _FOURIER, prepare, n_bytes)
-
-    def _features_in_the_time_of(self, n_hashes: int) -> int:
-        """Fourier features that are made and learned in the time of so many hashes, about.
-
-        It is counted, not timed, so that the advice does not depend on what else runs.
-        """
-        n_rows, n_columns = self.unit.shape
-        n_classes = len(np.unique(self.labels))
-        n_planes = number_of_planes(n_classes, several_labels=False)
-        ours = _HASH + _SWEEPS * len(lane_blocks(n_planes))
-        theirs = _COSINE + _PRODUCT * self.unit.nnz / n_rows + _STEPS * n_planes
-        theirs += _DIRECTION * n_columns / n_rows
-        return int(n_hashes * ours / theirs)
+    def fourier(self) -> Learner:
+        """Ridge regression on random Fourier features."""
+        steps = self.scaled if self.is_table else (*self.rows_themselves, Normalizer())
+        model = Ridge if self.is_regression else RidgeClassifier
+        pipelines = []
+        for gamma in self._gammas(steps):
+            sampler = RBFSampler(gamma=gamma, n_components=_N_FOURIER, random_state=self.short_seed)
+            pipelines.append(make_pipeline(*steps, sampler, model(alpha=0.1)))
+        return Learner(f"{_N_FOURIER} Fourier features", "fourier", tuple(pipelines))
 
     def boosting(self) -> Learner:
-        """Gradient boosting, on the columns with the largest sums of squares if they are many."""
-        n_columns = self.unit.shape[1]
-        sums = np.asarray(self.unit.multiply(self.unit).sum(axis=0)).ravel()
-        kept = np.sort(np.argsort(-sums, kind="stable")[:BOOSTED_COLUMNS])
-        n_trees = max(10, min(100, _BOOSTED_TREES // len(np.unique(self.labels))))
+        """Gradient boosting, on the columns that tell most if they are many."""
+        n_columns, name = self.X.shape[1], "gradient boosting"
+        chosen: Steps = ()
+        if n_columns > BOOSTED_COLUMNS:
+            score = f_regression if self.is_regression else f_classif
+            chosen = (SelectKBest(score, k=BOOSTED_COLUMNS),)
+            name += f", {BOOSTED_COLUMNS} of {n_columns:,} columns"
+        n_outputs = 1 if self.is_regression else len(np.unique(self.y))
+        n_trees = max(10, min(100, _BOOSTED_TREES // n_outputs))
+        models = HistGradientBoostingRegressor, HistGradientBoostingClassifier
+        model = models[not self.is_regression](max_iter=n_trees, random_state=self.short_seed)
+        return Learner(name, "boosting", (make_pipeline(*chosen, *self.to_table, model),))
 
-        def prepare(settings: Settings) -> Score:
-            make = partial(
-                HistGradientBoostingClassifier, max_iter=n_trees, random_state=self.short_seed
-            )
-            score = self._score(make, self.unit[:, kept].toarray())
+    @property
+    def short_seed(self) -> int:
+        """The seed of scikit-learn's estimators."""
+        return short_seed(self.seed)
 
-            def score_by_one_thread(train: Array, test: Array) -> Result:
-                # many short parallel regions: where other processes are busy, threads of OpenMP
-                # that wait for each other take hundreds of times as long as one thread alone
-                with threadpool_limits(1, user_api="openmp"):
-                    return score(train, test)
+    def _gammas(self, steps: Steps) -> list[float]:
+        """Widths of Gaussian kernels around scikit-learn's "scale", which depends on the rows."""
+        X = make_pipeline(*steps).fit_transform(self.X)
+        mean = X.mean()
+        squares = X.multiply(X) if sparse.issparse(X) else X * X
+        variance = float(squares.mean() - mean**2)
+        scale = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return [float(f"{width * scale:.2g}") for width in _WIDTHS]
 
-            return score_by_one_thread
+    def _linear_model(self, C: float) -> Any:
+        if self.is_regression:
+            return Ridge(alpha=1 / C)
+        return LinearSVC(C=C, tol=1e-3, random_state=self.short_seed)
 
-        name = "gradient boosting"
-        if len(kept) < n_columns:
-            name += f", {len(kept)} of {n_columns:,} columns"
-        n_bytes = 9.0 * len(self.labels) * len(kept)
-        return Learner(name, "boosting", (Settings(),), prepare, n_bytes)
+    def _svm(self, **parameters: Any) -> Any:
+        if not self.is_regression:
+            return SVC(**parameters)
+        return TransformedTargetRegressor(SVR(**parameters), transformer=StandardScaler())
 
-    def _kernel_svm(
-        self, name: str, kind: str, kernel: Kernel, settings: tuple[Settings, ...],
-        formula: Callable[[Settings], Formula],
-    ) -> Learner:  # fmt: skip
-        def prepare(settings: Settings) -> Score:
-            K = Gram(self.unit, None, formula(settings), self.n_jobs).whole()
+    def _hashed_model(self, kernel: str, n_hashes: int, gamma: float | None, C: float) -> Any:
+        model = CoRERegressor if self.is_regression else CoREClassifier
+        return model(
+            kernel, n_hashes, gamma=gamma, C=C, random_state=self.short_seed, n_jobs=self.n_jobs
+        )
 
-            def score(train: Array, test: Array) -> Result:
-                model = SVC(kernel="precomputed", C=settings.C, tol=1e-2)
-                model.fit(K[np.ix_(train, train)], self.labels[train])
-                return self._result(model.predict(K[np.ix_(test, train)]), test)
+    def _are_splines(self, steps: Steps) -> bool:
+        return any(isinstance(step, SplineTransformer) for step in steps)
 
-            return score
-
-        n_bytes = 8.0 * len(self.labels) ** 2
-        if kind == "gaussian":  # scikit-learn computes it as it goes, and keeps a part
-            n_bytes = min(n_bytes, _CACHE_BYTES)
-        return Learner(name, kind, settings, prepare, n_bytes, kernel.name)
-
-    def _score(self, make: Callable[[], Any], X: Any) -> Score:
-        def score(train: Array, test: Array) -> Result:
-            model = make().fit(X[train], self.labels[train])
-            return self._result(model.predict(X[test]), test)
-
-        return score
-
-    def _result(self, predicted: Array, test: Array) -> Result:
-        return Result(float(np.mean(predicted == self.labels[test])), predicted)
-
-    def _linear_svm(self, settings: Settings) -> LinearSVC:
-        return LinearSVC(C=settings.C, tol=1e-3, random_state=self.short_seed)
-
-    def _recipe(self, kernel: str, gamma: float | None, n_hashes: int) -> Recipe:
-        n_columns = self.unit.shape[1]
-        return Recipe(kernel, n_hashes, seed=self.seed, n_columns=n_columns, gamma=gamma)
-
-    def _sketch(self, kernel: str, gamma: float | None, n_hashes: int) -> Signatures:
-        return sketch(self.unit, self._recipe(kernel, gamma, n_hashes), self.n_jobs)
+    def _on(self, steps: Steps) -> str:
+        return " on splines" if self._are_splines(steps) else ""
 
 
-def _exponential(kernel: Kernel) -> Callable[[Settings], Formula]:
-    return lambda settings: Formula(kernel, settings.gamma)
+def sampled_rows(matrix: Any, rows: Sequence[int] | Array) -> Any:
+    """Some rows of what `as_matrix` gave, finite; sparse ones over the columns in use.
 
-
-def unit_rows(matrix: Any) -> sparse.csr_array:
-    """Rows of length one over the columns in use, numbered as LIBLINEAR wants them: in 32 bits."""
-    rows = clean_rows(matrix)
-    columns, indices = np.unique(rows.indices, return_inverse=True)
-    shape = (len(rows), max(1, len(columns)))
-    arrays = rows.data.astype(np.float64), indices.astype(np.int32), rows.indptr.astype(np.int32)
-    return sparse.csr_array(normalize(sparse.csr_array(arrays, shape=shape)))
+    LIBLINEAR and LIBSVM want the numbers of columns in 32 bits.
+    """
+    chosen = matrix[rows]
+    sample = clean_rows(chosen)
+    if not sparse.issparse(chosen):
+        return np.ascontiguousarray(chosen, dtype=sample.data.dtype)
+    columns, indices = np.unique(sample.indices, return_inverse=True)
+    shape = len(sample), max(1, len(columns))
+    arrays = sample.data.copy(), indices.astype(np.int32), sample.indptr.astype(np.int32)
+    return sparse.csr_array(arrays, shape=shape)

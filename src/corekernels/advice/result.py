@@ -1,7 +1,9 @@
-"""What `advise` found, and how it reads."""
+"""The result of `advise`, and how it reads."""
 
 from dataclasses import dataclass
 from typing import Any
+
+from .code import code_of
 
 
 @dataclass(frozen=True)
@@ -14,32 +16,25 @@ class Candidate:
         As in "core1, exact" or "core1, 1024 hashes".
     kind : {"linear", "exact", "hashed", "both", "gaussian", "fourier", "boosting"}
         "both" is linear and hashed features side by side.
-    kernel : str or None
-    n_hashes : int or None
-    C, gamma : float or None
-        The best of the few that were tried.
-    accuracy, margin : float
+    estimator : estimator
+        The unfitted scikit-learn pipeline that gave the figures, with the best of the few settings
+        that were tried.
+    score, margin : float
         Mean over the folds, and half of its 95 % interval.
     gain, gain_margin : float
-        Accuracy above that of the linear model, fold by fold, and half of its 95 % interval.
+        Score above that of the linear model, fold by fold, and half of its 95 % interval.
     seconds : float
-        Of one fit with its test, kernel values or hashing included.
-    n_bytes : float
-        Memory that training on the sample takes besides its rows, about.
+        Of one fit with its test.
     """
 
     name: str
     kind: str
-    kernel: str | None
-    n_hashes: int | None
-    C: float | None
-    gamma: float | None
-    accuracy: float
+    estimator: Any
+    score: float
     margin: float
     gain: float
     gain_margin: float
     seconds: float
-    n_bytes: float
 
     @property
     def is_core(self) -> bool:
@@ -47,17 +42,9 @@ class Candidate:
         return self.kind in ("exact", "hashed", "both")
 
     @property
-    def settings(self) -> str:
-        """C and gamma, as far as it has them."""
-        pairs = {"C": self.C, "gamma": self.gamma}.items()
-        return ", ".join(f"{name}={value:g}" for name, value in pairs if value is not None)
-
-    @property
-    def cost(self) -> str:
-        """Time and memory of one fit in words, and how they grow."""
-        growth = "the square of the rows" if self.kind in ("exact", "gaussian") else "the rows"
-        n_megabytes = max(1, round(self.n_bytes / 1e6))
-        return f"{self.seconds:.2g} s and {n_megabytes:,} MB, growing with {growth}"
+    def code(self) -> str:
+        """The lines of Python that make the estimator."""
+        return code_of(self.estimator)
 
 
 @dataclass(frozen=True)
@@ -72,24 +59,25 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Advice:
-    """What `advise` found. Printed, it is a table and the sentence.
+    """What `advise` advises. Printed, it is a table, the sentence and the code to paste.
 
     Attributes
     ----------
     candidates : tuple of Candidate
         The linear model first.
     best : Candidate
-        What to use, as the sentence says.
+        What to use: the cheapest that is as good as the best, within its error.
     verdict : {"core", "other", "close"}
-        "core" if a candidate with a CoRE kernel is clearly better than all without, "other" if
-        it is the other way round, "close" if the difference may be chance: then `best` is the
-        cheaper one.
+        "core" if the best with a CoRE kernel is clearly better than all without, "other" if it is
+        the other way round, "close" if the difference may be chance.
     sentence : str
         What to do and what to expect of it.
+    metric : {"accuracy", "R²"}
+        What scores are.
     n_rows, n_classes, n_folds : int
-        What it rests on; folds of all rounds.
+        What it rests on; no classes in regression; folds of all rounds.
     notes : tuple of str
-        What was left out.
+        What was left out, or tried on less.
     confused : tuple of Confusion
         The classes that `best` confuses most, in one round of folds.
     """
@@ -98,6 +86,7 @@ class Advice:
     best: Candidate
     verdict: str
     sentence: str
+    metric: str
     n_rows: int
     n_classes: int
     n_folds: int
@@ -109,15 +98,21 @@ class Advice:
         """Whether CoRE kernels are clearly better than all else that was tried."""
         return self.verdict == "core"
 
+    def percent(self, score: float) -> str:
+        """A score in words."""
+        return f"{score:.1%}" if self.metric == "accuracy" else f"{score:.3f}"
+
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and rows of the candidates as a table of texts."""
+        """Headings and rows of the candidates, the best score first, as a table of texts."""
+        unit = 100 if self.metric == "accuracy" else 1
+        digits = 1 if self.metric == "accuracy" else 3
         rows = [
-            [c.name, f"{c.accuracy:.1%}", f"± {100 * c.margin:.1f}", f"{100 * c.gain:+.1f}",
-             f"± {100 * c.gain_margin:.1f}", c.settings, f"{c.seconds:.2g}",
-             f"{c.n_bytes / 1e6:.0f}"]
-            for c in self.candidates
+            [c.name, self.percent(c.score), f"± {unit * c.margin:.{digits}f}",
+             f"{unit * c.gain:+.{digits}f}", f"± {unit * c.gain_margin:.{digits}f}",
+             f"{c.seconds:.2g}"]
+            for c in sorted(self.candidates, key=lambda c: -c.score)
         ]  # fmt: skip
-        return ["", "accuracy", "", "gain, points", "", "settings", "seconds", "MB"], rows
+        return ["", self.metric, "", "over linear", "", "seconds"], rows
 
     def __str__(self) -> str:
         headings, rows = self.table()
@@ -125,10 +120,10 @@ class Advice:
         lines = []
         for row in [headings, *rows]:
             first, *others = (
-                cell.ljust(width) if place in (0, 5) else cell.rjust(width)
+                cell.rjust(width) if place else cell.ljust(width)
                 for place, (cell, width) in enumerate(zip(row, widths, strict=True))
             )
             lines.append("  ".join([first, *others]).rstrip())
-        return "\n".join([*lines, "", *self.notes, self.sentence])
+        return "\n".join([*lines, "", *self.notes, self.sentence, "", self.best.code])
 
     __repr__ = __str__

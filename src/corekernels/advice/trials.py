@@ -1,25 +1,32 @@
 """Learners tried on the same folds, drawn several times, within a time limit.
 
-Accuracies of repeated cross-validation are not independent, since training sets overlap. The
-variance of their mean is corrected for it, by 1 / J + 1 / (folds - 1) in place of 1 / J for J
-folds in all (Nadeau and Bengio, "Inference for the generalization error", 2003), and intervals
-use Student's t.
+Scores of repeated cross-validation are not independent, since training sets overlap. The variance
+of their mean is corrected for it, by 1 / J + 1 / (folds - 1) in place of 1 / J for J folds in all
+(Nadeau and Bengio, "Inference for the generalization error", 2003), and intervals use Student's t.
 """
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score, r2_score
+from threadpoolctl import threadpool_limits
 
 from .._core.arguments import Array
-from .learners import Learner, Settings
+from .learners import Learner, Sample
 
-Folds = list[tuple[Array, Array]]
+Fold = tuple[Array, Array]  # rows to learn from and rows to test on
 
 _CONFIDENCE = 0.95
+_PILOT_ROWS = 200  # that a first fit learns from, to see how long all will take
+_RACE_ROWS = 1000  # that settings are compared on before the best go on
+_FINALISTS = 2  # settings that go through the first round
+_HOPELESS = 0.1, 2  # behind the best after so many folds: no further fold
+_FEWEST_ROWS = 50
 
 
 @dataclass
@@ -27,81 +34,174 @@ class Trial:
     """A learner with its best settings, and what it reached."""
 
     learner: Learner
-    settings: Settings  # the best on the first round of folds
-    scores: Array  # accuracies on all folds so far, round by round
-    seconds: float  # of one fit with its test, kernel values or hashing of all rows included
-    round_seconds: float  # of a round of folds, for which kernel values or hashes are made once
-    predicted: Array  # labels predicted on the test rows of the first round, fold by fold
+    pipeline: Any
+    n_rows: int = 0  # that it learns from
+    scores: list[float] = field(default_factory=list)  # on all folds so far
+    seconds: float = 0.0  # of the last fit with its test
+    predicted: list[Array] = field(default_factory=list)  # for the test rows of each fold
+
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return float(np.mean(self.scores))
 
 
 class Trials:
-    """Trials on the same folds; `bar` shows which learner is being tried."""
+    """Trials of learners on a sample; `bar` shows which learner is being tried."""
 
-    def __init__(self, rounds: list[Folds], time_limit: float, bar: Any) -> None:
-        self.rounds, self.bar = rounds, bar
+    def __init__(
+        self, sample: Sample, rounds: list[list[Fold]], time_limit: float, n_learners: int, bar: Any
+    ) -> None:
+        self.sample, self.rounds, self.bar = sample, rounds, bar
         self.trials: list[Trial] = []
         self.notes: list[str] = []
+        self._n_waiting = n_learners
         self._end = time.perf_counter() + time_limit
 
-    def try_out(self, learner: Learner) -> Trial | None:
-        """Try all settings on the first round of folds; None if there is no time for one of them.
+    @property
+    def best(self) -> Trial:
+        """The trial with the highest mean so far."""
+        return max(self.trials, key=lambda trial: trial.mean)
 
-        The first learner is always tried: the others are compared with it.
+    def try_out(self, learner: Learner) -> Trial | None:
+        """The first round with the best settings; None if there is no time.
+
+        Where all rows would take longer than the learner's share of the time that is left, it
+        learns from fewer. The first learner is always tried.
         """
         self.bar.set_description(learner.name)
-        best: Trial | None = None
-        for number, settings in enumerate(learner.settings):
-            trial = self._first_round(learner, settings, required=not self.trials and not number)
-            if trial is None:
-                tried = (
-                    f"more than {number} of {len(learner.settings)} settings of " if best else ""
-                )
-                self.notes.append(f"no time for {tried}{learner.name}")
-                break
-            if best is None or trial.scores.mean() > best.scores.mean():
-                best = trial
-        if best is not None:
-            self.trials.append(best)
         self.bar.update()
-        return best
-
-    def _first_round(self, learner: Learner, settings: Settings, required: bool) -> Trial | None:
-        """The first round of folds; None if it would not end in time and is not `required`."""
-        folds = self.rounds[0]
-        start = time.perf_counter()
-        if start > self._end and not required:
+        now = time.perf_counter()
+        share = (self._end - now) / max(1, self._n_waiting)
+        self._n_waiting -= 1
+        if now > self._end and self.trials:
+            self.notes.append(f"no time for {learner.name}")
             return None
-        score = learner.prepare(settings)
-        prepared = time.perf_counter()
-        results = []
-        for done, fold in enumerate(folds, 1):
-            results.append(score(*fold))
-            now = time.perf_counter()
-            expected_end = now + (now - prepared) / done * (len(folds) - done)
-            if expected_end > self._end and done < len(folds) and not required:
-                return None
-        elapsed = time.perf_counter() - start
-        fit = (time.perf_counter() - prepared) / len(folds)
-        scores = np.array([result.accuracy for result in results])
-        predicted = np.concatenate([result.predicted for result in results])
-        return Trial(learner, settings, scores, prepared - start + fit, elapsed, predicted)
+        finalists = self._race(learner, share)
+        if not finalists:
+            self.notes.append(f"no time for {learner.name}")
+            return None
+        trial = self._first_round(finalists)
+        self.trials.append(trial)
+        if trial.n_rows < len(self.rounds[0][0][0]):
+            self.notes.append(
+                f"{learner.name} learned from {trial.n_rows} rows only, for lack of time"
+            )
+        if len(trial.scores) < len(self.rounds[0]):
+            self.notes.append(f"{learner.name} was far behind after {len(trial.scores)} folds")
+        return trial
+
+    def _race(self, learner: Learner, seconds: float) -> list[Trial]:
+        """The settings that are best on one fold, with as many rows as they can learn from in time.
+
+        None if there is no time for the fewest rows, unless it is the first learner. A fit of few
+        rows tells how long more will take.
+        """
+        fold, n_settings = self.rounds[0][0], len(learner.pipelines)
+        fewest = min(_FEWEST_ROWS, len(fold[0]))
+        begin = time.perf_counter()
+        elapsed = self._timed(learner.pipelines[0], _PILOT_ROWS)
+        n_rows = min(_RACE_ROWS, len(fold[0]))
+        if n_settings > _FINALISTS:
+            n_rows = affordable_rows(
+                seconds / 2, elapsed * n_settings, _PILOT_ROWS, n_rows, learner.growth
+            )
+            if n_rows < fewest and self.trials:
+                return []
+            race, begin_race = [], time.perf_counter()
+            for pipeline in learner.pipelines:
+                race.append(self._fit_and_score(pipeline, fold, max(n_rows, fewest))[0])
+            elapsed = (time.perf_counter() - begin_race) / n_settings
+            ranked = np.argsort([-score for score in race], kind="stable")[:_FINALISTS]
+        else:
+            n_rows, ranked = _PILOT_ROWS, np.arange(n_settings)
+        elapsed_of_all = elapsed * len(ranked) * len(self.rounds[0])
+        seconds -= time.perf_counter() - begin
+        n_rows = affordable_rows(seconds, elapsed_of_all, n_rows, len(fold[0]), learner.growth)
+        if n_rows < fewest and self.trials:
+            return []
+        n_rows = max(n_rows, fewest)
+        return [Trial(learner, learner.pipelines[number], n_rows) for number in sorted(ranked)]
+
+    def _timed(self, pipeline: Any, n_rows: int) -> float:
+        """Seconds of a fit that learns from so many rows."""
+        begin = time.perf_counter()
+        self._fit_and_score(pipeline, self.rounds[0][0], n_rows)
+        return time.perf_counter() - begin
+
+    def _first_round(self, finalists: list[Trial]) -> Trial:
+        """The better of the settings on the folds of the first round."""
+        behind, enough = _HOPELESS
+        for done, fold in enumerate(self.rounds[0]):
+            if done == enough and self.trials:
+                leader = np.mean(self.best.scores[:done])
+                if max(trial.mean for trial in finalists) < leader - behind:
+                    break
+            for trial in finalists:
+                self._add_fold(trial, fold)
+        return max(finalists, key=lambda trial: trial.mean)
 
     def repeat(self) -> None:
-        """Try all learners with their best settings on the other rounds, while there is time."""
+        """The other rounds for all trials that may be the best, while there is time."""
         for number, folds in enumerate(self.rounds[1:], 1):
-            needed = sum(trial.round_seconds for trial in self.trials)
+            contenders = [trial for trial in self.trials if self._may_be_best(trial)]
+            needed = sum(trial.seconds * len(folds) for trial in contenders)
             if time.perf_counter() + needed > self._end:
                 self.notes.append(f"no time for more than {number} of {len(self.rounds)} rounds")
                 return
             self.bar.set_description(f"round {number + 1}")
-            for trial in self.trials:
-                score = trial.learner.prepare(trial.settings)
-                more = np.array([score(*fold).accuracy for fold in folds])
-                trial.scores = np.concatenate([trial.scores, more])
+            for fold in folds:
+                for trial in contenders:
+                    self._add_fold(trial, fold)
             self.bar.update()
 
-    def interval(self, scores: Array) -> tuple[float, float]:
-        """The mean of accuracies, or of their differences, and half of its 95 % interval."""
+    def _may_be_best(self, trial: Trial) -> bool:
+        """Whether the best is not clearly better; the first trial, all others' rival, may be."""
+        if trial is self.trials[0] or trial is self.best:
+            return True
+        if len(trial.scores) < len(self.rounds[0]):  # dropped
+            return False
+        difference, margin = self.difference(self.best, trial)
+        return difference <= margin
+
+    def _add_fold(self, trial: Trial, fold: Fold) -> None:
+        begin = time.perf_counter()
+        score, predicted = self._fit_and_score(trial.pipeline, fold, trial.n_rows)
+        trial.seconds = time.perf_counter() - begin
+        trial.scores.append(score)
+        trial.predicted.append(predicted)
+
+    def _fit_and_score(self, pipeline: Any, fold: Fold, n_rows: int) -> tuple[float, Array]:
+        """Learn from at most so many rows of a fold, which are in random order, and test."""
+        X, y = self.sample.X, self.sample.y
+        train, test = fold[0][:n_rows], fold[1]
+        # boosting: where other processes are busy, threads of OpenMP that wait for each other in
+        # many short regions take hundreds of times as long as one thread alone
+        with threadpool_limits(1, user_api="openmp"):
+            model = clone(pipeline).fit(X[train], y[train])
+            predicted = model.predict(X[test])
+        score = r2_score if self.sample.is_regression else accuracy_score
+        return float(score(y[test], predicted)), predicted
+
+    def difference(self, trial: Trial, other: Trial) -> tuple[float, float]:
+        """By how much a trial is better than another on their common folds, and the margin."""
+        n_common = min(len(trial.scores), len(other.scores))
+        return self.interval(np.subtract(trial.scores[:n_common], other.scores[:n_common]))
+
+    def interval(self, scores: Any) -> tuple[float, float]:
+        """The mean of scores, or of their differences, and half of its 95 % interval."""
+        scores = np.asarray(scores)
         n, n_folds = len(scores), len(self.rounds[0])
+        if n < 2:
+            return float(scores.mean()), math.inf
         error = float(scores.std(ddof=1)) * math.sqrt(1 / n + 1 / (n_folds - 1))
         return float(scores.mean()), float(student.ppf((1 + _CONFIDENCE) / 2, n - 1)) * error
+
+
+def affordable_rows(
+    seconds: float, elapsed: float, n_timed: int, n_rows: int, growth: int
+) -> int:  # fmt: skip
+    """The most rows, of `n_rows`, for which work that took `elapsed` for `n_timed` ends in time."""
+    while n_rows >= _FEWEST_ROWS and elapsed * (n_rows / n_timed) ** growth > max(0.0, seconds):
+        n_rows = n_rows * 7 // 10
+    return n_rows

@@ -3,26 +3,33 @@
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-from .._core.arguments import Array, require_count, require_positive, seed_of, short_seed
+from .._core.arguments import (
+    Array,
+    require_choice,
+    require_count,
+    require_positive,
+    seed_of,
+)
 from .._core.progress import progress_bar
 from .._core.validation import as_matrix
 from ..errors import DataError, ParameterError
-from ..kernel_table import HASHED_KERNELS, exact_kernel
-from ..linear.labels import check_labels
-from .learners import Sample, unit_rows
+from ..kernel_table import HASHED_KERNELS
+from ..linear.labels import check_labels, check_values
+from .learners import Sample, Steps, sampled_rows
 from .result import Advice, Candidate, Confusion
-from .trials import Folds, Trial, Trials
+from .trials import Fold, Trial, Trials
 
 DEFAULT_SIZES = (256, 1024, 4096)  # numbers of hashes
+TASKS = ("classification", "regression")
 _MOST_CONFUSED = 10
-_LEAST_GAIN = 0.005  # in accuracy: less is no reason to take what is more expensive
-_LOST_SHARE = 0.2  # of the gain over the linear model, which a cheaper candidate may lose
+_RARE = 5  # rows with the same value: fewer make no class
+_LEAST_GAIN = 0.005  # in accuracy or R²: less is no reason to take what is more expensive
 # from cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
 # depend on what else runs
 _COST_ORDER = ("linear", "hashed", "both", "fourier", "boosting", "gaussian", "exact")
@@ -32,35 +39,37 @@ def advise(
     X: Any,
     y: Any,
     *,
+    task: str | None = None,
     n_rows: int = 2000,
     sizes: Sequence[int] = DEFAULT_SIZES,
     cv: int = 5,
     repeats: int = 3,
-    time_limit: float = 120.0,
+    time_limit: float = 60.0,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Advice:
     """Compare ways to learn on a sample of the rows, and say which to use.
 
-    By cross-validation: a linear model on unit rows; kernel machines with the exact kernels, with
-    exp(-gamma (1 - K)) of CoRE 1 and CoRE 2, and with a Gaussian kernel; the best of the kernels
-    that can be hashed in several sizes, and beside the linear features; gradient boosting (on the
-    256 heaviest columns if there are more); logistic regression on random Fourier features, as
-    many as take about the time of the second size of hashes (counted from the numbers of rows,
-    nonzeros, columns and classes, with measured costs). Settings are chosen on the first round of
-    folds; all learners see the same folds.
+    By cross-validation, all on the same folds, each as a competent user would run it: a linear
+    model (on columns of one scale, TF-IDF weights if the rows count words, and on rows of length
+    one: the better); a Gaussian SVM; gradient boosting on the values as they are (on 256 columns
+    if there are more); ridge regression on random Fourier features; exact CoRE kernels, the best
+    of them hashed in several sizes, and beside the linear features. In dense rows CoRE kernels see
+    the columns as splines. Settings are chosen on the first round of folds, whose other rounds
+    only see what may still be the best.
 
-    The advice is the cheapest candidate that keeps 80 % of the gain, with CoRE kernels or without,
-    whichever is better beyond the 95 % interval of the difference; the cheaper one if neither is.
-    CoRE that gains less than half a point over the linear model is compared with that one.
-    Cheaper means cheaper for many rows: linear, then hashed by its size, then exact kernels.
+    The advice is the cheapest candidate within the error of the best. Cheaper means cheaper for
+    many rows: linear, then hashed by its size, then exact kernels.
 
     Parameters
     ----------
     X : {array-like, sparse matrix}
     y : array-like
-        Labels.
+        Labels, or numbers to predict.
+    task : {"classification", "regression"}, optional
+        None: regression if y holds numbers with a fraction, or floats most of which occur seldom.
+        Integers are classes.
     n_rows : int
         Rows of the sample, drawn class by class.
     sizes : sequence of int
@@ -70,7 +79,8 @@ def advise(
     repeats : int
         Rounds of folds.
     time_limit : float
-        Seconds, compiling apart. What would take longer is left out, and the notes say what.
+        Seconds, compiling apart. What would take longer learns from fewer rows or is left out, and
+        the notes say what.
     random_state : int, RandomState instance or None
     n_jobs : int, optional
         Threads; None means all cores.
@@ -82,68 +92,118 @@ def advise(
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> advice = ck.advise(X, y, n_rows=100, sizes=[64], cv=2, repeats=1, time_limit=1)
+    >>> advice = ck.advise(X, y, n_rows=200, sizes=[64], cv=2, repeats=1, time_limit=5)
     >>> advice.candidates[0].kind, advice.verdict in ("core", "other", "close")
     ('linear', True)
     """
     matrix = as_matrix(X)
-    labels = check_labels(y, matrix.shape[0])
     n_folds, repeats = require_count("cv", cv), require_count("repeats", repeats)
     if n_folds < 2:
         raise ParameterError(f"cv: got {cv!r}; give 2 folds or more.")
+    is_regression = _is_regression(y, task)
+    y = (check_values if is_regression else check_labels)(y, matrix.shape[0])
     time_limit, seed = require_positive("time_limit", time_limit), seed_of(random_state)
     sizes = sorted(require_count("sizes", size) for size in sizes)
     if not sizes:
         raise ParameterError("sizes: got none; give at least one number of hashes.")
-    rows, notes = _sample(labels, require_count("n_rows", n_rows), n_folds, seed)
-    sample = Sample(unit_rows(matrix[rows]), labels[rows], seed, n_jobs)
-    values = [kernel for kernel in HASHED_KERNELS.values() if kernel.uses_values]
-    plain = [kernel for kernel in values if kernel.gamma is None]
-    n_steps = 1 + len(HASHED_KERNELS) + len(plain) + 1 + len(sizes) + 1 + 2 + repeats - 1
+    draw = _sample_values if is_regression else _sample_classes
+    rows, notes = draw(y, require_count("n_rows", n_rows), n_folds, seed)
+    if not is_regression:
+        notes += _doubt(y)
+    sample = Sample(sampled_rows(matrix, rows), y[rows], is_regression, seed, n_jobs)
+    exact_learners = [
+        (steps, name, sample.exact(steps, name))
+        for steps in sample.core_steps()
+        for name, kernel in HASHED_KERNELS.items()
+        if kernel.uses_values or steps == sample.rows_themselves
+    ]
+    n_learners = len(exact_learners) + len(sizes) + 5
     with (
         warnings.catch_warnings(),
-        progress_bar(n_steps, "advice", "candidates", progress) as bar,
+        progress_bar(n_learners + repeats - 1, "advice", "candidates", progress) as bar,
     ):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # ranks are settled long before
+        warnings.simplefilter("ignore")  # of learners: ranks are settled before they converge
         sample.compile_loops()
-        trials = Trials(_rounds(sample.labels, n_folds, repeats, seed), time_limit, bar)
+        rounds = _rounds(sample, n_folds, repeats)
+        trials = Trials(sample, rounds, time_limit, n_learners, bar)
         trials.try_out(sample.linear())
-        exact = {name: trials.try_out(sample.exact(k)) for name, k in HASHED_KERNELS.items()}
-        kernel, gamma = _best_kernel(exact)
-        for size in sizes[:2]:
-            trials.try_out(sample.hashed(kernel, gamma, size))
-        trials.try_out(sample.both(kernel, gamma, sizes[0]))
+        tried = [(steps, name, trials.try_out(one)) for steps, name, one in exact_learners]
+        best = _best_kernel(tried)
+        for size in sizes[:-1]:
+            trials.try_out(sample.hashed(*best, size))
+        trials.try_out(sample.both(*best, sizes[0]))
         trials.try_out(sample.gaussian())
-        trials.try_out(sample.fourier(sizes[min(1, len(sizes) - 1)]))
-        for one in plain:
-            trials.try_out(sample.exponential(one))
+        trials.try_out(sample.fourier())
         trials.try_out(sample.boosting())
-        for size in sizes[2:]:  # last: with many classes they may take more time than all others
-            trials.try_out(sample.hashed(kernel, gamma, size))
+        trials.try_out(sample.hashed(*best, sizes[-1]))  # with many classes it takes the longest
         trials.repeat()
-    return _advice(trials, sample.labels, notes)
+    return _advice(trials, notes)
 
 
-def _rounds(labels: Array, n_folds: int, repeats: int, seed: int) -> list[Folds]:
-    splitter = RepeatedStratifiedKFold(
-        n_splits=n_folds, n_repeats=repeats, random_state=short_seed(seed)
-    )
-    folds = list(splitter.split(labels, labels))
+def _is_regression(y: Any, task: str | None) -> bool:
+    if task is not None:
+        return require_choice("task", task, TASKS) == "regression"
+    values = np.asarray(y)
+    if values.dtype.kind != "f" or values.ndim != 1:
+        return False
+    return bool((values != np.floor(values)).any()) or _most_are_rare(values)
+
+
+def _most_are_rare(values: Array) -> bool:
+    """Whether most of the different values occur too seldom to be classes."""
+    counts = np.unique(values, return_counts=True)[1]
+    return bool((counts < _RARE).mean() > 0.5)
+
+
+def _doubt(labels: Array) -> list[str]:
+    """A note where labels look like numbers to predict."""
+    if labels.dtype.kind not in "iuf" or not _most_are_rare(labels):
+        return []
+    return ["most values of y occur once or seldom: to predict numbers, say task='regression'"]
+
+
+def _rounds(sample: Sample, n_folds: int, repeats: int) -> list[list[Fold]]:
+    """Folds of each round; their rows are in random order, so that a few stand for all."""
+    kind = RepeatedKFold if sample.is_regression else RepeatedStratifiedKFold
+    splitter = kind(n_splits=n_folds, n_repeats=repeats, random_state=sample.short_seed)
+    rng = np.random.default_rng(sample.seed)
+    folds = [(rng.permutation(train), test) for train, test in splitter.split(sample.y, sample.y)]
     return [folds[start : start + n_folds] for start in range(0, len(folds), n_folds)]
 
 
-def _best_kernel(exact: dict[str, Trial | None]) -> tuple[str, float | None]:
-    """The kernel, of those that see values, that did best exactly computed, and its gamma."""
-    tried = {
-        name: trial for name, trial in exact.items() if trial and exact_kernel(name).uses_values
-    }
-    if not tried:  # no time
-        return next(iter(exact)), None
-    name = max(tried, key=lambda name: tried[name].scores.mean())
-    return name, tried[name].settings.gamma
+def _best_kernel(
+    tried: Sequence[tuple[Steps, str, Trial | None]],
+) -> tuple[Steps, str, float | None]:
+    """What did best exactly computed, of the kernels that see values, and its gamma."""
+    seen = [one for one in tried if one[2] is not None and HASHED_KERNELS[one[1]].uses_values]
+    if not seen:  # no time
+        steps, name, _ = tried[0]
+        return steps, name, None
+    steps, name, trial = max(seen, key=lambda one: one[2].mean if one[2] else 0)
+    assert trial is not None
+    kernel = getattr(_final(trial.pipeline), "kernel", None)
+    return steps, name, getattr(kernel, "keywords", {}).get("gamma")
 
 
-def _sample(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
+def _final(pipeline: Any) -> Any:
+    """The model at the end of a pipeline."""
+    model = pipeline[-1]
+    return getattr(model, "regressor", model)
+
+
+def _sample_values(y: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
+    """Row numbers of a sample, and what was left out."""
+    if len(y) < 2 * n_folds:
+        raise DataError(
+            f"y: {len(y)} rows are too few for {n_folds} folds; give {2 * n_folds} or a smaller cv."
+        )
+    if n_rows >= len(y):
+        return np.arange(len(y)), []
+    rows = np.random.default_rng(seed).permutation(len(y))[: max(n_rows, 2 * n_folds)]
+    return np.sort(rows), [f"judged on a sample of {len(rows)} rows"]
+
+
+def _sample_classes(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
     """Row numbers of a sample drawn class by class, and what was left out."""
     rng = np.random.default_rng(seed)
     classes, numbers, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -167,96 +227,80 @@ def _sample(labels: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array,
     return np.sort(np.concatenate(chosen)), notes
 
 
-def _advice(trials: Trials, labels: Array, notes: list[str]) -> Advice:
-    found = [_candidate(trial, trials) for trial in trials.trials]
-    scores = {c.name: trial.scores for c, trial in zip(found, trials.trials, strict=True)}
-    without = _cheapest_of_the_best([c for c in found if not c.is_core])
-    cores = [c for c in found if c.is_core]
-    core = _cheapest_of_the_best(cores) if cores else without
-    difference, margin, verdict = _compared(core, without, scores, trials)
-    if verdict == "close" and core.gain <= _LEAST_GAIN:  # no better than linear, its cheapest rival
-        without = found[0]
-        difference, margin, verdict = _compared(core, without, scores, trials)
-    best = {"core": core, "other": without, "close": min(core, without, key=_cost)}[verdict]
-    rival = without if best is core else core
-    sentence = _sentence(verdict, best, rival, f"{100 * abs(difference):.1f} ± {100 * margin:.1f}")
-    first = trials.trials[0].scores
-    tested = np.concatenate([test for _, test in trials.rounds[0]])
-    confused = _confused(labels[tested], trials.trials[found.index(best)].predicted)
-    return Advice(
-        tuple(found), best, verdict, sentence, len(labels), len(np.unique(labels)), len(first),
-        (*notes, *trials.notes), confused,
+def _advice(trials: Trials, notes: list[str]) -> Advice:
+    sample = trials.sample
+    candidates = {id(trial): _candidate(trial, trials) for trial in trials.trials}
+    is_core = {id(trial): candidates[id(trial)].is_core for trial in trials.trials}
+    best = _cheapest_of_the_best(trials, trials.trials)
+    rivals = [trial for trial in trials.trials if is_core[id(trial)] != is_core[id(best)]]
+    rival = max(rivals, key=lambda trial: trial.mean) if rivals else best
+    difference, margin = trials.difference(best, rival)
+    clear = difference > max(_LEAST_GAIN, margin)
+    verdict = "close" if not clear else "core" if is_core[id(best)] else "other"
+    metric = "R²" if sample.is_regression else "accuracy"
+    n_classes = 0 if sample.is_regression else len(np.unique(sample.y))
+    advice = Advice(
+        tuple(candidates.values()), candidates[id(best)], verdict, "", metric, len(sample.y),
+        n_classes, max(len(trial.scores) for trial in trials.trials), (*notes, *trials.notes),
+        () if sample.is_regression else _confused(trials, best),
     )  # fmt: skip
+    sentence = _sentence(advice, candidates[id(rival)], difference, margin)
+    return replace(advice, sentence=sentence)
 
 
-def _compared(
-    core: Candidate, without: Candidate, scores: dict[str, Array], trials: Trials
-) -> tuple[float, float, str]:
-    """The gain of `core` over `without`, half of its 95 % interval, and the verdict."""
-    difference, margin = trials.interval(scores[core.name] - scores[without.name])
-    clear = abs(difference) > max(_LEAST_GAIN, margin)
-    verdict = "close" if not clear else "core" if difference > 0 else "other"
-    return difference, margin, verdict
-
-
-def _confused(actual: Array, predicted: Array) -> tuple[Confusion, ...]:
-    """The pairs of classes that are confused most often."""
-    pairs = Counter(zip(actual.tolist(), predicted.tolist(), strict=True))
-    sizes = Counter(actual.tolist())
+def _confused(trials: Trials, best: Trial) -> tuple[Confusion, ...]:
+    """The pairs of classes that are confused most often in the first round."""
+    y, folds = trials.sample.y, trials.rounds[0]
+    tests = [test for (_, test), _ in zip(folds, best.predicted, strict=False)]
+    actual = y[np.concatenate(tests)].tolist()
+    predicted = np.concatenate(best.predicted[: len(tests)]).tolist()
+    pairs, sizes = Counter(zip(actual, predicted, strict=True)), Counter(actual)
     wrong = [(pair, count) for pair, count in pairs.most_common() if pair[0] != pair[1]]
     return tuple(Confusion(*pair, count, sizes[pair[0]]) for pair, count in wrong[:_MOST_CONFUSED])
 
 
 def _candidate(trial: Trial, trials: Trials) -> Candidate:
-    learner = trial.learner
-    baseline = trials.trials[0].scores
     return Candidate(
-        learner.name, learner.kind, learner.kernel, learner.n_hashes, *trial.settings,
-        *trials.interval(trial.scores), *trials.interval(trial.scores - baseline), trial.seconds,
-        learner.n_bytes,
+        trial.learner.name, trial.learner.kind, trial.pipeline, *trials.interval(trial.scores),
+        *trials.difference(trial, trials.trials[0]), trial.seconds,
     )  # fmt: skip
 
 
-def _cost(candidate: Candidate) -> tuple[int, int]:
-    return _COST_ORDER.index(candidate.kind), candidate.n_hashes or 0
+def _cost(trial: Trial) -> tuple[int, int]:
+    n_hashes = getattr(_final(trial.pipeline), "n_hashes", 0)
+    return _COST_ORDER.index(trial.learner.kind), n_hashes
 
 
-def _cheapest_of_the_best(found: Sequence[Candidate]) -> Candidate:
-    """The cheapest that loses little of what the most accurate gains over the linear model."""
-    top = max(found, key=lambda candidate: candidate.accuracy)
-    lost = max(_LEAST_GAIN, _LOST_SHARE * top.gain)
-    return min((c for c in found if c.accuracy >= top.accuracy - lost), key=_cost)
+def _cheapest_of_the_best(trials: Trials, among: Sequence[Trial]) -> Trial:
+    """The cheapest whose distance to the best is no more than half a point or its own error."""
+    top = max(among, key=lambda trial: trial.mean)
+
+    def is_as_good(trial: Trial) -> bool:
+        difference, margin = trials.difference(top, trial)
+        return trial is top or difference <= max(_LEAST_GAIN, margin / 2)
+
+    return min(filter(is_as_good, among), key=_cost)
 
 
-def _sentence(verdict: str, best: Candidate, rival: Candidate, difference: str) -> str:
-    costs = f"one fit took {best.cost}; that of the other {rival.cost}"
-    if verdict == "core":
+def _sentence(advice: Advice, rival: Candidate, difference: float, margin: float) -> str:
+    best, score = advice.best, advice.percent
+    basis = f"by {advice.n_folds} folds on {advice.n_rows:,} rows"
+    if advice.metric == "accuracy":
+        gap = f"{100 * abs(difference):.1f} ± {100 * margin:.1f} points"
+    else:
+        gap = f"{abs(difference):.3f} ± {margin:.3f}"
+    if advice.verdict == "core":
         return (
-            f"Use {_call(best)}: expect {best.accuracy:.1%} where the best without CoRE, "
-            f"{rival.name}, has {rival.accuracy:.1%}, a gain of {difference} points; {costs}."
+            f"Use {best.name}: expect {score(best.score)} where the best without CoRE, "
+            f"{rival.name}, has {score(rival.score)}, a gain of {gap}, {basis}."
         )
-    if verdict == "other":
+    if advice.verdict == "other":
         return (
-            f"CoRE brings nothing here: use {best.name} ({best.accuracy:.1%}); the best with CoRE, "
-            f"{rival.name}, has {rival.accuracy:.1%}, {difference} points less; {costs}."
+            f"CoRE brings nothing here: use {best.name} ({score(best.score)}); the best with CoRE, "
+            f"{rival.name}, has {score(rival.score)}, {gap} less, {basis}."
         )
     return (
-        f"Too close to call: {best.name} has {best.accuracy:.1%}, {rival.name} "
-        f"{rival.accuracy:.1%}, a difference of {difference} points. Take the one "
-        f"cheaper for many rows, {_call(best)}: {costs}."
+        f"Too close to call: {best.name} has {score(best.score)}, {rival.name} "
+        f"{score(rival.score)}, a difference of {gap}, {basis}. For many rows {best.name} is the "
+        "cheapest within the error of the best: take it."
     )
-
-
-def _call(candidate: Candidate) -> str:
-    """The candidate as one would write it in Python, where that is short."""
-    kernel, C, gamma = candidate.kernel, candidate.C, candidate.gamma
-    if candidate.kind == "hashed":
-        option = "" if gamma is None else f", gamma={gamma:g}"
-        return f"CoREClassifier({kernel!r}, n_hashes={candidate.n_hashes}{option}, C={C:g})"
-    if candidate.kind == "both":
-        return f"linear and {kernel} features with {candidate.n_hashes} hashes side by side"
-    if candidate.kind == "exact":
-        function = f"corekernels.{kernel}"
-        function = function if gamma is None else f"partial({function}, gamma={gamma:g})"
-        return f"SVC(kernel={function}, C={C:g}), or more hashes than here"
-    return candidate.name

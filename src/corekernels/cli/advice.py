@@ -1,22 +1,23 @@
 """Commands that answer questions: advise, version."""
 
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib import metadata
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
 import corekernels
 
 from .. import files, report
-from ..advice import DEFAULT_SIZES
+from ..advice import DEFAULT_SIZES, Advice, Candidate
 from ..advice import advise as advise_on
+from ..advice.verdict import TASKS
 from ..recipe import CONTRACT
 from ..report.advice import advice_figure
 from ..report.drawing import require_figure, save_figure
 from .app import command
-from .options import Figure, Jobs, Output, Page, Reading, Rows, require_page
+from .options import Figure, Jobs, Output, Page, Reading, Rows, one_of, require_page
 from .printing import show, show_table
 
 _SIZES = ", ".join(map(str, DEFAULT_SIZES))
@@ -31,6 +32,10 @@ def advise(
     source: Rows,
     reading: Reading,
     output: Output,
+    task: Annotated[
+        str | None,
+        Option(help=f"{one_of(TASKS)}; regression by default where labels have fractions."),
+    ] = None,
     rows: Annotated[int, Option(help="Rows of the sample.")] = 2000,
     size: Annotated[
         list[int], Option(help="Number of hashes to try; may be repeated.", show_default=_SIZES)
@@ -38,8 +43,9 @@ def advise(
     cv: Annotated[int, Option(help="Folds of a round of cross-validation.")] = 5,
     repeats: Annotated[int, Option(help="Rounds of cross-validation.")] = 3,
     time_limit: Annotated[
-        float, Option(help="Seconds; what would take longer is left out, and named.")
-    ] = 120.0,
+        float,
+        Option(help="Seconds; what would take longer learns from fewer rows, or is left out."),
+    ] = 60.0,
     most_read: Annotated[
         int, Option(help="Rows of IN to read at most, to draw the sample from.")
     ] = 200_000,
@@ -58,7 +64,7 @@ def advise(
     )
     output.show_notes(reader)
     found = advise_on(
-        X, y, n_rows=rows, sizes=size, cv=cv, repeats=repeats,
+        X, y, task=task, n_rows=rows, sizes=size, cv=cv, repeats=repeats,
         time_limit=time_limit, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     if plot is not None:
@@ -66,12 +72,26 @@ def advise(
     if page is not None:
         report.write_page(report.advice_report(found, X, source, reading.given), page)
     if output.as_json:
-        show({"helps": found.helps, **asdict(found)}, True)
+        show(_as_json(found), True)
         return
     for note in found.notes:
         output.note(note)
     show_table(*found.table())
-    print(f"\n{found.sentence}")
+    print(f"\n{found.sentence}\n\n{found.best.code}")
+
+
+def _as_json(advice: Advice) -> dict[str, Any]:
+    """The same as dictionaries, with code in the place of estimators."""
+    facts = {field.name: getattr(advice, field.name) for field in fields(advice)}
+    facts["candidates"] = [_candidate(candidate) for candidate in advice.candidates]
+    facts["best"] = _candidate(advice.best)
+    facts["confused"] = [asdict(confusion) for confusion in advice.confused]
+    return {"helps": advice.helps, **facts}
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    facts = {field.name: getattr(candidate, field.name) for field in fields(candidate)}
+    return facts | {"estimator": candidate.code}
 
 
 @command("corekernels version --json")

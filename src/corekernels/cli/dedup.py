@@ -8,13 +8,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from typer import Argument, Option
 
-from .. import distributed, documents, files, io, report
+from .. import documents, files, io, report
 from ..documents.opening import FIRST
 from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..io.readers import RowReader
 from ..io.streams import display_name, is_stream, require_file
-from ..kernel_table import CONTAINMENT, KERNELS
+from ..kernel_table import DUPLICATES_KERNELS
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import (
@@ -44,7 +44,7 @@ def dedup(
     kernel: Annotated[
         str,
         Option(
-            help=f"{one_of((*KERNELS, CONTAINMENT.name))}: what similar means. Containment is the "
+            help=f"{one_of(DUPLICATES_KERNELS)}: what similar means. Containment is the "
             "share of a document's n-grams that a longer one has too."
         ),
     ] = DEFAULT_KERNEL,
@@ -99,7 +99,7 @@ def dedup(
         require_file_target(target)
     if prefer != FIRST and not reading.text:
         raise ParameterError("--prefer: is for documents; name the column of text (--text).")
-    targets = _targets(source, target, groups, keep, page, reading)
+    _require_targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
     if against is not None:
         _require_alone(against, groups, prefer, copies_once)
@@ -116,7 +116,6 @@ def dedup(
             asked, reading, output, cluster, parts, n_jobs, labels=keep is not None
         )
     else:
-        asked.options["scratch"] = targets[0].parent if targets else None
         found, reader, others = _on_one_machine(asked, reading, parts, n_jobs)
     if isinstance(found, files.FileDuplicates):
         scores = _scores(reader, prefer, found, output)
@@ -175,16 +174,14 @@ def _on_cluster(
         plan = reading.plan(engine, asked.source, output, files.ROWS_PER_PART, labels=labels)
         reader = files.open_plan(plan, n_jobs)
         if asked.against is None:
-            found = distributed.duplicates_by_parts(engine, plan, parts, *how, **asked.options)
+            found = files.duplicates_by_parts(engine, plan, parts, *how, **asked.options)
             return found, reader, None
         other_plan = reading.plan(
             engine, asked.against, output, files.ROWS_PER_PART, labels=False,
             like=reader.provenance,
         )  # fmt: skip
         others = files.open_plan(other_plan, n_jobs)
-        matches = distributed.matches_by_parts(
-            engine, plan, other_plan, parts, *how, **asked.options
-        )
+        matches = files.matches_by_parts(engine, plan, other_plan, parts, *how, **asked.options)
         return matches, reader, others
 
 
@@ -204,7 +201,6 @@ def _scores(
     """What decides which document of a group stays."""
     if prefer == FIRST:
         return None
-    assert isinstance(reader, documents.DocumentReader)
     return documents.preference_scores(reader, prefer, found.paired(), output.progress)
 
 
@@ -222,22 +218,22 @@ def _names(
     output: Output,
 ) -> tuple[dict[int, str], dict[int, str]] | None:  # fmt: skip
     """What the rows of pairs are called, if they have names."""
-    if not isinstance(reader, documents.DocumentReader) or reader.columns.id is None:
+    if not reader.has_names:
         return None
     if isinstance(found, files.FileDuplicates):
         names = reader.names(found.paired(), output.progress)
         return names, names
-    assert isinstance(others, documents.DocumentReader)
+    assert others is not None
     sides = zip((reader, others), found.pairs.T, strict=True)
     left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
     return left, right
 
 
-def _targets(
+def _require_targets(
     source: str, target: str, groups: str | None, keep: str | None, page: Path | None,
     reading: Reading,
-) -> list[Path]:  # fmt: skip
-    """The files to write, all of which can be."""
+) -> None:  # fmt: skip
+    """Refuse files that cannot be written, before long work."""
     require_page(page)
     as_text = None if page is None else str(page)
     names = [name for name in (target, groups, keep, as_text) if name is not None]
@@ -246,7 +242,8 @@ def _targets(
     if keep is not None and not reading.text:
         io.RowWriter(keep)  # refuses a name that tells no format
     written = [name for name in names if name != STANDARD_OUTPUT]
-    return [require_target(name, source, *written[:place]) for place, name in enumerate(written)]
+    for place, name in enumerate(written):
+        require_target(name, source, *written[:place])
 
 
 def _about_duplicates(found: files.FileDuplicates) -> dict[str, Any]:

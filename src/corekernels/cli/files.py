@@ -3,19 +3,20 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+import corekernels as ck
+
 from .. import distributed, files, report
-from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..files.hashing import provenance_before
 from ..io.atomic import require_target
 from ..io.formats import FORMATS
-from ..models import load_model
-from ..neighbors import CoRENeighbors
-from ..text.frequencies import InverseDocumentFrequency
+
+if TYPE_CHECKING:
+    from ..text import InverseDocumentFrequency
 from .app import command
 from .options import (
     Cluster,
@@ -147,7 +148,7 @@ def frequencies(
     output.show({"target": str(target), **_about_counts(found)}, reader)
 
 
-def _about_rows(found: files.Survey) -> dict[str, Any]:
+def _about_rows(found: "files.Survey") -> dict[str, Any]:
     lengths = " ".join(f"{name} {value:,.4g}" for name, value in found.row_lengths.items())
     plan = found.plan
     about: dict[str, Any] = {
@@ -172,7 +173,7 @@ def _about_rows(found: files.Survey) -> dict[str, Any]:
 
 def _learn_on(n_rows: int) -> str:
     """Where learning from so many rows is fastest."""
-    return "one machine" if n_rows <= distributed.ROWS_FOR_ONE_MACHINE else "a cluster (--engine)"
+    return "one machine" if n_rows <= files.ROWS_FOR_ONE_MACHINE else "a cluster (--engine)"
 
 
 def _about_signatures(path: str) -> dict[str, Any]:
@@ -183,9 +184,9 @@ def _about_signatures(path: str) -> dict[str, Any]:
 
 
 def _about_model(path: str) -> dict[str, Any]:
-    model = load_model(path)
+    model = ck.load_model(path)
     about: dict[str, Any] = {"format": "model", "rows": model.linear_.n_rows_, "C": model.C}
-    if isinstance(model, CoREClassifier):
+    if isinstance(model, ck.CoREClassifier):
         classes = ", ".join(map(str, model.classes_[:10]))
         more = ", ..." if len(model.classes_) > 10 else ""
         about |= {"predicts": "classes", "loss": model.loss}
@@ -196,7 +197,7 @@ def _about_model(path: str) -> dict[str, Any]:
 
 
 def _about_index(path: str) -> dict[str, Any]:
-    index = CoRENeighbors.load(path)
+    index = ck.CoRENeighbors.load(path)
     return {
         "format": "index", "rows": index.n_samples_fit_, "columns": index.n_features_in_,
         "kernel": index.kernel, **({} if index.gamma is None else {"gamma": index.gamma}),
@@ -206,7 +207,7 @@ def _about_index(path: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _about_counts(found: InverseDocumentFrequency) -> dict[str, Any]:
+def _about_counts(found: "InverseDocumentFrequency") -> dict[str, Any]:
     return {
         "documents": found.n_documents_, "columns": len(found.columns_), "error": found.error_,
         "digest": found.digest(), **(found.settings_.asdict() if found.settings_ else {}),
@@ -216,7 +217,7 @@ def _about_counts(found: InverseDocumentFrequency) -> dict[str, Any]:
 _ABOUT: dict[str, Callable[[str], dict[str, Any]]] = {
     "signatures": _about_signatures, "model": _about_model, "index": _about_index,
     "frequencies": lambda path: {
-        "format": "frequencies", **_about_counts(InverseDocumentFrequency.load(path)),
+        "format": "frequencies", **_about_counts(ck.text.InverseDocumentFrequency.load(path)),
     },
     "gram": lambda path: files.gram_description(path) or {},
 }  # fmt: skip

@@ -4,24 +4,29 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+import corekernels as ck
+
 from .. import documents, files
+from .._hashing import SCHEMES
 from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..io.formats import FORMATS
 from ..io.provenance import Origin
 from ..io.readers import Reader, RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
-from ..models import Model
-from ..neighbors import CoRENeighbors
-from ..recipe import DEFAULT_KERNEL, MAX_BITS, SCHEMES, WEIGHT_BITS, Recipe
+from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
 from ..report.page import require_page_extra
-from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
+
+if TYPE_CHECKING:
+    from ..models import Model
+    from ..neighbors import CoRENeighbors
+    from ..text.frequencies import InverseDocumentFrequency
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -138,10 +143,10 @@ class Text:
     ] = None
 
     @property
-    def document_frequencies(self) -> InverseDocumentFrequency | None:
+    def document_frequencies(self) -> "InverseDocumentFrequency | None":
         """What weighs n-grams by their rarity, if they are to be."""
         given = self.frequencies
-        return None if given is None else InverseDocumentFrequency.load(given)
+        return None if given is None else ck.text.InverseDocumentFrequency.load(given)
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -184,7 +189,7 @@ class Reading(Text):
         own = {"format": self.format, "n_columns": self.n_columns, "one_based": self.one_based}
         return own | self.columns
 
-    def open(self, path: str, **options: Any) -> files.AnyReader:
+    def open(self, path: str, **options: Any) -> "files.AnyReader":
         """A reader of rows or signatures."""
         return files.open_reader(path, **self._options, **options)
 
@@ -208,9 +213,9 @@ class Reading(Text):
         return require_rows(self.open(path, **options))
 
     def plan(
-        self, engine: files.Engine, path: str, output: Output, part_rows: int | None = None,
+        self, engine: "files.Engine", path: str, output: Output, part_rows: int | None = None,
         **options: Any,
-    ) -> files.Plan:  # fmt: skip
+    ) -> "files.Plan":  # fmt: skip
         """The parts of a file, of a folder or of what a pattern matches."""
         options |= {"part_rows": part_rows, "progress": output.progress}
         return files.plan_parts(engine, path, **self._options, **options)
@@ -228,7 +233,7 @@ class Matching(Text):
     def open(
         self, path: str, n_columns: int, like: Sequence[Origin],
         column_names: Sequence[str] | None = None, **options: Any,
-    ) -> files.AnyReader:  # fmt: skip
+    ) -> "files.AnyReader":  # fmt: skip
         """A reader of rows over the columns known before, or of signatures."""
         return files.open_matching(
             path, n_columns, like=like, column_names=column_names, one_based=self.one_based,
@@ -236,9 +241,9 @@ class Matching(Text):
         )  # fmt: skip
 
     def plan(
-        self, engine: files.Engine, path: str, output: Output, n_columns: int,
+        self, engine: "files.Engine", path: str, output: Output, n_columns: int,
         like: Sequence[Origin], column_names: Sequence[str] | None = None, **options: Any,
-    ) -> files.Plan:  # fmt: skip
+    ) -> "files.Plan":  # fmt: skip
         """The parts of rows over the columns known before, or of signatures."""
         return files.plan_parts(
             engine, path, part_rows=files.ROWS_PER_PART, match_columns=n_columns, like=like,
@@ -248,7 +253,7 @@ class Matching(Text):
         )  # fmt: skip
 
 
-def known_columns(found: Model | CoRENeighbors) -> tuple[int, list[Origin], Sequence[str] | None]:
+def known_columns(found: "Model | CoRENeighbors") -> tuple[int, list[Origin], Sequence[str] | None]:
     """How many columns a model or index knows, where they come from and what they are called."""
     return found.n_features_in_, found.provenance_, getattr(found, "feature_names_in_", None)
 
@@ -292,7 +297,7 @@ class Cluster:
             raise ParameterError("--address, --workers: are for a cluster; name its --engine.")
         return self.engine is not None
 
-    def start(self) -> files.Engine:
+    def start(self) -> "files.Engine":
         """The engine, to be used in a `with` block."""
         assert self.engine is not None
         return files.open_engine(self.engine, self.address, self.workers)
@@ -320,7 +325,7 @@ class Hashing:
     weight_bits: Annotated[int | None, _unless_given(_WEIGHT_BITS, Recipe.weight_bits)] = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
-    def recipe(self, reader: files.AnyReader | files.Plan) -> Recipe:
+    def recipe(self, reader: "files.AnyReader | files.Plan") -> Recipe:
         """The recipe that the options make for the columns of a reader."""
         if isinstance(reader, files.Plan):
             return reader.recipe_for(**asdict(self))

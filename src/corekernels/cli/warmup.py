@@ -17,6 +17,7 @@ import corekernels
 
 from .. import files, io, kernels
 from .._core.progress import progress_bar
+from .._hashing import SCHEMES
 from ..hasher import CoREHasher
 from ..io.readers import require_rows
 from ..kernel_table import HASHED_KERNELS
@@ -25,7 +26,7 @@ from ..linear.path import c_path
 from ..linear.regressor import HashedLinearRegressor
 from ..neighbors import CoRENeighbors
 from ..neighbors.candidates import METHODS
-from ..recipe import DEFAULT_BITS, MAX_BITS, SCHEMES
+from ..recipe import DEFAULT_BITS, MAX_BITS
 from .app import command
 from .options import Output
 from .printing import show

@@ -1,13 +1,8 @@
 from .columns import FrameColumns as FrameColumns, signatures_of_table as signatures_of_table
 from .dask_frames import hash_dask_blocks as hash_dask_blocks
-from .duplicates import (
-    duplicates_by_parts as duplicates_by_parts,
-    matches_by_parts as matches_by_parts,
-)
 from .hashing import hash_parts as hash_parts, rows_per_part as rows_per_part
 from .learner import Round as Round
 from .learning import (
-    ROWS_FOR_ONE_MACHINE as ROWS_FOR_ONE_MACHINE,
     TrainReport as TrainReport,
     merge_and_train as merge_and_train,
     train_parts as train_parts,

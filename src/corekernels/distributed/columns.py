@@ -8,17 +8,15 @@ import numpy as np
 from scipy import sparse
 
 from .._core.arguments import Array, require_extra
-from .._core.validation import as_matrix
+from .._core.validation import as_matrix, clean_arrays
 from ..errors import DataError
 from ..io.parquet import (
-    as_floats,
     dense_rows,
     flat_lists,
     labels_of_arrow,
     rows_of_lists,
     rows_of_vectors,
 )
-from ..io.readers import checked_rows
 from ..recipe import Recipe
 from ..signatures import Signatures
 
@@ -77,10 +75,10 @@ def rows_of_table(table: Any, columns: FrameColumns, n_columns: int, name: str) 
         return X
     arrays = [_in_one(table.column(column)) for column in names]
     if len(arrays) == 2:
-        return rows_of_lists(arrays[0], arrays[1], n_columns, name, 0)
+        return rows_of_lists(arrays[0], arrays[1], n_columns, name, 0).matrix()
     (array,) = arrays
     if arrow.types.is_struct(array.type):
-        return rows_of_vectors(array, n_columns, name, 0)
+        return rows_of_vectors(array, n_columns, name, 0).matrix()
     data, indptr = flat_lists(array, "values", name, 0)
     lengths = np.diff(indptr)
     if (wrong := np.flatnonzero(lengths != n_columns)).size:
@@ -88,7 +86,7 @@ def rows_of_table(table: Any, columns: FrameColumns, n_columns: int, name: str) 
             f"{name}: row {wrong[0]} has {lengths[wrong[0]]} values where {n_columns} are wanted."
         )
     indices = np.tile(np.arange(n_columns), len(lengths))
-    return checked_rows(name, indptr, indices, as_floats(data), n_columns, 0)
+    return clean_arrays(indptr, indices, data, n_columns, name).matrix()
 
 
 def labels_of_table(table: Any, columns: FrameColumns, name: str) -> Array | None:

@@ -34,7 +34,6 @@ from .hashing import hash_parts
 from .learner import Learner, Round
 from .part_sums import LabelCounts, LearnJob, labels_part
 
-ROWS_FOR_ONE_MACHINE = 10_000_000  # which one learns from in minutes, once they are hashed
 WARM_ROUNDS = 2  # more of them cost more sweeps than they save Newton steps
 
 

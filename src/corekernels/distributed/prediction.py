@@ -16,7 +16,7 @@ from ..files.engines.base import Engine, Task
 from ..files.plan import Part, Plan
 from ..files.searching import SearchReport, search
 from ..io.atomic import atomic_write, require_target
-from ..io.readers import Numbered, require_rows
+from ..io.readers import Selected, require_rows
 from ..models import Model
 from ..neighbors import CoRENeighbors
 
@@ -104,7 +104,7 @@ def search_part(job: SearchJob, argument: tuple[Part, int]) -> SearchReport | No
     part, first_row = argument
     lines, found = io.BytesIO(), None
     if part.rows != 0:
-        reader = Numbered(require_rows(part.open()), first_row)
+        reader = Selected(require_rows(part.open()), numbered_from=first_row)
         found = search(
             _loaded_index(job.index_file), reader, lines, job.n_neighbors, radius=job.radius,
             progress=False,

@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._core.arguments import Array, PathLike, require_choice, require_count
 from ..errors import DataError, FileError, ParameterError
 from ..io.packing import packing_of_name
 from ..io.provenance import matching_files
+from ..io.readers import RowReader
 from ..io.streams import ByteStream, is_stream
-from ..text.frequencies import InverseDocumentFrequency
 from ..text.settings import TextSettings
-from ..text.shingles import Shingles
 from .delimited import Delimited
 from .file import BATCH_BYTES, DocumentFile
 from .folder import FOLDER, Folder
@@ -24,17 +23,21 @@ from .parquet import ParquetDocuments
 from .reader import Columns, DocumentReader
 from .records import Lines
 
+if TYPE_CHECKING:
+    from ..text.frequencies import InverseDocumentFrequency
+    from ..text.shingles import Shingles
+
 FIRST, LONGEST = "first", "longest"
 
 
 def preference_scores(
-    reader: DocumentReader, prefer: str, rows: Array, progress: bool | None = None
+    reader: RowReader, prefer: str, rows: Array, progress: bool | None = None
 ) -> Mapping[int, float] | None:
     """A score for some documents, the highest of which is to stay; None for the first one.
 
     Parameters
     ----------
-    reader : DocumentReader
+    reader : io.RowReader
     prefer : str
         "first", "longest" (the most characters), or the name of a column of numbers.
     rows : ndarray
@@ -57,7 +60,7 @@ def preference_scores(
     return {row: _number(reader, prefer, row, value) for row, value in found.items()}
 
 
-def _number(reader: DocumentReader, column: str, row: int, value: str) -> float:
+def _number(reader: RowReader, column: str, row: int, value: str) -> float:
     try:
         number = float(value)
     except ValueError:
@@ -91,8 +94,8 @@ def open_documents(
     *,
     label: str | None = None,
     id: str | None = None,  # noqa: A002
-    shingles: Shingles | TextSettings | None = None,
-    frequencies: InverseDocumentFrequency | None = None,
+    shingles: "Shingles | TextSettings | None" = None,
+    frequencies: "InverseDocumentFrequency | None" = None,
     format: str | None = None,  # noqa: A002
     labels: bool = True,
     n_jobs: int | None = None,
@@ -139,8 +142,8 @@ def open_documents(
         raise ParameterError("text: names no column; name that of the text.")
     if format is not None:
         require_choice("format", format, tuple(FORMATS))
-    settings = shingles.settings if isinstance(shingles, Shingles) else shingles
-    settings = settings or TextSettings.of()
+    given = TextSettings.of() if shingles is None else shingles
+    settings = given if isinstance(given, TextSettings) else given.settings
     if frequencies is not None:
         frequencies.require_settings(settings)
         settings = replace(settings, frequencies=frequencies.digest())

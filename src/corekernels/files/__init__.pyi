@@ -1,4 +1,3 @@
-from ..neighbors.duplicates import near_duplicates as near_duplicates, near_matches as near_matches
 from ..neighbors.duplicates.result import (
     FileDuplicates as FileDuplicates,
     FileMatches as FileMatches,
@@ -7,6 +6,12 @@ from ..neighbors.duplicates.result import (
     write_pairs as write_pairs,
 )
 from .conversion import convert as convert, file_kind as file_kind
+from .dedup import (
+    duplicates_by_parts as duplicates_by_parts,
+    matches_by_parts as matches_by_parts,
+    near_duplicates as near_duplicates,
+    near_matches as near_matches,
+)
 from .engines import (
     ENGINES as ENGINES,
     DaskEngine as DaskEngine,
@@ -23,6 +28,7 @@ from .kernels import gram_description as gram_description, kernel_to_file as ker
 from .learning import sweep as sweep, train as train
 from .matching import open_matching as open_matching
 from .plan import (
+    ROWS_FOR_ONE_MACHINE as ROWS_FOR_ONE_MACHINE,
     ROWS_PER_PART as ROWS_PER_PART,
     Part as Part,
     Plan as Plan,

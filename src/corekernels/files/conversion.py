@@ -5,7 +5,7 @@ import os
 from .. import io
 from .._core.arguments import PathLike
 from ..io.atomic import require_target
-from ..io.readers import RowReader, watched
+from ..io.readers import RowReader, with_progress
 from ..io.streams import STANDARD_INPUT
 from .kernels import gram_description
 from .shards import is_shard_folder
@@ -31,8 +31,8 @@ def convert(
     if os.fspath(target) != STANDARD_INPUT:
         require_target(target, reader.name)
     with io.RowWriter(target, format=format) as writer:
-        for batch in watched(reader, "converting", progress):
-            writer.write(batch.X, batch.y)
+        for batch in with_progress(reader, "converting", progress):
+            writer.write(batch.rows, batch.y)
             n_rows += len(batch)
     return n_rows
 

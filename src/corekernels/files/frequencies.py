@@ -1,9 +1,8 @@
 """Document frequencies of files."""
 
 from .._core.arguments import PathLike
-from ..documents.reader import DocumentReader
 from ..errors import DataError
-from ..io.readers import RowReader, require_rows, watched
+from ..io.readers import RowReader, require_rows, with_progress
 from ..text.frequencies import InverseDocumentFrequency
 
 
@@ -37,12 +36,11 @@ def count_frequencies(
     (2, [1, 1, 1, 1, 2])
     """
     counts = InverseDocumentFrequency(max_columns)
-    for batch in watched(require_rows(reader), "counting", progress):
+    for batch in with_progress(require_rows(reader), "counting", progress):
         counts.partial_fit(batch.X)
     if not counts.__sklearn_is_fitted__():
         raise DataError(f"{reader.name}: holds no rows.")
-    if isinstance(reader, DocumentReader):
-        counts.settings_ = reader.settings
+    counts.settings_ = reader.settings
     if target is not None:
         counts.save(target)
     return counts

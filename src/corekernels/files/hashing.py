@@ -11,7 +11,7 @@ from .._core.progress import WriteBehind
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..io.atomic import require_target
 from ..io.provenance import Origin, require_same_names
-from ..io.readers import Batch, RowReader, watched
+from ..io.readers import Batch, RowReader, with_progress
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .merging import merge_parts
@@ -108,7 +108,7 @@ def hash_to_file(
     5
     """
     target = Path(target)
-    if isinstance(reader, SignatureReader):
+    if reader.format == "signatures":
         raise DataError(f"{reader.name}: is hashed already; give a file of rows.")
     if shard_rows is not None and shard_rows < 1:
         raise ParameterError(f"shard_rows: got {shard_rows!r}; give 1 or more.")
@@ -119,7 +119,7 @@ def hash_to_file(
         return finished_before(target, recipe, lambda old: {o.source for o in old} == {source})
     if append:
         require_same_names(reader.name, reader.provenance, provenance_before(target))
-    batches = watched(reader, "hashing", progress)
+    batches = with_progress(reader, "hashing", progress)
     if shard_rows is None:
         part_rows = max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
         return _to_file(reader, batches, target, recipe, part_rows, resume, append, n_jobs)
@@ -191,7 +191,8 @@ def _write_parts(
             n_rows = batch.first_row + len(batch)
             start = max(0, writer.rows_before - batch.first_row)
             for some in _pieces(start, len(batch), writer.shard_rows - n_held, writer.shard_rows):
-                S = sketch_batch(batch.X[some], writer.recipe, n_jobs, reader.name)
+                rows = batch.rows.block(some.start, some.stop)
+                S = sketch_batch(rows, writer.recipe, n_jobs, reader.name)
                 held.append(S)
                 n_held += len(S)
                 if batch.y is not None:
@@ -217,7 +218,7 @@ def hash_batches(
     held: list[Signatures] = []
     labels: list[Array] = []
     for batch in batches:
-        held.append(sketch_batch(batch.X, recipe, n_jobs, reader.name))
+        held.append(sketch_batch(batch.rows, recipe, n_jobs, reader.name))
         if batch.y is not None:
             labels.append(np.asarray(batch.y))
     return held or [Signatures.empty(recipe, 0)], joined_labels(reader, held, labels)

@@ -14,7 +14,7 @@ from .._core.arguments import PathLike
 from ..io.atomic import atomic_write, require_target
 from ..io.containers import parse_json
 from ..io.provenance import provenance_entries, require_same_names
-from ..io.readers import RowReader, require_rows, watched
+from ..io.readers import RowReader, read_all, require_rows
 from ..kernel_table import gamma_in_use
 from ..kernels import gram_to_file
 from ..recipe import DEFAULT_KERNEL
@@ -117,5 +117,4 @@ def _digest(K: Any) -> str:
 
 def read_whole(reader: RowReader, progress: bool | None) -> sparse.csr_array:
     """All rows of a reader; kernels and indexes need them together."""
-    blocks = [batch.X for batch in watched(require_rows(reader), "reading", progress)]
-    return sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return read_all(require_rows(reader), progress).X

@@ -21,7 +21,6 @@ from ..signatures import Signatures, concatenate
 from .hashing import hash_to_file
 from .readers import (
     AnyReader,
-    SignatureReader,
     hashed_batches,
     load_signatures,
     require_labels,
@@ -151,7 +150,7 @@ def sweep(
 
 def _provenance(reader: AnyReader, n_rows: int) -> list[Origin]:
     """Where the rows came from: of signatures, the files that were hashed."""
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         return join_runs(reader.provenance)
     return [reader.origin(0, n_rows)]
 
@@ -185,7 +184,7 @@ def _signatures(
 
     Its name depends on the target's alone: what a killed run leaves, the next one replaces.
     """
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         yield reader.read()
     elif beside is None:
         with tempfile.TemporaryDirectory() as folder:

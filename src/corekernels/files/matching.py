@@ -6,10 +6,10 @@ from typing import Any
 from .._core.arguments import PathLike
 from ..errors import DataError
 from ..io.provenance import Origin
-from ..io.readers import Narrowed
+from ..io.readers import Selected
 from ..io.streams import is_stream
 from ..recipe import MAX_COLUMNS
-from .readers import AnyReader, SignatureReader, open_reader
+from .readers import AnyReader, open_reader
 
 
 def open_matching(
@@ -45,14 +45,14 @@ def open_matching(
     wide = MAX_COLUMNS if ignore_new_columns else n_columns
     unknown = is_stream(path) and text is None
     reader = open_reader(path, n_columns=wide if unknown else None, **options)
-    if isinstance(reader, SignatureReader) or reader.n_columns == n_columns:
+    if reader.holds == "signatures" or reader.n_columns == n_columns:
         return reader
     if text is not None:
         raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
     if reader.n_columns < n_columns:
         return open_reader(path, n_columns=n_columns, **options)
     if ignore_new_columns:
-        return Narrowed(reader, n_columns)
+        return Selected(reader, n_columns=n_columns)
     raise new_columns(reader.name, reader.n_columns, n_columns)
 
 

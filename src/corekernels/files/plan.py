@@ -12,8 +12,7 @@ from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
 from ..io.provenance import column_base, matching_files
-from ..io.readers import Batch, Narrowed, RowRange, RowReader, require_rows
-from ..io.svmlight import BlockStart, SvmlightReader
+from ..io.readers import Batch, BlockStart, RowReader, Selected, require_rows
 from ..recipe import Recipe
 from .engines import Engine
 from .matching import new_columns
@@ -21,6 +20,7 @@ from .readers import AnyReader, SignatureReader, open_reader, recipe_for
 from .shards import is_shard_folder, part_files
 
 ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
+ROWS_FOR_ONE_MACHINE = 10_000_000  # which one learns from in minutes, once they are hashed
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,13 @@ class Part:
     def open(self, n_jobs: int | None = 1) -> AnyReader:
         """A reader of these rows, numbered from 0; tasks use one thread unless told otherwise."""
         reader = open_reader(self.path, n_jobs=n_jobs, **self.reading)
-        if isinstance(reader, SignatureReader):
+        if reader.holds == "signatures":
             return reader
-        if isinstance(reader, SvmlightReader):
-            reader.block_starts = () if self.start is None else (self.start,)
-            reader.integer_labels = self.integer_labels
+        reader.block_starts = () if self.start is None else (self.start,)
+        reader.integer_labels = self.integer_labels
         if self.rows is not None:
-            reader = RowRange(reader, self.first_row, self.rows)
-        return reader if self.narrow is None else Narrowed(reader, self.narrow)
+            reader = Selected(reader, self.first_row, self.rows)
+        return reader if self.narrow is None else Selected(reader, n_columns=self.narrow)
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,12 @@ def look_at_file(reading: Mapping[str, Any], path: str) -> FileFacts:
     reader = open_reader(path, n_jobs=1, **reading)
     n_bytes = (reader.n_bytes or 0) if os.path.isdir(path) else os.path.getsize(path)
     about = reader.format, reader.n_rows, reader.n_columns, n_bytes
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         return FileFacts(*about, column_base(reader.provenance), recipe=reader.recipe)
-    if isinstance(reader, SvmlightReader):
-        return FileFacts(*about, reader.one_based, reader.integer_labels, reader.block_starts)
-    return FileFacts(*about, column_names=reader.column_names)
+    return FileFacts(
+        *about, reader.one_based, reader.integer_labels, reader.block_starts,
+        column_names=reader.column_names,
+    )  # fmt: skip
 
 
 def plan_parts(
@@ -329,7 +329,7 @@ class PlanReader(RowReader):
     """The rows of all parts."""
 
     def __init__(self, plan: Plan, n_jobs: int | None = None) -> None:
-        super().__init__(plan.name, 0, None)
+        super().__init__(plan.name)
         self._plan, self._n_jobs = plan, n_jobs
         first = require_rows(plan.parts[0].open(n_jobs))
         self.format, self._first_notes = first.format, first.notes
@@ -341,11 +341,12 @@ class PlanReader(RowReader):
         """What the reader of the first part noted."""
         return self._first_notes
 
-    def _batches(self) -> Iterator[Batch]:
-        first_row, parts = 0, self._plan.parts
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """The batches of each part."""
+        first, parts = 0, self._plan.parts
         for number, part in enumerate(parts):
             n_rows, bytes_done = 0, self._plan.n_bytes * number // len(parts)
             for batch in require_rows(part.open(self._n_jobs)):
-                yield replace(batch, first_row=first_row + n_rows, bytes_done=bytes_done)
+                yield replace(batch, first_row=first + n_rows, bytes_done=bytes_done)
                 n_rows += len(batch)
-            first_row += n_rows
+            first += n_rows

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from .._core.arguments import Array, require_choice
 from .._core.escaping import field, fields
 from ..classifier import CoREClassifier
-from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
 from ..io.atomic import Target, open_target
 from ..io.provenance import require_same_names
@@ -160,7 +159,7 @@ def predict(
     _require_one_label(model)
     if output != "labels":
         _require_numbers(model, output)
-    has_names = isinstance(reader, DocumentReader) and reader.columns.id is not None
+    has_names = reader.has_names
     n_rows = 0
     with open_target(target, reader.name) as file:
         if output != "labels":

@@ -4,24 +4,26 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .. import io
 from .._core.arguments import Array, PathLike
-from .._core.validation import as_matrix
+from .._core.team import Team
+from .._core.validation import Rows
 from ..documents.opening import open_documents
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..io.provenance import Identity, Origin, column_base, names_of, require_same_columns, text_of
-from ..io.readers import Reader, RowReader, watched
+from ..io.readers import Reader, RowReader, with_progress
 from ..io.signature_file import SignatureFile, read_signatures
 from ..recipe import Recipe
-from ..signatures import Signatures, concatenate, sketch
-from ..text.frequencies import InverseDocumentFrequency
+from ..signatures import Signatures, concatenate, sketch_rows
 from ..text.settings import settings_like
-from ..text.shingles import Shingles
 from .shards import is_shard_folder, part_files
+
+if TYPE_CHECKING:
+    from ..text.frequencies import InverseDocumentFrequency
 
 _BATCH_BYTES = 16 << 20
 
@@ -56,6 +58,8 @@ class SignatureReader(Reader):
     """
 
     format = "signatures"
+    holds: Literal["signatures"] = "signatures"
+    has_names = False
     n_rows: int
     n_bytes: int
 
@@ -160,7 +164,7 @@ def open_reader(
     label: str | None = None,
     id: str | None = None,  # noqa: A002
     shingles: Any = None,
-    frequencies: InverseDocumentFrequency | None = None,
+    frequencies: "InverseDocumentFrequency | None" = None,
 ) -> AnyReader:
     """A reader of a file: rows (`io.open_rows`), documents (`documents.open_documents`) or
     signatures.
@@ -199,7 +203,7 @@ def open_reader(
     if text is not None:
         if n_columns is not None or one_based is not None:
             raise ParameterError("n_columns, one_based: are not for text; leave them out.")
-        given = shingles.settings if isinstance(shingles, Shingles) else shingles
+        given = getattr(shingles, "settings", shingles)
         digest = None if frequencies is None else frequencies.digest()
         return open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
@@ -246,7 +250,7 @@ def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
     ('core2', 64, 3)
     """
     given = {name: value for name, value in options.items() if value is not None}
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         for name, value in given.items():
             found = getattr(reader.recipe, name)
             if found != value:
@@ -263,25 +267,24 @@ def hashed_batches(
     progress: bool | None = None, n_jobs: int | None = None,
 ) -> Iterator[HashedBatch]:  # fmt: skip
     """The signatures of a reader, batch by batch; raw rows are hashed on the way."""
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         if reader.recipe != recipe:
             raise RecipeMismatch(recipe, reader.recipe)
-        yield from watched(reader, what, progress)
+        yield from with_progress(reader, what, progress)
         return
-    for batch in watched(reader, what, progress):
-        S = sketch_batch(batch.X, recipe, n_jobs, reader.name)
+    for batch in with_progress(reader, what, progress):
+        S = sketch_batch(batch.rows, recipe, n_jobs, reader.name)
         yield HashedBatch(S, batch.y, batch.first_row, batch.bytes_done, batch.names)
 
 
-def sketch_batch(X: Any, recipe: Recipe, n_jobs: int | None, name: str) -> Signatures:
+def sketch_batch(rows: Rows, recipe: Recipe, n_jobs: int | None, name: str) -> Signatures:
     """Signatures of the rows of a batch."""
-    matrix = as_matrix(X, name)
-    if matrix.shape[1] != recipe.n_columns:
+    if rows.n_columns != recipe.n_columns:
         raise DataError(
-            f"{name}: has {matrix.shape[1]} columns, {recipe.n_columns} were expected; "
+            f"{name}: has {rows.n_columns} columns, {recipe.n_columns} were expected; "
             "give rows over the same columns."
         )
-    return sketch(matrix, recipe, n_jobs, name)
+    return sketch_rows(rows, recipe, Team(n_jobs))
 
 
 def require_labels(y: Array | None, name: str) -> Array:

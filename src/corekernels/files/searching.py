@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,11 +17,13 @@ from ..errors import DataError, ParameterError
 from ..io.atomic import Target, open_target, require_target
 from ..io.faults import BadRecords
 from ..io.provenance import require_same_names, text_of
-from ..io.readers import RowReader, joined, require_rows, watched
+from ..io.readers import RowReader, read_all, require_rows, with_progress
 from ..neighbors import CoRENeighbors, RecallCheck
-from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents
 from ..text.settings import settings_like
+
+if TYPE_CHECKING:
+    from ..text.frequencies import InverseDocumentFrequency
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,7 @@ def index_rows(
     """
     require_target(target, reader.name)
     start = time.perf_counter()
-    batches = list(watched(require_rows(reader), "reading", progress))
-    if not batches:
-        raise DataError(f"{reader.name}: holds no rows; give some to index.")
-    whole = joined(batches)
+    whole = read_all(require_rows(reader), progress)
     X = whole.X
     index = CoRENeighbors(**options).fit(X)
     index.names_ = whole.names
@@ -178,7 +177,7 @@ def search(
     checked: list[Any] = []
     with open_target(target, reader.name) as file:
         file.write(b"" if as_arrays else b"query\tid\tsimilarity\n")
-        for batch in watched(reader, "searching", progress):
+        for batch in with_progress(reader, "searching", progress):
             if not n_queries:
                 ask(batch.X[:1])  # the first search loads the loops
             if n_queries < n_checked:
@@ -205,7 +204,7 @@ def search(
 
 def search_texts(
     index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None,
-    frequencies: InverseDocumentFrequency | None = None,
+    frequencies: "InverseDocumentFrequency | None" = None,
 ) -> list[list[tuple[Any, float]]]:  # fmt: skip
     """The nearest rows of each text, in an index of documents: names and similarities.
 
@@ -228,12 +227,12 @@ def search_texts(
         raise DataError("index: was not made from text; give rows to look up.")
     settings = settings_like(None, known, None if frequencies is None else frequencies.digest())
     try:
-        X = rows_of_documents(list(texts), settings, name="query")
+        rows = rows_of_documents(list(texts), settings, name="query")
     except BadRecords as bad:
         raise bad.error(lambda row: f"query {row + 1}") from None
     if frequencies is not None:
-        X = frequencies.transform(X)
-    distances, ids = index.kneighbors(X, n_neighbors)
+        rows = frequencies.weighted(rows)
+    distances, ids = index.kneighbors(rows.matrix(), n_neighbors)
     return [
         list(zip(named(index, row), values, strict=True))
         for row, values in zip(ids, (1 - distances).tolist(), strict=True)

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from .._core.arguments import Array, require_count, seed_of
-from .._core.validation import clean_rows
 from ..errors import DataError
-from ..io.readers import RowReader, require_rows, watched
+from ..io.readers import RowReader, require_rows, with_progress
 from ..kernel_table import CORE1, CORE2, RESEMBLANCE
 from ..kernels import correlation, resemblance
 from ..planner import Plan, plan
@@ -107,8 +106,8 @@ def survey(
     classes: Counter[Any] | None = Counter()
     kept = Sample(_SAMPLE_ROWS, seed)
     least, greatest, fourths = math.inf, -math.inf, 0.0
-    for batch in watched(reader, "reading", progress):
-        rows = clean_rows(batch.X, reader.name)
+    for batch in with_progress(reader, "reading", progress):
+        rows = batch.rows
         lengths.update(rows.lengths.tolist())
         if rows.nnz:
             least = min(least, float(rows.data.min()))
@@ -189,7 +188,7 @@ def sample(
     """
     require_rows(reader)
     kept, n_read = Sample(n_rows, seed), 0
-    for batch in watched(reader, "reading", progress):
+    for batch in with_progress(reader, "reading", progress):
         if labelled:
             require_labels(batch.y, reader.name)
         kept.add(batch.X, batch.y)

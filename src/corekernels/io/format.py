@@ -1,7 +1,6 @@
 """What a file format of rows is; each format's module describes itself in one `FORMAT`."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
@@ -9,7 +8,7 @@ from typing import IO, Protocol
 from .._core.arguments import Array, PathLike
 from .._core.validation import Rows
 from .provenance import SourceFile
-from .readers import Batch, RowReader
+from .readers import RowReader
 from .streams import display_name
 
 
@@ -28,18 +27,12 @@ class ReadOptions:
 
 
 class FileRows(RowReader):
-    """Rows of a stored file, which can be read from any row on."""
+    """Rows of a file, whose content must stay the same between readings."""
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
-        super().__init__(display_name(path), options.batch_bytes, options.batch_rows)
+        super().__init__(display_name(path))
         self._source = SourceFile(path)
-
-    def _batches(self) -> Iterator[Batch]:
-        return self.batches_near(0)
-
-    @abstractmethod
-    def batches_near(self, first_row: int) -> Iterator[Batch]:
-        """As of `RowReader`."""
+        self._batch_bytes, self._batch_rows = options.batch_bytes, options.batch_rows
 
 
 class Writer(Protocol):

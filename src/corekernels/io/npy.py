@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arguments import Array, PathLike
 from .._core.forks import ForkLock
-from .._core.validation import Rows, value_type
+from .._core.validation import Rows, clean_rows, value_type
 from ..errors import DataError, FileError
 from .format import FileRows, Format, ReadOptions
 from .provenance import Identity, open_same, reading
-from .readers import Batch, checked_rows, require_columns
+from .readers import Batch, require_columns
 
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -97,18 +96,16 @@ class NpyReader(FileRows):
         require_columns(self, options.n_columns)
         self._value_type = value_type(self._header.dtype, self.name)
 
-    def batches_near(self, first_row: int) -> Iterator[Batch]:
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """As of `RowReader`; rows before are not read."""
         assert self.n_rows is not None
         size = max(1, self._batch_bytes // (self.n_columns * self._header.dtype.itemsize))
         for row in range(first_row, self.n_rows, size):
             stop = min(row + size, self.n_rows)
             with self._source.open() as file, reading(self.name, "npy"):
-                block = sparse.csr_array(self._block(file, row, stop).astype(self._value_type))
-            X = checked_rows(
-                self.name, block.indptr, block.indices, block.data, self.n_columns, row
-            )
-            yield Batch(X, None, row, self._share_done(stop))
+                block = self._block(file, row, stop).astype(self._value_type)
+            rows = clean_rows(block, self.name, first_row=row)
+            yield Batch(rows, None, row, self._share_done(stop))
 
     def _block(self, file: IO[bytes], start: int, stop: int) -> Array:
         """Some rows, mapped for as long as they are needed: mapped pages count as memory."""
@@ -138,9 +135,7 @@ class NpyWriter:
             )
         if self._header is None:
             self._begin(rows.n_columns, rows.data.dtype)
-        rows = rows.compact()
-        arrays = rows.data, rows.indices, rows.indptr
-        matrix = sparse.csr_array(arrays, shape=(len(rows), rows.n_columns))
+        matrix = rows.matrix()
         size = max(1, (4 << 20) // (rows.n_columns * rows.data.itemsize))
         for start in range(0, len(rows), size):
             self._file.write(matrix[start : start + size].toarray().data)

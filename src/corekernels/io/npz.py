@@ -20,12 +20,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from .._core.arguments import Array, PathLike
-from .._core.validation import Rows, value_type
+from .._core.validation import Rows, clean_arrays, value_type
 from ..errors import DataError, FileError
 from .format import FileRows, Format, ReadOptions
 from .npy import Header, read_header, write_header
 from .provenance import open_file, reading
-from .readers import Batch, checked_labels, checked_rows, require_columns
+from .readers import Batch, checked_labels, require_columns
 
 # the arrays of a matrix, by what SciPy calls its format: the last one holds the values
 PARTS = {
@@ -97,9 +97,8 @@ def checked_pointers(pointers: Array, start: int, end: int) -> npt.NDArray[np.in
 
 
 def rows_of_whole(
-    name: str, kind: str, members: dict[str, Member], shape: tuple[int, int],
-    value_type: type[np.floating[Any]],
-) -> sparse.csr_array:  # fmt: skip
+    name: str, kind: str, members: dict[str, Member], shape: tuple[int, int]
+) -> sparse.csr_array:
     """The rows of a matrix by columns or by entries, all of it in memory."""
     first, second, data = (member.take(member.header.size) for member in members.values())
     if kind == "csc":
@@ -117,7 +116,8 @@ def rows_of_whole(
                 "damaged, make it again."
             )
     where = (rows.astype(np.int64, copy=False), columns.astype(np.int64, copy=False))
-    return sparse.csr_array(sparse.coo_array((data.astype(value_type), where), shape=shape))
+    data = data.astype(value_type(data.dtype, name))
+    return sparse.csr_array(sparse.coo_array((data, where), shape=shape))
 
 
 LABEL_NAMES = ("y", "labels")
@@ -143,7 +143,7 @@ class NpzReader(FileRows):
             shape = self._short(archive, "shape", "iu", 2)
             self.n_rows, self.n_columns = (int(size) for size in shape)
             self._nnz = require_parts(self.name, self._kind, members, self._shape)
-            self._value_type = value_type(members["data"].header.dtype, self.name)
+            value_type(members["data"].header.dtype, self.name)
             wanted = LABEL_NAMES if options.labels else ()
             self._label_key = next((key for key in wanted if key in keys), None)
             if self._label_key:
@@ -203,7 +203,7 @@ class NpzReader(FileRows):
                 f"{header.dtype.itemsize:,} bytes each; use {_LABEL_BYTES:,} or fewer."
             )
 
-    def batches_near(self, first_row: int) -> Iterator[Batch]:
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """As of `RowReader`; values of the rows before are unpacked and not looked at."""
         with self._open() as archive:
             members = self._members(archive)
@@ -213,22 +213,22 @@ class NpzReader(FileRows):
             if labels is not None:
                 labels.skip(row)
             blocks = self._whole_blocks(members) if whole else self._csr_blocks(members, row)
-            for X in blocks:
-                y = None if labels is None else self._labels(labels, X.shape[0], row)
-                row += X.shape[0]
-                yield Batch(X, y, row - X.shape[0], self._share_done(row))
+            for rows in blocks:
+                y = None if labels is None else self._labels(labels, len(rows), row)
+                row += len(rows)
+                yield Batch(rows, y, row - len(rows), self._share_done(row))
 
-    def _whole_blocks(self, members: dict[str, Member]) -> Iterator[sparse.csr_array]:
+    def _whole_blocks(self, members: dict[str, Member]) -> Iterator[Rows]:
         """Blocks of a matrix that is in memory as a whole."""
-        X = rows_of_whole(self.name, self._kind, members, self._shape, self._value_type)
+        X = rows_of_whole(self.name, self._kind, members, self._shape)
         capacity = max(1, self._batch_bytes // 12)
         for start, stop in row_blocks(X.indptr.astype(np.int64), capacity):
             some = X[start:stop]
-            yield checked_rows(
-                self.name, some.indptr, some.indices, some.data, self.n_columns, start
+            yield clean_arrays(
+                some.indptr, some.indices, some.data, self.n_columns, self.name, start
             )
 
-    def _csr_blocks(self, members: dict[str, Member], first_row: int) -> Iterator[sparse.csr_array]:
+    def _csr_blocks(self, members: dict[str, Member], first_row: int) -> Iterator[Rows]:
         """Blocks of a matrix by rows, each unpacked by itself."""
         pointers, indices, data = members.values()
         item = indices.header.dtype.itemsize + data.header.dtype.itemsize
@@ -250,9 +250,9 @@ class NpzReader(FileRows):
                         f"{self.name}: row {row + start} has {count:,} entries for "
                         f"{self.n_columns:,} columns; add up its duplicates first."
                     )
-                yield checked_rows(
-                    self.name, indptr[start : stop + 1] - indptr[start], indices.take(count),
-                    data.take(count).astype(self._value_type), self.n_columns, row + start,
+                yield clean_arrays(
+                    indptr[start : stop + 1] - indptr[start], indices.take(count),
+                    data.take(count), self.n_columns, self.name, row + start,
                 )  # fmt: skip
         if indptr[-1] != self._nnz:
             raise self._damaged(n_rows - 1)

@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arguments import Array, PathLike, require_extra
-from .._core.validation import Rows
+from .._core.validation import Rows, clean_arrays, clean_rows
 from ..errors import DataError, FileError
 from .faults import BadRecords
 from .format import FileRows, Format, ReadOptions
 from .provenance import reading
-from .readers import Batch, checked_rows, require_columns
+from .readers import Batch, require_columns
 from .svmlight_text import MAX_LABEL, shown
 
 LABEL_BYTES = 256  # of a label that is text: NumPy gives all labels of a batch as much room
@@ -111,9 +110,7 @@ def _finite(labels: Array) -> Array:
     return labels
 
 
-def rows_of_lists(
-    indices: Any, values: Any, n_columns: int, name: str, first_row: int
-) -> sparse.csr_array:
+def rows_of_lists(indices: Any, values: Any, n_columns: int, name: str, first_row: int) -> Rows:
     """Rows whose columns and values are lists; errors name the file and the row."""
     columns, indptr = flat_lists(indices, "indices", name, first_row)
     data, ends = flat_lists(values, "values", name, first_row)
@@ -123,10 +120,10 @@ def rows_of_lists(
             f"{name}: row {first_row + row} has {np.diff(indptr)[row]} indices and "
             f"{np.diff(ends)[row]} values; give as many of one as of the other."
         )
-    return checked_rows(name, indptr, columns, as_floats(data), n_columns, first_row)
+    return clean_arrays(indptr, columns, data, n_columns, name, first_row)
 
 
-def rows_of_vectors(vectors: Any, n_columns: int, name: str, first_row: int) -> sparse.csr_array:
+def rows_of_vectors(vectors: Any, n_columns: int, name: str, first_row: int) -> Rows:
     """Rows that are vectors of Spark ML, dense and sparse ones mixed: structs of Arrow."""
     require_no_nulls(vectors, "vector", name, first_row)
     fields = dict(zip((field.name for field in vectors.type), vectors.flatten(), strict=True))
@@ -142,13 +139,7 @@ def rows_of_vectors(vectors: Any, n_columns: int, name: str, first_row: int) -> 
             f"{name}: row {first_row + wrong[0]} has {sizes[wrong[0]]} columns where {n_columns} "
             "are wanted; both must describe the same columns."
         )
-    return checked_rows(name, indptr, columns, as_floats(data), n_columns, first_row)
-
-
-def as_floats(values: Array) -> Array:
-    """The values in single precision if they have no more, else in double."""
-    single = values.dtype in (np.float16, np.float32)
-    return values.astype(np.float32 if single else np.float64, copy=False)
+    return clean_arrays(indptr, columns, data, n_columns, name, first_row)
 
 
 def flat_lists(lists: Any, what: str, name: str, first_row: int) -> tuple[Array, Array]:
@@ -338,7 +329,7 @@ class ParquetReader(FileRows):
             n_values += sum(map(int, values))
         return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
 
-    def batches_near(self, first_row: int) -> Iterator[Batch]:
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """As of `RowReader`; row groups before are not read."""
         with self._source.open() as file:
             with reading(self.name, "Parquet"):
@@ -359,23 +350,22 @@ class ParquetReader(FileRows):
                         break
                     if not len(table):
                         continue
-                    X, y = self._rows(table, row)
+                    rows, y = self._rows(table, row)
                     row += len(table)
-                yield Batch(X, y, row - len(table), self._share_done(row))
+                yield Batch(rows, y, row - len(table), self._share_done(row))
         if row != self.n_rows:
             raise FileError(f"{self.name}: has {row} rows where {self.n_rows} are announced.")
 
-    def _rows(self, table: Any, first_row: int) -> tuple[Any, Array | None]:
+    def _rows(self, table: Any, first_row: int) -> tuple[Rows, Array | None]:
         if self._plain:
-            X = sparse.csr_array(dense_rows(table, self._plain, self.name, first_row))
-            arrays = X.indptr.astype(np.int64), X.indices, X.data
-            X = checked_rows(self.name, *arrays, self.n_columns, first_row)
+            dense = dense_rows(table, self._plain, self.name, first_row)
+            rows = clean_rows(dense, self.name, first_row=first_row)
         else:
             lists = table.column("indices"), table.column("values")
-            X = rows_of_lists(*lists, self.n_columns, self.name, first_row)
+            rows = rows_of_lists(*lists, self.n_columns, self.name, first_row)
         if self._label is None:
-            return X, None
-        return X, labels_of_arrow(table.column(self._label), self.name, first_row)
+            return rows, None
+        return rows, labels_of_arrow(table.column(self._label), self.name, first_row)
 
 
 class ParquetWriter:

@@ -4,16 +4,16 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import Array
+from .._core.arguments import Array, PathLike
 from .._core.progress import Progress, progress_bar
-from .._core.validation import Rows, as_matrix, clean_rows, read_only
+from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError
-from .provenance import Origin, require_same_names
+from .provenance import Origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,8 @@ class Batch:
 
     Attributes
     ----------
-    X : csr_array, float32 or float64
+    rows : Rows
+        Clean: values are finite and not zero, columns ascend in each row.
     y : ndarray or None
         One label per row: integers, floats, booleans or strings.
     first_row : int
@@ -31,8 +32,6 @@ class Batch:
         How far the file, as stored, has been read.
     names : list of str or None
         What the rows are called in results, if not by their numbers.
-    is_clean : bool
-        Whether the rows are known to be clean, as `_core.validation` says.
 
     Examples
     --------
@@ -43,25 +42,47 @@ class Batch:
     (2, (2, 2), [1, -1])
     """
 
-    X: sparse.csr_array
-    y: Array | None
-    first_row: int
-    bytes_done: int
+    rows: Rows
+    y: Array | None = None
+    first_row: int = 0
+    bytes_done: int = 0
     names: list[str] | None = None
-    is_clean: bool = False
+
+    @classmethod
+    def of(
+        cls, matrix: Any, y: Array | None = None, first_row: int = 0, bytes_done: int = 0,
+        name: str = "X",
+    ) -> Self:  # fmt: skip
+        """A batch of the rows of any matrix, which are cleaned; `name` is that of the file."""
+        rows = clean_rows(as_matrix(matrix, name), name, first_row=first_row)
+        return cls(rows, y, first_row, bytes_done)
+
+    @property
+    def X(self) -> sparse.csr_array:
+        """The rows as a SciPy matrix, whose arrays are read-only."""
+        return self.rows.matrix()
 
     def __len__(self) -> int:
-        return int(self.X.shape[0])
+        return len(self.rows)
 
-    def rows(self, name: str, start: int = 0, stop: int | None = None) -> Rows:
-        """Clean rows, all or some, of the file of that name."""
-        if not self.is_clean:
-            return clean_rows(as_matrix(self.X, name), name, start, stop)
-        X = self.X
-        rows = Rows(
-            read_only(X.indptr, np.int64), read_only(X.indices), read_only(X.data), X.shape[1]
-        )
-        return rows.block(start, len(self) if stop is None else stop).compact()
+    def part(self, start: int, stop: int) -> "Batch":
+        """Rows start to stop of these."""
+        y = None if self.y is None else self.y[start:stop]
+        names = None if self.names is None else self.names[start:stop]
+        rows = self.rows.block(start, stop).compact()
+        return Batch(rows, y, self.first_row + start, self.bytes_done, names)
+
+    def take(self, places: Array) -> "Batch":
+        """Some of the rows, in the order of their places; the first keeps the number of these."""
+        y = None if self.y is None else self.y[places]
+        names = None if self.names is None else [self.names[place] for place in places]
+        return replace(self, rows=self.rows.take(places), y=y, names=names)
+
+
+def kept_places(first: int, n: int, dropped: Array) -> Array:
+    """Places of those of n numbers, consecutive from `first` on, that are not among the dropped."""
+    start, stop = np.searchsorted(dropped, [first, first + n])
+    return np.delete(np.arange(n), dropped[start:stop] - first)
 
 
 class SomeRows(Protocol):
@@ -122,6 +143,14 @@ class Reader(ABC):
         """Where the rows come from."""
 
 
+class BlockStart(NamedTuple):
+    """Where reading of text can begin: numbers of a row, a line (from 1) and a byte."""
+
+    row: int
+    line: int
+    byte: int
+
+
 class RowReader(Reader):
     """Rows of one file, batch by batch; every `for` starts at the beginning again.
 
@@ -133,6 +162,14 @@ class RowReader(Reader):
         Whether columns of svmlight text count from 1; None for other formats.
     column_names : tuple of str or None
         What the columns are called, if each is a column of a Parquet file.
+    has_names : bool
+        Whether rows have names, as documents may.
+    settings : text.TextSettings or None
+        How text became rows, if it did.
+    integer_labels : bool or None
+        Whether all labels of svmlight text are integers; None where only reading would tell.
+    block_starts : sequence of BlockStart
+        Where reading of text can begin; another reader of the same file may be given them.
 
     Examples
     --------
@@ -145,38 +182,82 @@ class RowReader(Reader):
     True
     """
 
+    holds: Literal["rows"] = "rows"
     one_based: bool | None = None
     column_names: tuple[str, ...] | None = None
+    unit = "row"  # what messages call one of them
+    has_names = False
+    settings: Any = None
+    integer_labels: bool | None = None
+    block_starts: Sequence[BlockStart] = ()
+    _batch_rows: int | None = None
 
-    def __init__(self, name: str, batch_bytes: int, batch_rows: int | None) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         self._notes: list[str] = []
-        self._batch_bytes = batch_bytes
-        self._batch_rows = batch_rows
 
     @abstractmethod
-    def _batches(self) -> Iterator[Batch]:
-        """Batches of about `_batch_bytes`, none of them empty."""
-
-    def batches_near(self, first_row: int) -> Iterator[Batch]:
-        """Batches from row `first_row` to the end, and some before it.
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """Batches from row `first_row` to the end, none empty; rows before it may come along.
 
         Formats that can skip rows without reading them do so.
         """
-        return self._batches()
 
     def __iter__(self) -> Iterator[Batch]:
-        batches = self._batches()
+        batches = self.batches()
         return batches if self._batch_rows is None else regrouped(batches, self._batch_rows)
 
     def batches_from(self, first_row: int) -> Iterator[Batch]:
-        """The batches from that row on, with which one must begin."""
-        return (batch for batch in self if batch.first_row >= first_row)
+        """Batches from exactly row `first_row` to the end."""
+        for batch in self.batches(first_row):
+            start = max(0, first_row - batch.first_row)
+            if start < len(batch):
+                yield batch.part(start, len(batch)) if start else batch
 
     @property
     def notes(self) -> Sequence[str]:
         """What a user should know about how the file was read."""
         return self._notes
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that are read."""
+        return [self.name]
+
+    def names(self, rows: Array, progress: Progress = False) -> dict[int, str]:
+        """What some rows are called, by their numbers; empty if they have no names."""
+        return {}
+
+    def texts(self, rows: Array, progress: Progress = False) -> dict[int, str]:
+        """The texts that some rows were made from, by their numbers; empty if there are none."""
+        return {}
+
+    def values(self, column: str, rows: Array, progress: Progress = False) -> dict[int, str]:
+        """A column of some documents as text, by their numbers."""
+        raise DataError(f"{self.name}: holds rows, not documents with a column {column!r}.")
+
+    def write_without(
+        self, target: PathLike, dropped: Array, format: str | None = None,  # noqa: A002
+        progress: Progress = False,
+    ) -> int:  # fmt: skip
+        """Write all rows and labels but some, whose numbers ascend; how many are written.
+
+        `format` is as of `io.write_rows`; documents stay in theirs.
+        """
+        from .rows import RowWriter  # which writes what readers read
+
+        n_rows = 0
+        with RowWriter(target, format) as writer:
+            for batch in with_progress(self, "writing", progress):
+                kept = batch.take(kept_places(batch.first_row, len(batch), dropped))
+                if len(kept):
+                    writer.write(kept.rows, kept.y)
+                    n_rows += len(kept)
+        return n_rows
+
+    def about(self) -> dict[str, Any]:
+        """How rows are read, as JSON holds it; with equal files, it says that rows are equal."""
+        return {"n_columns": self.n_columns, "one_based": self.one_based}
 
     @property
     def provenance(self) -> list[Origin]:
@@ -213,14 +294,25 @@ def require_columns(reader: RowReader, n_columns: int | None) -> None:
         )
 
 
-def watched(reader: Iterable[AnyBatch], what: str, progress: Progress) -> Iterator[AnyBatch]:
+def with_progress(reader: Iterable[AnyBatch], what: str, progress: Progress) -> Iterator[AnyBatch]:
     """The batches of a reader, with a progress bar."""
-    n_bytes = reader.n_bytes if isinstance(reader, Reader) else None
+    n_bytes = getattr(reader, "n_bytes", None)
     with progress_bar(n_bytes, what, "B", progress, unit_scale=True) as bar:
         for batch in reader:
             yield batch
             bar.update(batch.bytes_done - bar.n)
             bar.set_postfix_str(f"{batch.first_row + len(batch):,} rows", refresh=False)
+
+
+watched = with_progress
+
+
+def read_all(reader: "RowReader", progress: Progress = False) -> Batch:
+    """All rows of a reader in one batch; a `DataError` if there are none."""
+    batches = list(with_progress(reader, "reading", progress))
+    if not batches:
+        raise DataError(f"{reader.name}: holds no rows.")
+    return joined(batches)
 
 
 def regrouped(batches: Iterator[Batch], n_rows: int) -> Iterator[Batch]:
@@ -234,56 +326,23 @@ def regrouped(batches: Iterator[Batch], n_rows: int) -> Iterator[Batch]:
             continue
         whole = joined(waiting)
         for start in range(0, n_waiting - n_rows + 1, n_rows):
-            yield rows_of(whole, start, start + n_rows)
+            yield whole.part(start, start + n_rows)
         n_waiting %= n_rows
-        waiting = [rows_of(whole, len(whole) - n_waiting, None)] if n_waiting else []
+        waiting = [whole.part(len(whole) - n_waiting, len(whole))] if n_waiting else []
     if waiting:
         yield joined(waiting)
 
 
-def joined(batches: list[Batch]) -> Batch:
+def joined(batches: Sequence[Batch]) -> Batch:
     """One batch of the rows of several."""
     first, last = batches[0], batches[-1]
     if first is last:
         return first
-    X = sparse.vstack([batch.X for batch in batches], format="csr")
     labels = [batch.y for batch in batches if batch.y is not None]
     y = np.concatenate(labels) if labels else None
     names = None if first.names is None else [n for batch in batches for n in batch.names or ()]
-    return Batch(sparse.csr_array(X), y, first.first_row, last.bytes_done, names)
-
-
-def rows_of(batch: Batch, start: int, stop: int | None) -> Batch:
-    """Some rows of a batch, as a batch."""
-    y = None if batch.y is None else batch.y[start:stop]
-    names = None if batch.names is None else batch.names[start:stop]
-    return Batch(batch.X[start:stop], y, batch.first_row + start, batch.bytes_done, names)
-
-
-def checked_rows(
-    name: str, indptr: Array, indices: Array, data: Array, n_columns: int, first_row: int
-) -> sparse.csr_array:
-    """CSR rows of arrays that came from a file; their row pointers are known to be sound."""
-
-    def row_of(wrong: Array) -> int:
-        return first_row + int(np.searchsorted(indptr, np.flatnonzero(wrong)[0], "right")) - 1
-
-    if len(indices) and (int(indices.min()) < 0 or int(indices.max()) >= n_columns):
-        strange = (indices < 0) | (indices >= n_columns)
-        raise DataError(
-            f"{name}: row {row_of(strange)} has the column {indices[strange][0]}, outside 0 to "
-            f"{n_columns - 1}; the file is damaged or n_columns too small."
-        )
-    finite = np.isfinite(data)
-    if not finite.all():
-        what = "NaN" if np.isnan(data).any() else "infinity"
-        raise DataError(
-            f"{name}: row {row_of(~finite)} contains {what}; fill or drop such values first."
-        )
-    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
-    return sparse.csr_array(
-        (data, indices.astype(index_type, copy=False), indptr), shape=(len(indptr) - 1, n_columns)
-    )
+    rows = Rows.concatenate([batch.rows for batch in batches])
+    return Batch(rows, y, first.first_row, last.bytes_done, names)
 
 
 def checked_labels(name: str, y: Array, first_row: int) -> Array:
@@ -294,130 +353,70 @@ def checked_labels(name: str, y: Array, first_row: int) -> Array:
     return y
 
 
-class Wrapped(RowReader):
-    """The rows of a reader, which tells the same about itself."""
-
-    def __init__(self, reader: RowReader) -> None:
-        super().__init__(reader.name, 0, None)
-        self._reader = reader
-        self.format, self.n_columns = reader.format, reader.n_columns
-        self.one_based, self.column_names = reader.one_based, reader.column_names
-        self.n_rows, self.n_bytes, self.is_stream = reader.n_rows, reader.n_bytes, reader.is_stream
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the reader noted."""
-        return self._reader.notes
-
-
-class RowRange(Wrapped):
-    """Rows `first_row` to `first_row + n_rows` of a reader; they count from 0 here.
+class Selected(RowReader):
+    """Some rows of a reader, and some of their columns.
 
     Errors of the reader itself still name rows as they are numbered in the whole file.
+
+    Parameters
+    ----------
+    reader : RowReader
+    first_row, n_rows : int, optional
+        Which rows; to the end if `n_rows` is None.
+    n_columns : int, optional
+        The columns before this one; values in others are left out, and counted in the notes.
+    numbered_from : int
+        Number of the first row here.
     """
 
-    n_rows: int
-
-    def __init__(self, reader: RowReader, first_row: int, n_rows: int) -> None:
-        super().__init__(reader)
-        self._first_row, self.n_rows, self.n_bytes = first_row, n_rows, None
-
-    def origin(self, first_row: int, n_rows: int) -> Origin:
-        """Where some of the rows came from, numbered as in the whole file."""
-        return self._reader.origin(self._first_row + first_row, n_rows)
-
-    def _batches(self) -> Iterator[Batch]:
-        row = 0
-        for batch in self._reader.batches_near(self._first_row) if self.n_rows else ():
-            start = self._first_row + row - batch.first_row
-            if start >= len(batch):
-                continue
-            stop = min(len(batch), start + self.n_rows - row)
-            yield replace(rows_of(batch, start, stop), first_row=row)
-            row += stop - start
-            if row == self.n_rows:
-                return
-        if row < self.n_rows:
-            raise DataError(
-                f"{self.name}: has {self._first_row + row} rows where "
-                f"{self._first_row + self.n_rows} were counted before; do not change files while "
-                "they are read."
-            )
-
-
-class Numbered(Wrapped):
-    """The rows of a reader, numbered from `first_row`."""
-
-    def __init__(self, reader: RowReader, first_row: int) -> None:
-        super().__init__(reader)
-        self._first_row = first_row
-
-    def origin(self, first_row: int, n_rows: int) -> Origin:
-        """Where some of the rows came from."""
-        return self._reader.origin(first_row - self._first_row, n_rows)
-
-    def _batches(self) -> Iterator[Batch]:
-        for batch in self._reader:
-            yield replace(batch, first_row=batch.first_row + self._first_row)
-
-
-class Narrowed(Wrapped):
-    """The rows of a reader without their last columns."""
-
-    def __init__(self, reader: RowReader, n_columns: int) -> None:
-        super().__init__(reader)
-        self.n_columns, self._dropped = n_columns, 0
-        if self.column_names is not None:
-            self.column_names = self.column_names[:n_columns]
+    def __init__(
+        self, reader: RowReader, first_row: int = 0, n_rows: int | None = None, *,
+        n_columns: int | None = None, numbered_from: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(reader.name)
+        self._reader, self._first_row, self._numbered_from = reader, first_row, numbered_from
+        self.format, self.one_based, self.is_stream = (
+            reader.format, reader.one_based, reader.is_stream,
+        )  # fmt: skip
+        is_whole = n_rows is None
+        self.n_rows, self.n_bytes = (reader.n_rows, reader.n_bytes) if is_whole else (n_rows, None)
+        self._n_rows = n_rows
+        self.n_columns = reader.n_columns if n_columns is None else n_columns
+        names = reader.column_names
+        self.column_names = None if names is None else names[: self.n_columns]
+        self._n_dropped = 0
 
     @property
     def notes(self) -> Sequence[str]:
         """What the reader noted, and how much was left out."""
-        left = f"{self._dropped:,} values in columns that were not known before were left out"
-        return [*self._reader.notes, *([left] if self._dropped else [])]
+        left = f"{self._n_dropped:,} values in columns that were not known before were left out"
+        return [*self._reader.notes, *([left] if self._n_dropped else [])]
 
-    def _batches(self) -> Iterator[Batch]:
-        for batch in self._reader:
-            X = batch.X[:, : self.n_columns]
-            self._dropped += batch.X.nnz - X.nnz
-            yield replace(batch, X=X)
+    def origin(self, first_row: int, n_rows: int) -> Origin:
+        """Where some of the rows came from, numbered as in the whole file."""
+        start = self._first_row + first_row - self._numbered_from
+        return replace(self._reader.origin(start, n_rows), column_names=self.column_names)
 
-
-class Chained(RowReader):
-    """The rows of one reader, then those of another, under consecutive numbers."""
-
-    boundary: int  # number of the second reader's first row, known once all rows were read
-
-    def __init__(self, first: RowReader, second: RowReader) -> None:
-        super().__init__(f"{first.name} and {second.name}", 0, None)
-        if first.n_columns != second.n_columns:
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """As of `RowReader`; the reader skips rows before the first one if it can."""
+        row = 0  # of those here
+        for batch in self._reader.batches_from(self._first_row) if self._n_rows != 0 else ():
+            if self._n_rows is not None and row + len(batch) > self._n_rows:
+                batch = batch.part(0, self._n_rows - row)
+            yield replace(batch, rows=self._narrowed(batch), first_row=self._numbered_from + row)
+            row += len(batch)
+            if row == self._n_rows:
+                return
+        if row < (self._n_rows or 0):
             raise DataError(
-                f"{first.name}: has {first.n_columns} columns, {second.name} has "
-                f"{second.n_columns}; give files over the same columns (n_columns)."
+                f"{self.name}: has {self._first_row + row} rows where "
+                f"{self._first_row + (self._n_rows or 0)} were counted before; do not change files "
+                "while they are read."
             )
-        require_same_names(second.name, second.provenance, first.provenance)
-        self._first, self._second = first, second
-        self.format, self.n_columns = first.format, first.n_columns
-        sizes = first.n_bytes, second.n_bytes
-        self.n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
-        self.is_stream = first.is_stream or second.is_stream
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """What both readers noted."""
-        return [*self._first.notes, *self._second.notes]
-
-    @property
-    def provenance(self) -> list[Origin]:
-        """Both files."""
-        return [*self._first.provenance, *self._second.provenance]
-
-    def _batches(self) -> Iterator[Batch]:
-        n_rows = 0
-        for batch in self._first:
-            yield batch
-            n_rows = batch.first_row + len(batch)
-        self.boundary, n_bytes = n_rows, self._first.n_bytes or 0
-        for batch in self._second:
-            first_row, bytes_done = batch.first_row + n_rows, batch.bytes_done + n_bytes
-            yield replace(batch, first_row=first_row, bytes_done=bytes_done)
+    def _narrowed(self, batch: Batch) -> Rows:
+        if self.n_columns == self._reader.n_columns:
+            return batch.rows
+        narrow = batch.X[:, : self.n_columns]
+        self._n_dropped += batch.rows.nnz - narrow.nnz
+        return clean_rows(narrow, self.name)

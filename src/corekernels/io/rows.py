@@ -124,7 +124,7 @@ def read_rows(path: PathLike, **options: Any) -> tuple[sparse.csr_array, Array |
     if not batches:
         return sparse.csr_array((0, reader.n_columns)), None
     whole = joined(batches)
-    return whole.X, whole.y
+    return whole.X.copy(), whole.y  # whose arrays may be written to
 
 
 _BLOCK_ROWS = 1 << 16
@@ -198,9 +198,15 @@ class RowWriter:
         return self
 
     def write(self, X: Any, y: Any = None) -> None:
-        """Add rows and their labels; every batch must be of the form of the first."""
+        """Add rows and their labels; every batch must be of the form of the first.
+
+        Rows of a `Batch` are written as they are.
+        """
         if self._writer is None:
             raise ParameterError("RowWriter: not open; use it in a `with` block.")
+        if isinstance(X, Rows):
+            self._write(X, None if y is None else _plain_labels(y, len(X)))
+            return
         matrix = as_matrix(X)
         labels = None if y is None else _plain_labels(y, matrix.shape[0])
         n_rows = max(1, matrix.shape[0])
@@ -209,8 +215,12 @@ class RowWriter:
         for start in range(0, n_rows, size):
             stop = min(start + size, matrix.shape[0])
             rows = clean_rows(matrix, "X", start, stop)
-            self._require_form(rows, labels)
-            self._writer.write(rows, None if labels is None else labels[start:stop])
+            self._write(rows, None if labels is None else labels[start:stop])
+
+    def _write(self, rows: Rows, y: Array | None) -> None:
+        assert self._writer is not None
+        self._require_form(rows, y)
+        self._writer.write(rows, y)
 
     def __exit__(
         self,

@@ -17,7 +17,7 @@ from .._core.forks import computed_once
 from .._core.memory import aligned_zeros
 from .._core.threads import row_blocks, run_blocks
 from .._core.validation import read_only
-from .._hashing.sketch import largest_code, loop_slots
+from .._hashing.slots import largest_code, loop_slots
 from .._loops.learning.coefficients import (
     PackedRows,
     equal_rows,

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arguments import Array, PathLike, seed_of
-from .._core.estimator import parameters_for_file
+from .._core.arguments import Array, PathLike, parameters_for_file, seed_of
 from .._core.threads import thread_count
 from ..errors import ParameterError, RecipeMismatch
 from ..hasher import HashingEstimator

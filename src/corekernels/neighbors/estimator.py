@@ -11,15 +11,17 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
-from .._core.estimator import RowsEstimator, html_table, require_some_rows
+from .._core.escaping import html_table
+from .._core.estimator import RowsEstimator, require_some_rows
 from .._core.forks import ForkLock
 from .._core.validation import Rows, as_matrix, clean_rows, one_clean_row
 from ..errors import DataError, ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
 from ..recipe import DEFAULT_KERNEL
-from .duplicates.in_memory import find_duplicates
 from .duplicates.result import NearDuplicates
+from .duplicates.search import Criterion, near_duplicate_rows
+from .duplicates.tables import plan_tables
 from .snapshot import Snapshot, read_index, write_index
 from .store import as_ids, check_ids, make_store, require_number, require_recall
 from .tuning import AUTO, METHOD_NAMES, choose
@@ -96,8 +98,9 @@ class CoRENeighbors(IndexEstimator):
 
     Parameters
     ----------
-    kernel : str
-        What similar means: any kernel of `gram_chunks`.
+    kernel : str or Kernel
+        What similar means: any kernel of `gram`. With "inner_product" rows are taken as they are.
+        Kernels of your own are searched exactly.
     n_neighbors : int
         Neighbours per query unless it says otherwise; the method is tuned to it.
     method : {"auto", "exact", "graph", "inverted", "lsh"}
@@ -365,8 +368,18 @@ class CoRENeighbors(IndexEstimator):
         [array([0, 1, 3])]
         """
         check_is_fitted(self)
+        kernel = self._snapshot.main.store.kernel
+        if not kernel.unit_diagonal:
+            raise ParameterError(
+                f"kernel: near-duplicates have a kernel value near 1, but {kernel.name} of equal "
+                "rows can be any number; use radius_neighbors, or an index of another kernel."
+            )
         least = require_number("threshold", threshold, most=1.0)
-        return find_duplicates(self._snapshot, least, self.seed_, self.n_jobs)
+        store, living = self._snapshot.living()
+        plan = plan_tables(store.kernel, least)
+        criterion = Criterion(store.kernel, least, self.seed_, plan)
+        ids = self._snapshot.ids[living]
+        return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
         """Put more rows into the index, under new ids.

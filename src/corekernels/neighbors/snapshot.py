@@ -13,8 +13,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.arguments import Array, PathLike, require_choice, require_count
-from .._core.estimator import parameters_for_file
+from .._core.arguments import (
+    Array,
+    PathLike,
+    parameters_for_file,
+    require_choice,
+    require_count,
+)
 from .._core.forks import computed_once
 from .._core.threads import row_blocks, run_blocks, thread_count
 from .._core.validation import Rows, read_only

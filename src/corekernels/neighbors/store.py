@@ -2,7 +2,8 @@
 
 Columns are 16-bit where there are few enough; beyond 65,536 they are renumbered over the
 columns in use. Values keep their own precision: bytes where they are small whole numbers,
-float32 where that loses nothing, else float64 scaled by a power of two per row.
+float32 where that loses nothing, else float64, scaled by a power of two per row if the kernel sees
+directions alone.
 """
 
 from dataclasses import dataclass
@@ -155,6 +156,7 @@ def _next_numbers(n_rows: int, known: Array | None) -> Array:
 NARROW = 1 << 16
 BIT_COLUMNS = 4096  # up to here supports are kept as bit sets
 ARRAYS = ("vocabulary", "indptr", "columns", "values", "squares", "bits")
+_SMALLEST, _LARGEST = 1e-70, 1e70  # of rows as they are: products of their squares fit a double
 _DENSE_SHARE = 8  # rows with a nonzero in so many columns: all columns take no more than these
 _BLOCK_ROWS = 256  # that a thread summarises at a time
 _PART_VALUES = 1 << 18  # looked at by a thread at a time
@@ -253,7 +255,7 @@ class Store:
     ) -> Array:
         """Kernel values of query q and rows candidates[ends[q]:ends[q + 1]].
 
-        -2 where a value is below the threshold.
+        -inf where a value is below the threshold.
         """
         out = np.empty(len(candidates))
         both = self.kernel.for_loops, queries, self.stored_rows
@@ -268,7 +270,8 @@ class Store:
 def make_store(rows: Rows, kernel: Kernel, n_jobs: int | None = 1) -> Store:
     """A store of clean rows."""
     rows = rows.compact()
-    values = _narrow(rows.indptr, rows.data, n_jobs)
+    require_magnitudes(rows, kernel)
+    values = _narrow(rows.indptr, rows.data, kernel.unit_rows, n_jobs)
     vocabulary, columns = np.empty(0), rows.indices
     if rows.n_columns > NARROW:
         vocabulary, columns = number_columns(columns, n_jobs)
@@ -296,6 +299,7 @@ def restore(kernel: Kernel, n_columns: int, arrays: dict[str, Array]) -> Store:
 
 def make_queries(rows: Rows, store: Store, team: Team) -> Queries:
     """Queries for a store from clean rows of the same columns."""
+    require_magnitudes(rows, store.kernel)
     n, nnz = len(rows), rows.nnz
     starts, ends, lengths, byte_widths = np.empty((4, n), np.int64)
     out = Queries(
@@ -330,8 +334,23 @@ def _finish(
     )  # fmt: skip
 
 
-def _narrow(indptr: Array, values: Array, n_jobs: int | None) -> Array:
-    """The values in the smallest type that holds them all without loss."""
+def require_magnitudes(rows: Rows, kernel: Kernel) -> None:
+    """Raise a DataError where sums of products, of rows as they are, would overflow or vanish."""
+    if kernel.unit_rows or rows.data.dtype == np.float32:
+        return
+    sizes = np.abs(rows.data)
+    places = np.flatnonzero((sizes < _SMALLEST) | (sizes > _LARGEST))
+    places = places[(places >= rows.indptr[0]) & (places < rows.indptr[-1])]
+    if len(places):
+        row = np.searchsorted(rows.indptr, places[0], "right") - 1
+        raise DataError(
+            f"row {row} holds {rows.data[places[0]]:g}; {kernel.name} takes values from "
+            f"{_SMALLEST:g} to {_LARGEST:g}, of either sign: multiply all rows by one number."
+        )
+
+
+def _narrow(indptr: Array, values: Array, scaled: bool, n_jobs: int | None) -> Array:
+    """The values in the smallest type that holds them all without loss; float64 may be `scaled`."""
     parts = row_blocks(0, len(values), _PART_VALUES)
     kinds = run_blocks(lambda part: _smallest_type(values[slice(*part)]), parts, n_jobs)
     kind = max(kinds, key=lambda kind: np.dtype(kind).itemsize, default=np.uint8)
@@ -343,10 +362,12 @@ def _narrow(indptr: Array, values: Array, n_jobs: int | None) -> Array:
 
         run_blocks(work, parts, n_jobs)
         return out
+    if not scaled:
+        return values
     largest = np.maximum.reduceat(np.append(np.abs(values), 0), indptr[:-1])
     _, exponents = np.frexp(np.where(np.diff(indptr) > 0, largest, 1))
-    scaled: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
-    return np.where(scaled != 0, scaled, LEAST)
+    brought_down: Array = np.ldexp(values, -np.repeat(exponents, np.diff(indptr)))
+    return np.where(brought_down != 0, brought_down, LEAST)
 
 
 def _smallest_type(values: Array) -> type[Any]:

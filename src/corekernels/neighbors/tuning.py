@@ -16,6 +16,7 @@ from .._core.forks import computed_once
 from .._core.team import Team
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Heaps
+from ..errors import ParameterError
 from ..kernel_table import Kernel
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import CandidateMethod, Tuned, search_all
@@ -90,9 +91,12 @@ class HeldOut:
         return np.where(is_short[:, None], 1.0, np.minimum(hits / n_wanted, 1.0)), is_short
 
     def for_all_rows(self, size: int) -> int:
-        """A number of candidates found for the rows without the sample, for all rows."""
+        """A number of candidates found for the rows without the sample, for all rows.
+
+        Of more rows more come between, but the neighbours wanted are nearer, too: the root.
+        """
         n = len(self.alive)
-        return min(n, math.ceil(size * n / max(1, len(self.rest))))
+        return min(n, math.ceil(size * math.sqrt(n / max(1, len(self.rest)))))
 
     def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
         """The value of another kernel for each query and true neighbour."""
@@ -195,6 +199,12 @@ def choose(
 ) -> Choice:
     """The method asked for, or the best one for the rows, tuned to the recall."""
     exact = Exact(store)
+    serving = [AUTO, *(name for name, one in METHODS.items() if one.serves(store.kernel))]
+    if method not in serving:
+        raise ParameterError(
+            f"method: {method} proposes no rows that are near by {store.kernel.name}; choose one "
+            f"of {', '.join(serving)}."
+        )
     if method == Exact.name:
         return Choice(exact, "exact search, as asked for", 1.0)
     if method == AUTO and len(store) <= FEW_ROWS:
@@ -224,7 +234,8 @@ def _best(task: Task) -> Choice:
         f"last of {task.n_neighbors} neighbours at {similarity:.2g}"
     )
     task = replace(task, budget=exact.cost / _WORTH)
-    tried = [m for m in METHODS.values() if m.is_worth_trying(exact)]
+    serving = [method for method in METHODS.values() if method.serves(task.store.kernel)]
+    tried = [method for method in serving if method.is_worth_trying(exact)]
     best: Tuned | None = None
     for method in tried:
         tuned = method.tune(task)

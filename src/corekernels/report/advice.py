@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ..advice import Advice, Candidate
+from ..advice import Advice
+from ..classifier import CoREClassifier
 from ..files import Histogram
 from .layout import Figure, Interval, Panel, Report, Section, Table, duration, named_file
 from .survey import rows_figure
 
 _GROWTH = (1, 10, 100)  # times the rows of the sample
-_MANY_HASHES = 8192
 _SQUARED = ("exact", "gaussian")  # kinds whose cost grows with the square of the rows
 
 
@@ -36,7 +36,7 @@ def advice_report(advice: Advice, X: Any, source: str, options: str = "") -> Rep
     >>> ck.report.advice_report(advice, sparse.csr_array(X[:100]), "digits.svm").title
     'Does CoRE help on digits.svm?'
     """
-    sections = [_next(advice, named_file(source, options)), _accuracies(advice)]
+    sections = [_next(advice, named_file(source, options)), _scores(advice)]
     if advice.confused:
         sections.append(_confusions(advice))
     sections += [_costs(advice), _rows(X)]
@@ -49,47 +49,41 @@ def _lead(advice: Advice) -> list[str]:
         "other": "No: something else is clearly better.",
         "close": "It makes no clear difference: take the cheaper one.",
     }[advice.verdict]
+    of_classes = f" of {advice.n_classes:,} classes" if advice.n_classes else ""
     return [
         answer,
         advice.sentence,
-        f"By cross-validation on {advice.n_rows:,} rows of {advice.n_classes:,} classes, "
+        f"By cross-validation on {advice.n_rows:,} rows{of_classes}, at most "
         f"{advice.n_folds} fits per candidate.",
     ]
 
 
 def advice_figure(advice: Advice) -> Figure:
-    """The accuracy of each candidate with its 95 % interval, the most accurate first."""
-    intervals = [_interval(candidate, advice) for candidate in _ranked(advice)]
-    panel = Panel("Accuracy with 95 % intervals", "accuracy, %", "", intervals=intervals)
+    """The score of each candidate with its 95 % interval, the best first."""
+    unit, label = (100, "accuracy, %") if advice.metric == "accuracy" else (1, advice.metric)
+    intervals = [
+        Interval(
+            candidate.name,
+            unit * candidate.score,
+            unit * max(0.0, candidate.score - candidate.margin),
+            unit * min(1.0, candidate.score + candidate.margin),
+            candidate is advice.best,
+        )
+        for candidate in sorted(advice.candidates, key=lambda candidate: -candidate.score)
+    ]
+    panel = Panel(f"{label} with 95 % intervals", label, "", intervals=intervals)
     return Figure(
-        "accuracy", "The advised candidate stands out.",
-        "A dot with an interval for the accuracy of each candidate, the most accurate first.",
+        "scores", "The advised candidate stands out.",
+        "A dot with an interval for the score of each candidate, the best first.",
         [panel],
     )  # fmt: skip
 
 
-def _ranked(advice: Advice) -> list[Candidate]:
-    return sorted(advice.candidates, key=lambda candidate: -candidate.accuracy)
-
-
-def _accuracies(advice: Advice) -> Section:
-    rows = [
-        [c.name, f"{100 * c.accuracy:.1f}", f"± {100 * c.margin:.1f}", f"{100 * c.gain:+.1f}",
-         f"± {100 * c.gain_margin:.1f}", c.settings]
-        for c in _ranked(advice)
-    ]  # fmt: skip
-    table = Table(
-        "Accuracy and gain over the linear model, in %, with 95 % intervals.",
-        ["candidate", "accuracy", "interval", "gain", "interval", "settings"], rows,
-    )  # fmt: skip
-    return Section("accuracy", "Accuracy", [], [table], [advice_figure(advice)], advice.notes)
-
-
-def _interval(candidate: Candidate, advice: Advice) -> Interval:
-    low = max(0.0, candidate.accuracy - candidate.margin)
-    high = min(1.0, candidate.accuracy + candidate.margin)
-    stands_out = candidate is advice.best
-    return Interval(candidate.name, 100 * candidate.accuracy, 100 * low, 100 * high, stands_out)
+def _scores(advice: Advice) -> Section:
+    headings, rows = advice.table()
+    caption = f"Scores ({advice.metric}) and gain over the linear model, with 95 % intervals."
+    table = Table(caption, ["candidate", *headings[1:-1]], [row[:-1] for row in rows])
+    return Section("scores", "Scores", [], [table], [advice_figure(advice)], advice.notes)
 
 
 def _confusions(advice: Advice) -> Section:
@@ -110,26 +104,24 @@ def _confusions(advice: Advice) -> Section:
 
 
 def _costs(advice: Advice) -> Section:
-    rows = [[c.name, *_forecast(c)] for c in advice.candidates]
+    rows = [
+        [candidate.name]
+        + [
+            duration(
+                candidate.seconds * factor ** (2 if candidate.kind in _SQUARED else 1), fine=True
+            )
+            for factor in _GROWTH
+        ]
+        for candidate in advice.candidates
+    ]
     sizes = [f"{factor * advice.n_rows:,} rows" for factor in _GROWTH]
-    columns = ["candidate", *(name for _ in sizes for name in ("time", "MB"))]
-    groups = [("", 1), *((size, 2) for size in sizes)]
-    table = Table("Time and memory of one fit.", columns, rows, groups)
     note = (
-        "The first pair of columns was measured, the others are extrapolated: in proportion to the "
+        "The first column was measured, the others are extrapolated: in proportion to the "
         "rows, or to their square for exact kernels and the Gaussian SVM."
     )
-    return Section("cost", "Time and memory", [], [table], notes=[note])
-
-
-def _forecast(candidate: Candidate) -> list[str]:
-    power = 2 if candidate.kind in _SQUARED else 1
-    cells = []
-    for factor in _GROWTH:
-        growth = factor**power
-        n_megabytes = max(1.0, candidate.n_bytes / 1e6) * growth
-        cells += [duration(candidate.seconds * growth, fine=True), f"{n_megabytes:,.0f}"]
-    return cells
+    return Section(
+        "cost", "Time", [], [Table("Time of one fit.", ["candidate", *sizes], rows)], notes=[note]
+    )
 
 
 def _rows(X: Any) -> Section:
@@ -144,25 +136,16 @@ def _rows(X: Any) -> Section:
 
 
 def _next(advice: Advice, file: str) -> Section:
-    best = advice.best
-    gamma = "" if best.gamma is None else f" --gamma {best.gamma:g}"
-    kernel, title = f"--kernel {best.kernel}{gamma}", "What to run next"
-    if best.kind == "hashed":
-        options = f"{kernel} --n-hashes {best.n_hashes} --C {best.C:g}"
-        command = f"corekernels train {file} model.ck {options}"
-        return Section("next", title, command=command, command_label="Run")
-    if best.kind in ("exact", "both"):
-        text = "The accuracy of the exact kernel is approached with more hashes."
-        command = f"corekernels path {file} {kernel} --n-hashes {_MANY_HASHES} --page path.html"
-        return Section("next", title, [text], command=command, command_label="Run")
-    settings = f": {best.settings}" if best.settings else ""
-    text = f"In scikit-learn, on rows of length one, {_SKLEARN[best.kind]}{settings}."
-    return Section("next", title, [text])
-
-
-_SKLEARN = {
-    "linear": "`LinearSVC`",
-    "gaussian": "`SVC` with the kernel `rbf` of half that gamma",
-    "fourier": "`RBFSampler` of half that gamma and `LogisticRegression`",
-    "boosting": "`HistGradientBoostingClassifier`",
-}
+    """The code to paste, and the command that does the same where there is one."""
+    model = advice.best.estimator[-1]
+    command = None
+    if isinstance(model, CoREClassifier) and len(advice.best.estimator) == 1:
+        gamma = "" if model.gamma is None else f" --gamma {model.gamma:g}"
+        command = (
+            f"corekernels train {file} model.ck --kernel {model.kernel}{gamma} "
+            f"--n-hashes {model.n_hashes} --C {model.C:g}"
+        )
+    return Section(
+        "next", f"What to use: {advice.best.name}", code=advice.best.code, command=command,
+        command_label="Or run",
+    )  # fmt: skip

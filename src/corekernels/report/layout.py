@@ -113,7 +113,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """One result: text, then tables, then figures, then notes."""
+    """One result: text, then code, then tables, then figures, then notes."""
 
     name: str
     title: str
@@ -122,6 +122,7 @@ class Section:
     figures: Sequence[Figure] = ()
     notes: Sequence[str] = ()  # where the data came from, what was left out and why
     seconds: float | None = None
+    code: str | None = None  # lines to paste
     command: str | None = None
     command_label: str = "Repeat with"  # what the command is for
 

@@ -171,7 +171,7 @@ class InverseDocumentFrequency(
         rows = clean_rows(matrix)
         if is_first:
             self._counts = DocumentCounts(limit)
-        self._counts.add(_columns(rows), len(rows))
+        self._counts.add(rows.compact().indices, len(rows))
         return self
 
     def require_settings(self, settings: TextSettings) -> None:
@@ -213,15 +213,15 @@ class InverseDocumentFrequency(
     def transform(self, X: Any) -> sparse.csr_array:
         """The rows with their values multiplied; columns not known count as in 0 documents."""
         check_is_fitted(self)
-        rows = clean_rows(self._fitted_matrix(X))
-        frequencies = self._counts.of_columns(_columns(rows), rows.n_columns)
+        rows = self.weighted(clean_rows(self._fitted_matrix(X)))
+        return replace(rows, indices=rows.indices.copy()).matrix(owned=True)
+
+    def weighted(self, rows: Rows) -> Rows:
+        """Clean rows with their values multiplied."""
+        rows = rows.compact()
+        frequencies = self._counts.of_columns(rows.indices, rows.n_columns)
         weights = np.log((1 + self._counts.n_documents) / (1 + frequencies)) + 1
-        mine = slice(rows.indptr[0], rows.indptr[-1])
-        data = rows.data[mine] * weights.astype(rows.data.dtype)
-        return sparse.csr_array(
-            (data, rows.indices[mine].copy(), rows.indptr - rows.indptr[0]),
-            shape=(len(rows), rows.n_columns),
-        )
+        return replace(rows, data=read_only(rows.data * weights.astype(rows.data.dtype)))
 
     def save(self, path: PathLike) -> None:
         """Write what was counted to a safetensors file, whole or not at all."""
@@ -275,10 +275,6 @@ class InverseDocumentFrequency(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_counts")
-
-
-def _columns(rows: Rows) -> Array:
-    return rows.indices[rows.indptr[0] : rows.indptr[-1]]
 
 
 def _require_sound(columns: Array, counts: Array, n_columns: int) -> None:

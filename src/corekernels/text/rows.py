@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arguments import Array
 from .._core.threads import run_blocks, thread_count
-from .._core.validation import read_only
+from .._core.validation import Rows, read_only
 from .._loops.text import distinct
 from .._loops.text import shingles as loops
 from .._loops.text.normalisation import Characters
@@ -173,7 +172,7 @@ def text_rows(
     dtype: Any = np.float32,
     n_jobs: int | None = None,
     part_columns: int = _PART_COLUMNS,
-) -> sparse.csr_array:
+) -> Rows:
     """A row for each document: ascending columns of its n-grams and their weights.
 
     Documents that are not UTF-8 are `BadRecords`: one for each thread that comes upon one.
@@ -192,22 +191,25 @@ def text_rows(
     indptr = np.zeros(n_rows + 1, np.int64)
     np.cumsum(task.lengths, out=indptr[1:])
     columns, values = _put_together(workers, indptr, dtype)
-    return sparse.csr_array((values, columns, indptr), shape=(n_rows, N_COLUMNS))
+    return Rows(read_only(indptr), read_only(columns), read_only(values), N_COLUMNS)
 
 
 def rows_of_documents(
     documents: Any, settings: TextSettings, dtype: Any = np.float32, n_jobs: int | None = None,
     name: str = "X",
-) -> sparse.csr_array:  # fmt: skip
+) -> Rows:  # fmt: skip
     """As `text_rows`, of whatever `as_texts` takes."""
-    rows, n_rows = [sparse.csr_array((0, N_COLUMNS), dtype=dtype)], 0
+    rows: list[Rows] = []
+    n_rows = 0
     for texts in as_texts(documents, name):
         try:
             rows.append(text_rows(texts, settings, dtype, n_jobs))
         except BadRecords as bad:
             raise BadRecords({n_rows + row: bad.faults[row] for row in bad.faults}) from None
         n_rows += len(texts)
-    return rows[-1] if len(rows) <= 2 else sparse.csr_array(sparse.vstack(rows[1:], format="csr"))
+    if not rows:  # a chunked array of no chunks
+        rows.append(text_rows(_encoded([], name), settings, dtype))
+    return Rows.concatenate(rows)
 
 
 def _put_together(workers: "list[_Worker]", indptr: Array, dtype: Any) -> tuple[Array, Array]:

@@ -120,7 +120,7 @@ class Shingles(  # type: ignore[call-arg]
         """
         settings, dtype = self.settings, self._value_type()
         try:
-            return rows_of_documents(X, settings, dtype, self.n_jobs)
+            return rows_of_documents(X, settings, dtype, self.n_jobs).matrix(owned=True)
         except BadRecords as bad:
             raise bad.error(lambda row: f"X: document {row}") from None
 

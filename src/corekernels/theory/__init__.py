@@ -9,7 +9,7 @@ rho             cosine of the two rows (not centred)
 R               resemblance of their supports, a / (f1 + f2 - a)
 k               number of hashes
 b               bits kept of each location; None keeps them whole
-n_locations     size of the space locations come from (`Recipe.n_locations`)
+n_locations     size of the space locations come from (`recipe.sketch.n_locations`)
 shared_squares  sum of u_i^2 v_i^2 over the columns, for unit rows u and v
 gamma           parameter of kernels with a factor exp(-gamma (1 - rho))
 m, T            slots of a hash table's key, number of tables
@@ -17,7 +17,7 @@ C1, C2          Pr{codes equal} = C1 + (1 - C2) R
 ==============  ==============================================================
 
 Pure formulas: arguments may be numbers or arrays that broadcast. They hold for
-independent hashes; `change`, of `Recipe.variance_change`, says how the scheme "circulant" differs.
+independent hashes; `change`, of `recipe.sketch.variance_change`, says how other schemes differ.
 
 References
 ----------

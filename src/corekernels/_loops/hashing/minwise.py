@@ -1,8 +1,8 @@
 """Minwise hashing of CSR rows: k locations per row, cut to their lowest bits.
 
-Rows arrive as `indptr` and the columns, or mixed 64-bit numbers, of their nonzeros;
-`indptr[0]` stands for position 0 of those arrays. Empty rows get zeros. `values` are halves,
-one per nonzero, and `out_values` gets the one behind each minimum.
+Rows are `indptr` and the columns of their nonzeros, or the mixes of these; `indptr[0]` stands for
+place 0 of those arrays. The slots of a row without nonzeros are 0. Where values are hashed too,
+each nonzero has one, a half, and each slot gets that of its minimum.
 """
 
 from typing import NamedTuple
@@ -11,52 +11,106 @@ import numpy as np
 
 from ..compilation import loop
 from ..mixing import step
+from ..rows import sum_and_scale
 from ..simd.bit_sets import SLOTS
-from .banks import GROUP, find_starts
-from .offsets import Offsets, ends_with_offsets
-from .sieve import mark_starts, sieve_minima, values_behind
+from ..simd.halves import write_halves
+from .bins import BinScratch, wide_row_minima
+from .blocks import MOST_BLOCKS, next_block, row_pointers, unit_rows
+from .sieve import SieveScratch, mark_starts, sieve_minima, values_behind
 from .slices import slice_minima
 
+GROUP = 128  # slots of a table that are read together, at most
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_HALF_SIZE = np.uint16(0x7FFF)  # the bits of a half but for its sign
+
+
+class Banks(NamedTuple):
+    """Circular tables of locations, in which a column has a slice that begins at its start.
+
+    Slots are shared out in runs of `width`, one bank each; arrays have one row per bank.
+    """
+
+    width: int
+    n_banks: int
+    n_positions: int  # of a table before it wraps around
+    tables: np.ndarray
+    start_of_column: np.ndarray
+    sieve_places: np.ndarray  # where the slots of each location begin in the sieve's bitmap
+    sieve_length: int  # nonzeros from which a row goes through the sieve
+
+
+class RowScratch(NamedTuple):
+    """Scratch for one row."""
+
+    starts: np.ndarray  # of the slices, one per nonzero
+    codes: np.ndarray  # of the last slots of a bank, fewer than a group
+    values: np.ndarray  # the same of their values
+
+
+class BlockScratch(NamedTuple):
+    """Scratch for the values of a block's nonzeros."""
+
+    values: np.ndarray
+    halves: np.ndarray
 
 
 class MinimaScratch(NamedTuple):
-    """Working memory for one row in `table_minima`."""
+    """Scratch of the one algorithm in use, None for the other; loops are compiled for either.
 
-    starts: np.ndarray  # of the slices, one per nonzero
-    codes: np.ndarray  # of a group of slots that are not all wanted
-    values: np.ndarray  # behind their minima
-
-
-class SieveScratch(NamedTuple):
-    """The same for long rows."""
-
-    marks: np.ndarray  # 1, or the value, at the bit of each nonzero
-    bitmap: np.ndarray  # in 64-bit words
-    bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
-    locations: np.ndarray  # of 512 slots
-    location_words: np.ndarray  # the same memory, seen as 64-bit words
-
-
-class Way(NamedTuple):
-    """How minima are found: working memory of one of these, None for the others.
-
-    The loops are compiled for the way that is not None. With `sieve`, long rows go through the
-    sieve and short ones look at slices; `ends` are for many columns.
+    With `sieve` long rows go through the sieve and short ones through slices of `Banks`; `bins`
+    are for `BinnedBanks`.
     """
 
     sieve: SieveScratch | None = None
-    ends: Offsets | None = None
+    bins: BinScratch | None = None
+
+
+@loop
+def hash_minima(
+    task, n_blocks, sieve, bins, banks, mask, row_scratch, block_scratch, k, codes, weights,
+    lengths, sums,
+):  # fmt: skip
+    """Codes and lengths of up to `n_blocks` blocks; False if there is no more.
+
+    The arguments after `n_blocks` are a `MinimaScratch`. Unless `block_scratch` is None, `weights`
+    get the values of the minima and `sums` those of the rows. Codes and weights hold the k slots of
+    one row after those of another.
+    """
+    task.done[0] = 0
+    for _ in range(min(n_blocks, MOST_BLOCKS)):
+        block = next_block(task)
+        if block < 0:
+            return False
+        start, stop = task.cuts[block], task.cuts[block + 1]
+        indptr = row_pointers(task, block)
+        for row in range(stop - start):
+            lengths[start + row] = indptr[row + 1] - indptr[row]
+        if block_scratch is None:
+            columns = task.indices[indptr[0] : indptr[-1]]
+            table_minima(
+                indptr, columns, None, sieve, bins, banks, mask, row_scratch, k,
+                codes[start * k :], None,
+            )  # fmt: skip
+        else:
+            indptr, columns, values = unit_rows(task, block, block_scratch.values)
+            halves = block_scratch.halves[: columns.shape[0]]
+            sum_and_scale(indptr, values, sums[start:stop])
+            write_nonzero_halves(values, halves)
+            table_minima(
+                indptr, columns, halves, sieve, bins, banks, mask, row_scratch, k,
+                codes[start * k :], weights[start * k :],
+            )  # fmt: skip
+    return True
 
 
 @loop(inline="always")
 def table_minima(
-    indptr, indices, values, sieve, ends, banks, mask, scratch, n_hashes, out, out_values
+    indptr, indices, values, sieve, bins, banks, mask, scratch, n_hashes, out, out_values
 ):
-    """Codes of all slots, from the tables of their banks, and the value behind each minimum.
+    """Codes of all slots, from the tables of their banks, and the value of each minimum.
 
-    `out` and `out_values` hold the slots of one row after those of another. Only codes if
-    `values` and `out_values` are None. The two arguments after `values` are a `Way`.
+    Only codes if `values` and `out_values` are None. The arguments after `values` are a
+    `MinimaScratch`.
     """
     for row in range(indptr.shape[0] - 1):
         begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
@@ -65,69 +119,85 @@ def table_minima(
             if values is not None:
                 out_values[row * n_hashes : (row + 1) * n_hashes] = 0
             continue
-        columns, mine = indices[begin:end], values
+        columns, row_values = indices[begin:end], values
         if values is not None:
-            mine = values[begin:end]
+            row_values = values[begin:end]
         for bank in range(banks.n_banks):
             first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
             at, n = row * n_hashes + first, last - first
             if sieve is not None:
                 bank_minima(
-                    columns, mine, sieve, banks, bank, n, mask, scratch, at, out, out_values
+                    columns, row_values, sieve, banks, bank, n, mask, scratch, at, out, out_values
                 )
-            if ends is not None:
-                ends_with_offsets(
-                    columns, mine, ends, banks, bank, n, mask, scratch, at, out, out_values
+            if bins is not None:
+                wide_row_minima(
+                    columns, row_values, bins, banks, bank, n, mask, scratch, at, out, out_values
                 )
 
 
 @loop(inline="always")
 def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at, out, out_values):
-    """Codes of the slots of a bank for one row, from `at` on, and the value behind each.
+    """Codes of the slots of a bank for one row, from `at` on, and the value of each.
 
-    Minima of slices are written straight to their slots, but for the last few. Long rows go
-    through the sieve.
+    Long rows go through the sieve. Minima of slices are written in whole groups of slots, those of
+    the last group to the scratch first.
     """
     first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
     table, places = banks.tables[bank], banks.sieve_places[bank]
-    starts, done, spare = scratch.starts[: columns.shape[0]], 0, out_values
+    starts, n_done, last_values = scratch.starts[: columns.shape[0]], 0, out_values
     if values is not None:
-        spare = scratch.values
-    sieved = columns.shape[0] >= banks.sieve_length
-    if sieved:
+        last_values = scratch.values
+    is_long = columns.shape[0] >= banks.sieve_length
+    if is_long:
         start_of_column = banks.start_of_column[bank]
         mark_starts(columns, start_of_column, banks.n_positions, values, sieve.marks, sieve.bitmap)
     else:
         find_starts(columns, banks, bank, starts)
-        done = n_slots // GROUP * GROUP
-        slice_minima(starts, values, table, first_slot, done, mask, at, out, out_values)
-    for slot in range(done, n_slots, SLOTS):
-        n_left = min(SLOTS, n_slots - slot)
-        codes = out[at + slot : at + slot + n_left]
-        if sieved:
+        n_done = n_slots // GROUP * GROUP
+        slice_minima(starts, values, table, first_slot, n_done, mask, at, out, out_values)
+    for slot in range(n_done, n_slots, SLOTS):
+        n_more = min(SLOTS, n_slots - slot)
+        codes = out[at + slot : at + slot + n_more]
+        if is_long:
             sieve_minima(sieve.bitmap, places, slot, sieve.bit_planes, sieve.locations)
-            for j in range(n_left):
+            for j in range(n_more):
                 codes[j] = sieve.locations[j] & mask
         else:
             slice_minima(
-                starts, values, table, slot, n_left, mask, first_slot, scratch.codes, spare
+                starts, values, table, slot, n_more, mask, first_slot, scratch.codes, last_values
             )
-            for j in range(n_left):
+            for j in range(n_more):
                 codes[j] = scratch.codes[j]
         if values is not None:
-            found = out_values[at + slot : at + slot + n_left]
-            if sieved:
-                values_behind(sieve.location_words, places, slot, sieve.marks, found)
+            slot_values = out_values[at + slot : at + slot + n_more]
+            if is_long:
+                values_behind(sieve.location_words, places, slot, sieve.marks, slot_values)
             else:
-                for j in range(n_left):
-                    found[j] = scratch.values[j]
+                for j in range(n_more):
+                    slot_values[j] = scratch.values[j]
+
+
+@loop(inline="always")
+def find_starts(columns, banks, bank, out):
+    """Where the slices of a row's columns start in the table of a bank."""
+    start_of_column = banks.start_of_column[bank]
+    for p in range(columns.shape[0]):
+        out[p] = start_of_column[np.uint64(columns[p])]
+
+
+@loop(inline="always")
+def write_nonzero_halves(values, out):
+    """Values rounded to halves; the least half, whose bits are 1, where that would be 0."""
+    write_halves(values, out)
+    for p in range(out.shape[0]):
+        out[p] |= np.uint16(out[p] & _HALF_SIZE == 0)
 
 
 @loop
 def mixed_minima(indptr, mixed, values, mask, minima, out, out_values):
-    """Codes of slots hashed one by one, and the value behind each minimum.
+    """Codes of slots hashed one by one, and the value of each minimum.
 
-    `minima` is room for one row's. Without rows in `out_values` only the codes are wanted.
+    `minima` is room for those of a row. Only codes if `out_values` has no rows.
     """
     offset = indptr[0]
     n_slots = out.shape[1]

@@ -1,14 +1,21 @@
-"""Random projections of CSR rows onto k independent directions; rows arrive as for `minwise`.
+"""Random projections of CSR rows onto k independent directions, and what becomes of projections.
 
 Random numbers are bfloat16, two to a word of the table: of each 32 slots the first 16 take
 the lower halves of 16 consecutive words, the others the upper halves. One load then serves
 two multiply-adds, which the vector units are fast enough for.
+
+Projections become halves, cosines of them rounded to halves, or levels. No mathematical library is
+asked for cosines, since they differ in the last digits: a cosine is a polynomial here, in
+additions and multiplications that every machine rounds alike.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compilation import inner_loop, loop
 from ..mixing import step
+from ..simd.halves import to_half, write_halves, write_levels
 from ..simd.vectors import (
     high_halves,
     load_line,
@@ -19,30 +26,92 @@ from ..simd.vectors import (
     splat_line,
     store,
 )
-from .weights import write_weights
+from .blocks import unit_rows
 
 HALVES = 16  # slots in the lower halves of a line of words, before those in the upper halves
 TILE = 128  # slots whose sums stay in registers
 SUMS = 2 * TILE  # the same where there are 32 registers
 _AHEAD = 4  # slices between the one that is read and the one that is prefetched
 
+# q times the polynomial in q^2 is sqrt(2) sin(2 pi q) to within 2e-7, for q from -1/4 to 1/4
+_C0 = np.float32(8.88576602935791)
+_C1 = np.float32(-58.465965270996094)
+_C2 = np.float32(115.40332794189453)
+_C3 = np.float32(-108.30213165283203)
+_C4 = np.float32(56.228885650634766)
+_QUARTER = np.float32(0.25)
+
+
+class CosinePhases(NamedTuple):
+    """From projections to angles in turns: the projection times `scale`, plus the slot's phase."""
+
+    scale: np.float32
+    phases: np.ndarray  # one per slot, from 0 to 1
+
+
+class Rounding(NamedTuple):
+    """From weights to levels."""
+
+    per_unit: np.float32  # intervals per unit
+    halves: np.ndarray  # scratch: the weights of as many slots as are written together
+
 
 @loop(inline="always")
-def table_projections(indptr, indices, values, directions, waves, rounding, tiles, out):
-    """All slots of each row: the sum of its values times their directions, as `write_weights`
-    makes it. `tiles` is room for the sums of SUMS slots.
+def write_weights(projections, phases, rounding, first_slot, out):
+    """Write projections as halves, from `first_slot` of a row on.
+
+    With `phases`, unless they are None, their cosines; with `rounding`, unless it is None, the
+    levels of the halves, put into slots that have only codes yet.
+    """
+    if rounding is None:
+        _write_halves(projections, phases, first_slot, out)
+    else:
+        halves = rounding.halves[: projections.shape[0]]
+        _write_halves(projections, phases, first_slot, halves)
+        write_levels(halves, rounding.per_unit, out)
+
+
+@loop(inline="always")
+def _write_halves(projections, phases, first_slot, out):
+    """Projections, or their cosines, as halves."""
+    if phases is None:
+        write_halves(projections, out)
+    else:
+        _write_cosines(projections, phases, first_slot, out)
+
+
+@inner_loop(error_model="numpy")
+def _write_cosines(projections, cosine_phases, first_slot, out):
+    """sqrt(2) times the cosines of the angles, as halves."""
+    phases = cosine_phases.phases[first_slot : first_slot + projections.shape[0]]
+    for p in range(projections.shape[0]):
+        turns = projections[p] * cosine_phases.scale + phases[p]
+        # cos(2 pi t) = sin(2 pi (1/4 - abs(t - round(t))))
+        q = _QUARTER - abs(turns - np.rint(turns))
+        x = q * q
+        out[p] = to_half(q * (_C0 + x * (_C1 + x * (_C2 + x * (_C3 + x * _C4)))))
+
+
+@loop
+def project_by_tables(task, directions, phases, rounding, room, tiles, weights):
+    """Weights, as `write_weights` makes them, of the blocks that were hashed last.
+
+    `room` is for the values of a block, `tiles` for the sums of SUMS slots.
     """
     together = SUMS if many_registers() else TILE
-    for row in range(indptr.shape[0] - 1):
-        begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-        if begin == end:
-            out[row, :] = 0
-            continue
-        for slot in range(0, out.shape[1], together):
-            weights = out[row, slot : slot + together]
-            both = weights.shape[0] > TILE
-            _sum_tiles(indices[begin:end], values[begin:end], directions, slot, both, tiles)
-            write_weights(tiles[: weights.shape[0]], waves, rounding, slot, weights)
+    for block in task.done[1 : task.done[0] + 1]:
+        indptr, columns, values = unit_rows(task, block, room)
+        out = weights[task.cuts[block] : task.cuts[block + 1]]
+        for row in range(indptr.shape[0] - 1):
+            begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+            if begin == end:
+                out[row, :] = 0
+                continue
+            for slot in range(0, out.shape[1], together):
+                slots = out[row, slot : slot + together]
+                both = slots.shape[0] > TILE
+                _sum_tiles(columns[begin:end], values[begin:end], directions, slot, both, tiles)
+                write_weights(tiles[: slots.shape[0]], phases, rounding, slot, slots)
 
 
 @inner_loop
@@ -109,7 +178,7 @@ def _store_sums(sums, at, out):
 
 
 @loop
-def mixed_projections(indptr, mixed, values, numbers, waves, rounding, sums, out):
+def mixed_projections(indptr, mixed, values, numbers, phases, rounding, sums, out):
     """All slots of each row, as `write_weights` makes them; each random number is one of the 2^16
     `numbers`, hashed on the fly. `sums` is room for one row.
     """
@@ -122,4 +191,4 @@ def mixed_projections(indptr, mixed, values, numbers, waves, rounding, sums, out
         for p in range(indptr[row] - offset, indptr[row + 1] - offset):
             for j in range(sums.shape[0]):
                 sums[j] += values[p] * numbers[np.int64(step(mixed[p], j) >> np.uint64(48))]
-        write_weights(sums, waves, rounding, 0, out[row])
+        write_weights(sums, phases, rounding, 0, out[row])

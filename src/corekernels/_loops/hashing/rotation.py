@@ -1,4 +1,4 @@
-"""Random projections of CSR rows by fast transforms; rows arrive as for `minwise`.
+"""Random projections of CSR rows by fast transforms.
 
 The values of a row, with random signs, are added up in 512 random buckets, and these are rotated:
 a Walsh-Hadamard transform, random signs, and the transform again. A row of f nonzeros takes
@@ -34,7 +34,8 @@ from ..simd.vectors import (
     subtract,
     transform_line,
 )
-from .weights import write_weights
+from .blocks import unit_rows
+from .projection import write_weights
 
 BUCKETS = 512  # part of the hash contract
 PLACES = 16  # in a line
@@ -57,31 +58,44 @@ class Rotations(NamedTuple):
 
 
 class RotationScratch(NamedTuple):
-    """Working memory for one row and bank."""
+    """Scratch for one row and bank."""
 
     sums: np.ndarray  # BUCKETS numbers
     drawn: np.ndarray  # bucket, sign vector and sign of up to DRAWN nonzeros
 
 
+@loop
+def project_by_rotations(task, rotations, phases, rounding, room, scratch, weights):
+    """Weights, as `write_weights` makes them, of the blocks that were hashed last.
+
+    `room` is for the values of a block.
+    """
+    for block in task.done[1 : task.done[0] + 1]:
+        indptr, columns, values = unit_rows(task, block, room)
+        out = weights[task.cuts[block] : task.cuts[block + 1]]
+        for row in range(indptr.shape[0] - 1):
+            begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+            if begin == end:
+                out[row, :] = 0
+                continue
+            for bank in range(rotations.keys.shape[0]):
+                first = bank * BUCKETS
+                slots = out[row, first : first + BUCKETS]
+                rotate_row(
+                    columns[begin:end], values[begin:end], rotations, bank, slots.shape[0], scratch
+                )
+                write_weights(scratch.sums[: slots.shape[0]], phases, rounding, first, slots)
+
+
 @loop(inline="always")
-def rotated_projections(indptr, indices, values, rotations, waves, rounding, scratch, out):
-    """All slots of each row, as `write_weights` makes them."""
-    for row in range(indptr.shape[0] - 1):
-        begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-        if begin == end:
-            out[row, :] = 0
-            continue
-        columns, mine = indices[begin:end], values[begin:end]
-        for bank in range(rotations.keys.shape[0]):
-            first = bank * BUCKETS
-            weights = out[row, first : first + BUCKETS]
-            n_lines = -(-weights.shape[0] // PLACES)
-            if columns.shape[0] * n_lines <= FEW:
-                add_slices(columns, mine, rotations, bank, n_lines, scratch)
-            else:
-                fill_buckets(columns, mine, rotations, bank, scratch.drawn, scratch.sums)
-                rotate(rotations.signs[bank], scratch.sums)
-            write_weights(scratch.sums[: weights.shape[0]], waves, rounding, first, weights)
+def rotate_row(columns, values, rotations, bank, n_slots, scratch):
+    """Projections of a row onto the first slots of a bank, in `scratch.sums`."""
+    n_lines = -(-n_slots // PLACES)
+    if columns.shape[0] * n_lines <= FEW:
+        add_slices(columns, values, rotations, bank, n_lines, scratch)
+    else:
+        fill_buckets(columns, values, rotations, bank, scratch.drawn, scratch.sums)
+        rotate(rotations.signs[bank], scratch.sums)
 
 
 @inlined_loop
@@ -119,15 +133,13 @@ def fill_buckets(columns, values, rotations, bank, drawn, out):
     patterns = rotations.patterns
     out[:] = 0
     for first in range(0, columns.shape[0], DRAWN):
-        some, mine = columns[first : first + DRAWN], values[first : first + DRAWN]
-        _draw(some, rotations.keys[bank], drawn)
-        for p in range(some.shape[0]):
-            number = np.intp(drawn[p])
+        portion = columns[first : first + DRAWN]
+        _draw(portion, rotations.keys[bank], drawn)
+        for p in range(portion.shape[0]):
+            number, value = np.intp(drawn[p]), splat_line(values[first + p])
             line, pattern = number // _PATTERNS * PLACES, number % _PATTERNS * PLACES
-            more = multiply_add(
-                splat_line(mine[p]), load_line(patterns, pattern), load_line(out, line)
-            )
-            store(more, line, out)
+            total = multiply_add(value, load_line(patterns, pattern), load_line(out, line))
+            store(total, line, out)
 
 
 @inlined_loop

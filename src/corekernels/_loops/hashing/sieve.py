@@ -8,6 +8,8 @@ location in a share d of the slots, so about log(512) / d locations are enough, 
 nonzeros that share stands for.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
@@ -20,12 +22,22 @@ _WORDS = SLOTS // WORD
 _LOW_PLANES = 3  # bits that number the locations of one step
 
 
+class SieveScratch(NamedTuple):
+    """Scratch for one row."""
+
+    marks: np.ndarray  # 1, or the value, at the bit of each nonzero
+    bitmap: np.ndarray  # in 64-bit words
+    bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
+    locations: np.ndarray  # of 512 slots
+    location_words: np.ndarray  # the same memory as 64-bit words
+
+
 @loop(inline="always")
 def mark_starts(columns, start_of_column, n_positions, values, marks, bitmap):
-    """The starts of a row as bits, the last position first, repeated to the bitmap's end.
+    """Starts of a row as bits, the last position first, repeated to the bitmap's end.
 
-    There is one mark per bit: 1 or, if values are given, the value, which must not be 0. The
-    marks are kept for `values_behind`.
+    Each bit has a mark, kept for `values_behind`: 1 or, unless `values` is None, the value, which
+    must not be 0.
     """
     marks[:n_positions] = 0
     last = np.uint64(n_positions - 1)
@@ -50,9 +62,9 @@ def sieve_minima(bitmap, places, shift, planes, out):
     none = splat_line(np.uint64(0))
     for plane in range(planes.shape[0]):
         store(none, plane * _WORDS, planes)
-    zero, one, two, left = none, none, none, ~none
+    zero, one, two, undecided = none, none, none, ~none
     location = 0
-    while any_bit(left):
+    while any_bit(undecided):
         a = bits_from(bitmap, places[location] + shift)
         b = bits_from(bitmap, places[location + 1] + shift)
         c = bits_from(bitmap, places[location + 2] + shift)
@@ -63,17 +75,17 @@ def sieve_minima(bitmap, places, shift, planes, out):
         h = bits_from(bitmap, places[location + 7] + shift)
         ab, cd, ef = a | b, c | d, e | f
         abcd = ab | cd
-        found = (abcd | ef | g | h) & left
-        left = left & ~found
+        decided = (abcd | ef | g | h) & undecided
+        undecided = undecided & ~decided
         first = (ab & ~a) | (~ab & ~c)
         second = (ef & ~e) | (~ef & ~g)
-        zero = zero | (found & ((abcd & first) | (~abcd & second)))
-        one = one | (found & ~((abcd & ab) | (~abcd & ef)))
-        two = two | (found & ~abcd)
+        zero = zero | (decided & ((abcd & first) | (~abcd & second)))
+        one = one | (decided & ~((abcd & ab) | (~abcd & ef)))
+        two = two | (decided & ~abcd)
         plane, step = _LOW_PLANES, location // STEP
         while step:
             if step & 1:
-                store(load_line(planes, plane * _WORDS) | found, plane * _WORDS, planes)
+                store(load_line(planes, plane * _WORDS) | decided, plane * _WORDS, planes)
             plane, step = plane + 1, step >> 1
         location += STEP
     store(zero, 0, planes)
@@ -90,7 +102,7 @@ def sieve_minima(bitmap, places, shift, planes, out):
 
 @inner_loop
 def _join(planes, n_planes, kind, out):
-    """Locations of the slots from the planes of their bits, which fit the kind of integer."""
+    """Locations of the slots, integers of one kind, from the planes of their bits."""
     none = splat_word(kind(0))
     a, b, c, d, e, f, g, h = none, none, none, none, none, none, none, none
     for plane in range(n_planes):
@@ -115,7 +127,7 @@ def _join(planes, n_planes, kind, out):
 
 @inlined_loop
 def values_behind(words, places, shift, marks, out):
-    """The values behind the locations of slots from `shift` on: the marks where their bits were.
+    """Values of the minima of slots from `shift` on: the marks where their bits were.
 
     Locations come four to a word, the first in its lowest bits, and values go eight to a
     vector: the loop is bound by its loads and stores.
@@ -138,6 +150,6 @@ def values_behind(words, places, shift, marks, out):
 
 @loop(inline="always")
 def _mark(places, word, lane, slot):
-    """Where the mark behind one of four locations lies; `slot` is that of the first of them."""
+    """Place of the mark of one of four locations in a word; `slot` is that of the first."""
     location = (word >> np.uint64(16 * lane)) & _LOCATION
     return np.uint64(places[location]) + np.uint64(slot + lane)

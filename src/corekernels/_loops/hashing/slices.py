@@ -18,12 +18,10 @@ from ..simd.vectors import (
 
 @inlined_loop
 def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_values):
-    """Minima of the slices of `table` that begin `shift` after the starts, cut to their codes,
-    and the value of the start each comes from, the last of equals.
+    """Codes of the minima of slices that begin `shift` after the starts, and the value of each.
 
-    No values if `values` is None; they travel in lanes as wide as the table's.
-    Four lines of minima at a time stay in registers. They are written from `at` on, in whole
-    lines, also where that is more than `n_slots`: there has to be room.
+    The value is that of the last of equal minima; there are none if `values` is None. Four lines of
+    minima stay in registers. They are written from `at` on in whole lines, even beyond `n_slots`.
     """
     line = LINE // table.itemsize
     cut = splat_line(mask)
@@ -32,16 +30,16 @@ def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_value
         a, b = load_line(table, start), load_line(table, start + line)
         c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
         if values is not None:
-            mine = splat_line(table.dtype.type(values[0]))
-            of_a, of_b, of_c, of_d = mine, mine, mine, mine
+            value = splat_line(table.dtype.type(values[0]))
+            of_a, of_b, of_c, of_d = value, value, value, value
         for p in range(1, starts.shape[0]):
             start = np.intp(starts[p]) + slot
             w, x = load_line(table, start), load_line(table, start + line)
             y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
             if values is not None:
-                mine = splat_line(table.dtype.type(values[p]))
-                of_a, of_b = where_not_above(w, a, mine, of_a), where_not_above(x, b, mine, of_b)
-                of_c, of_d = where_not_above(y, c, mine, of_c), where_not_above(z, d, mine, of_d)
+                value = splat_line(table.dtype.type(values[p]))
+                of_a, of_b = where_not_above(w, a, value, of_a), where_not_above(x, b, value, of_b)
+                of_c, of_d = where_not_above(y, c, value, of_c), where_not_above(z, d, value, of_d)
             a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
         place = at + slot - shift
         store(a & cut, place, out)
@@ -56,12 +54,11 @@ def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_value
 
 
 @inner_loop
-def slice_ends(starts, offsets, table, first, n_positions, mask, at, at_top, out, out_values):
-    """Codes of positions from `first` on: of minima and, counted from the top, of maxima.
+def slice_extremes(starts, offsets, table, first, n_positions, mask, at, at_top, out, out_values):
+    """Codes of minima, from `at` on, and of maxima counted from the top, from `at_top` on.
 
-    Minima are written from `at` on, maxima from `at_top` on, four lines of each at a time. Unless
-    `out_values` is None, locations are the upper halves of what the slices hold, and the value of
-    a nonzero, the lower half of its offset, travels below them.
+    Of positions from `first` on, four lines at a time. Unless `out_values` is None, table and
+    offsets have a location in the upper half of each number and a value in the lower half.
     """
     line = LINE // table.itemsize
     for place in range(0, n_positions, 4 * line):
@@ -81,8 +78,8 @@ def slice_ends(starts, offsets, table, first, n_positions, mask, at, at_top, out
 
 
 @inner_loop
-def two_line_ends(starts, offsets, table, first, mask, at, at_top, out, out_values):
-    """The same of two lines of positions."""
+def two_line_extremes(starts, offsets, table, first, mask, at, at_top, out, out_values):
+    """`slice_extremes` of two lines of positions."""
     line = LINE // table.itemsize
     a, b = _two_lines(starts, offsets, table, 0, first, line)
     e, f = a, b
@@ -95,20 +92,20 @@ def two_line_ends(starts, offsets, table, first, mask, at, at_top, out, out_valu
 
 @loop(inline="always")
 def _two_lines(starts, offsets, table, p, first, line):
-    """What the slice of nonzero p holds at two lines of positions."""
-    start, more = np.intp(starts[p]) + first, splat_line(offsets[p])
-    return add(load_line(table, start), more), add(load_line(table, start + line), more)
+    """The slice of nonzero p at two lines of positions, its offset added."""
+    start, offset = np.intp(starts[p]) + first, splat_line(offsets[p])
+    return add(load_line(table, start), offset), add(load_line(table, start + line), offset)
 
 
 @loop(inline="always")
-def _store_two(counted_a, counted_b, a, b, at, line, mask, out, out_values):
-    """Write the codes of two lines of counted locations, and the values below `a` and `b`."""
+def _store_two(locations_a, locations_b, a, b, at, line, mask, out, out_values):
+    """Write the codes of two lines of locations, and the values in the lower halves of a and b."""
     cut = splat_line(mask)
     if out_values is None:
-        store(counted_a & cut, at, out)
-        store(counted_b & cut, at + line, out)
+        store(locations_a & cut, at, out)
+        store(locations_b & cut, at + line, out)
     else:
-        store(upper_halves(counted_a) & cut, at, out)
-        store(upper_halves(counted_b) & cut, at + line, out)
+        store(upper_halves(locations_a) & cut, at, out)
+        store(upper_halves(locations_b) & cut, at + line, out)
         store(a, at, out_values)
         store(b, at + line, out_values)

@@ -3,10 +3,6 @@
 A query is scattered into a dense array first; then a stored row needs one look-up per nonzero.
 Dense rows of bytes, such as images, are kept dense too: their products are of vectors, in integers,
 which gives the same values to the last bit.
-
-Exact kernel values of pairs of rows whose sorted columns are merged.
-
-For columns so many that no row could be scattered into an array of them.
 """
 
 from typing import NamedTuple
@@ -14,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
-from ..kernels import kernel_value, support_bound, uses_overlap, uses_values
+from ..kernels import kernel_value, largest_shape, support_bound, uses_overlap, uses_values
 from ..rows import taken
 from ..simd.integers import LINE, popcount
 from ..simd.vectors import prefetch
 
-NO_KEY = -2.0  # of a place in a heap that is not filled: below every kernel value
+NO_KEY = -np.inf  # of a place in a heap that is not filled: below every kernel value
 NO_ROW = -1
 
 
@@ -99,79 +95,8 @@ def sort_heaps(blocks, n_blocks, heaps):
             sort_heap(heaps.sizes[q], heaps.keys[q], heaps.rows[q])
 
 
-_STRIDE = 64  # steps between looks at whether the threshold can still be reached
-
-
-class SortedRows(NamedTuple):
-    """CSR rows of ascending columns, and the sum of squares of each."""
-
-    indptr: np.ndarray
-    columns: np.ndarray
-    values: np.ndarray
-    squares: np.ndarray
-
-
-@loop
-def sorted_squares(indptr, values, out):
-    """Sum of squares of each row, added up in the order of its columns."""
-    for row in range(indptr.shape[0] - 1):
-        total = 0.0
-        for p in range(indptr[row], indptr[row + 1]):
-            total += np.float64(values[p]) * np.float64(values[p])
-        out[row] = total
-
-
-@inner_loop
-def _shared(least, kernel, columns, others):
-    """Number of shared columns; -1 where the kernel is sure to be below `least`."""
-    n, m = columns.shape[0], others.shape[0]
-    i, j, a = 0, 0, 0
-    while i < n and j < m:
-        if support_bound(kernel, n, m, a + min(n - i, m - j)) < least * SLACK:
-            return -1
-        for _ in range(min(_STRIDE, n - i, m - j)):
-            x, y = columns[i], others[j]
-            a += x == y
-            i += x <= y
-            j += y <= x
-    return a
-
-
-@inner_loop
-def _product(columns, values, others, other_values):
-    """Inner product of two rows."""
-    n, m = columns.shape[0], others.shape[0]
-    i, j, total = 0, 0, 0.0
-    while i < n and j < m:
-        x, y = columns[i], others[j]
-        if x == y:
-            total += np.float64(values[i]) * np.float64(other_values[j])
-        i += x <= y
-        j += y <= x
-    return total
-
-
-@loop
-def merged_pairs(least, kernel, x, y, left, right, out):
-    """Kernel values of row left[p] of x and row right[p] of y; BELOW where below `least`."""
-    for p in range(left.shape[0]):
-        begin, end = x.indptr[left[p]], x.indptr[left[p] + 1]
-        start, stop = y.indptr[right[p]], y.indptr[right[p] + 1]
-        columns, others = x.columns[begin:end], y.columns[start:stop]
-        a = _shared(least, kernel, columns, others)
-        if a < 0:
-            out[p] = BELOW
-            continue
-        dot, both = 0.0, 1.0
-        if uses_values(kernel):
-            dot = _product(columns, x.values[begin:end], others, y.values[start:stop])
-            both = x.squares[left[p]] * y.squares[right[p]]
-        value = kernel_value(kernel, dot, both, end - begin, stop - start, a)
-        out[p] = value if value >= least else BELOW
-
-
 SLACK = 1.0 - 1e-12  # rounding must not rule out a row that the exact value would keep
-BELOW = -2.0  # in the place of a kernel value that is below what was asked for
+BELOW = -np.inf  # in the place of a kernel value that is below what was asked for
 AHEAD = 6  # candidates between the one that is compared and the one that is prefetched
 
 
@@ -321,7 +246,7 @@ def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stor
     a = 1
     if uses_overlap(kernel):
         a = shared_bits(bits, stored.bits[row])
-        if support_bound(kernel, f1, f2, a) < least * SLACK:
+        if largest_shape(kernel, both) * support_bound(kernel, f1, f2, a) < least * SLACK:
             return BELOW
     dot = 0.0
     if uses_values(kernel):
@@ -394,7 +319,7 @@ def rerank(
                 prefetch_candidates(kernel, c + AHEAD, candidates[q], as_bytes, stored)
                 if not alive[first_row + row]:
                     continue
-                least = keys[0] if size == keys.shape[0] else -1.0
+                least = keys[0] if size == keys.shape[0] else NO_KEY
                 key = kernel_at_least(
                     least, kernel, dense, as_bytes, queries.bits[q], queries.lengths[q],
                     queries.squares[q], row, stored,

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import allocating_loop, inner_loop, loop
-from ..kernels import kernel_value, shape, support_weight, uses_values
+from ..kernels import kernel_value, largest_shape, shape, support_weight, uses_values
 from ..rows import taken
-from .pairs import erase, product, push, query_row, scatter, sort_heap, worse
+from .pairs import NO_KEY, erase, product, push, query_row, scatter, sort_heap, worse
 
 _SLACK = 1e-9  # far above what another order of rounding can change
 
@@ -108,11 +108,11 @@ def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, 
     f1 = queries.lengths[q]
     for i in range(n):
         row = sums.touched[i]
-        least = keys[0] if size == keys.shape[0] else -2.0
+        least = keys[0] if size == keys.shape[0] else NO_KEY
         start, stop = stored.indptr[row], stored.indptr[row + 1]
         both, a = queries.squares[q] * stored.squares[row], sums.counts[row]
         key = kernel_value(kernel, sums.dots[row], both, f1, stop - start, a)
-        if key < least - _SLACK or not alive[first_row + row]:
+        if key < least - _SLACK * largest_shape(kernel, both) or not alive[first_row + row]:
             continue
         dot = product(stored.columns[start:stop], stored.values[start:stop], dense)
         key = kernel_value(kernel, dot, both, f1, stop - start, a)
@@ -127,6 +127,35 @@ def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, 
         sums.dots[sums.touched[i]] = 0.0
         sums.counts[sums.touched[i]] = 0
     erase(mine, dense)
+
+
+@loop
+def sum_lists(start, stop, with_minima, queries, lists, sums, counts):
+    """Sums over the columns that queries start to stop share with each stored row, which is a
+    column of `sums` and `counts`: of products or, where signs agree, of smaller magnitudes."""
+    for q in range(start, stop):
+        columns, values = query_row(queries, q)
+        mine, shared = sums[q - start], counts[q - start]
+        for p in range(columns.shape[0]):
+            value = values[p]
+            for i in range(lists.heads[columns[p]], lists.heads[np.int64(columns[p]) + 1]):
+                row, other = lists.rows[i], np.float64(lists.values[i])
+                shared[row] += 1
+                if not with_minima:
+                    mine[row] += value * other
+                elif (value > 0) == (other > 0):
+                    mine[row] += min(abs(value), abs(other))
+
+
+@loop
+def push_values(values, alive, first_row, heaps):
+    """Push every stored row, a column of `values`, for each query."""
+    for q in range(values.shape[0]):
+        keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
+        for row in range(values.shape[1]):
+            if alive[first_row + row]:
+                size = push(values[q, row], first_row + row, size, keys, rows)
+        heaps.sizes[q] = size
 
 
 @allocating_loop

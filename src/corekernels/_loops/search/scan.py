@@ -5,7 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import allocating_loop, inner_loop, loop
-from ..kernels import kernel_value, length_bound, shape, support_bound, uses_values
+from ..kernels import (
+    is_bounded,
+    kernel_value,
+    length_bound,
+    shape,
+    support_bound,
+    uses_values,
+)
 from ..rows import taken
 from .pairs import (
     AHEAD,
@@ -28,10 +35,11 @@ _SEEDS = 64  # of these, how many are compared before all others
 _DONE = -3.0  # in the place of the bound of a row that has been compared
 
 
-class ByLength(NamedTuple):
-    """Stored rows in order of their lengths."""
+class BySize(NamedTuple):
+    """Stored rows in order of their sizes: numbers of nonzeros or, for inner products, norms."""
 
     order: np.ndarray  # their numbers
+    sizes: np.ndarray
     lengths: np.ndarray
     bits: np.ndarray
 
@@ -40,15 +48,16 @@ class ByLength(NamedTuple):
 def largest_shapes(kernel, values, squares, out):
     """out[a]: what the cosine's part of a kernel value is at most, with a shared columns.
 
-    By the inequality of Cauchy and Schwarz, rho is at most the length of the largest `a` values
-    of a row over that of all of them.
+    By the inequality of Cauchy and Schwarz, rho is at most the norm of the largest `a` values of
+    a row over that of all of them. An inner product is at most the former times the other's norm.
     """
     ascending = np.sort(values * values)
     total = 0.0
     out[0] = 0.0
     for a in range(1, values.shape[0] + 1):
         total += ascending[values.shape[0] - a]
-        out[a] = shape(kernel, np.sqrt(min(total / squares, 1.0)) / SLACK)
+        part = min(total / squares, 1.0) if is_bounded(kernel) else total
+        out[a] = shape(kernel, np.sqrt(part) / SLACK)
 
 
 class ScanScratch(NamedTuple):
@@ -73,63 +82,66 @@ class ScanScratch(NamedTuple):
 
 @loop
 def scan(
-    blocks, n_blocks, kernel, queries, stored, by_length, alive, first_row, scratch, heaps
+    blocks, n_blocks, kernel, queries, stored, by_size, alive, first_row, scratch, heaps
 ):  # fmt: skip
     """Push every row that its support does not already rule out, for each query."""
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, heaps)
+            _scan_one(kernel, queries, q, stored, by_size, alive, first_row, scratch, heaps)
 
 
 @inner_loop
-def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, heaps):
+def _scan_one(kernel, queries, q, stored, by_size, alive, first_row, scratch, heaps):
     """Push every row that its support does not already rule out.
 
-    The rows nearest in length are ranked by their bounds, and the best of them are compared
-    first, which fills the heap with high values. From there outward the bound by the lengths
+    The rows nearest in size are ranked by their bounds, and the best of them are compared
+    first, which fills the heap with high values. From there outward the bound by the sizes
     alone falls, so the scan of either side ends where that is below the worst row kept; up to
     there, shared bits decide whether an inner product is worth its time.
     """
-    n = by_length.order.shape[0]
-    dense, bounds, left, left_bounds, seed_keys, largest = scratch
-    mine, weights = query_row(queries, q)
+    n = by_size.order.shape[0]
+    dense, bounds, places, place_bounds, seed_keys, largest = scratch
+    columns, values = query_row(queries, q)
     keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
-    scatter(mine, weights, dense)
+    scatter(columns, values, dense)
+    f1, squares = queries.lengths[q], queries.squares[q]
     if uses_values(kernel):
-        largest_shapes(kernel, weights, queries.squares[q], largest)
-    f1 = queries.lengths[q]
-    middle = np.searchsorted(by_length.lengths, f1)
+        largest_shapes(kernel, values, squares, largest)
+    middle = np.searchsorted(by_size.sizes, np.float64(f1)) if is_bounded(kernel) else n
     low, high = max(0, middle - _FIRST), min(n, middle + _FIRST)
     first, start, stop = True, low, high
     while True:
-        _bound_rows(kernel, f1, queries.bits[q], largest, by_length, start, stop, bounds)
+        _bound_rows(kernel, f1, queries.bits[q], largest, by_size, start, stop, bounds)
         if first:
             n_seeds = 0
             for i in range(stop - start):
-                n_seeds = push(bounds[i], i, n_seeds, seed_keys, left)
+                n_seeds = push(bounds[i], i, n_seeds, seed_keys, places)
             for j in range(n_seeds):
-                seed = left[j]
-                left[j] = start + seed
-                left_bounds[j] = bounds[seed]
+                seed = places[j]
+                places[j] = start + seed
+                place_bounds[j] = bounds[seed]
                 bounds[seed] = _DONE
             size = _push_rows(
-                kernel, dense, queries, q, stored, by_length, alive, first_row,
-                left[:n_seeds], left_bounds, size, keys, rows,
+                kernel, dense, queries, q, stored, by_size, alive, first_row,
+                places[:n_seeds], place_bounds, size, keys, rows,
             )  # fmt: skip
         least = keys[0] * SLACK if size == keys.shape[0] else -1.0
         n_left = 0
         for i in range(stop - start):
-            left[n_left] = start + i
-            left_bounds[n_left] = bounds[i]
+            places[n_left] = start + i
+            place_bounds[n_left] = bounds[i]
             n_left += bounds[i] >= least and bounds[i] > _DONE
         size = _push_rows(
-            kernel, dense, queries, q, stored, by_length, alive, first_row,
-            left[:n_left], left_bounds, size, keys, rows,
+            kernel, dense, queries, q, stored, by_size, alive, first_row,
+            places[:n_left], place_bounds, size, keys, rows,
         )  # fmt: skip
         least = keys[0] if size == keys.shape[0] else -1.0
         first = False
-        below = length_bound(kernel, f1, by_length.lengths[low - 1]) if low > 0 else -2.0
-        above = length_bound(kernel, f1, by_length.lengths[high]) if high < n else -2.0
+        below = above = -2.0
+        if low > 0:
+            below = _size_bound(kernel, f1, squares, by_size.sizes[low - 1])
+        if high < n:
+            above = _size_bound(kernel, f1, squares, by_size.sizes[high])
         if max(below, above) < max(least * SLACK, -1.0):
             break
         if below > above:
@@ -139,26 +151,37 @@ def _scan_one(kernel, queries, q, stored, by_length, alive, first_row, scratch, 
             start, stop = high, min(n, high + _CHUNK)
             high = stop
     heaps.sizes[q] = size
-    erase(mine, dense)
+    erase(columns, dense)
+
+
+@inner_loop
+def _size_bound(kernel, f1, squares, size):
+    """What no kernel value of a query exceeds with rows of this size, or further from its own."""
+    if is_bounded(kernel):
+        return length_bound(kernel, f1, size)
+    return np.sqrt(squares) * size / SLACK
 
 
 @inner_loop(error_model="numpy")
-def _bound_rows(kernel, f1, bits, largest, by_length, start, stop, out):
+def _bound_rows(kernel, f1, bits, largest, by_size, start, stop, out):
     """For rows start to stop of the order, what their kernel values cannot exceed."""
-    lengths, bits_of = by_length.lengths[start:stop], by_length.bits[start:stop]
+    lengths, bits_of = by_size.lengths[start:stop], by_size.bits[start:stop]
     for i in range(lengths.shape[0]):
         a = shared_bits(bits, bits_of[i])
         out[i] = support_bound(kernel, f1, lengths[i], a) * largest[a]
+    if not is_bounded(kernel):
+        for i in range(lengths.shape[0]):
+            out[i] *= by_size.sizes[start + i]
 
 
 @inner_loop
 def _push_rows(
-    kernel, dense, queries, q, stored, by_length, alive, first_row, places, bounds,
+    kernel, dense, queries, q, stored, by_size, alive, first_row, places, bounds,
     size, keys, rows,
 ):  # fmt: skip
     """Push the rows at some places of the order by their exact kernel values."""
     indptr, columns, values = stored.indptr, stored.columns, stored.values
-    order, bits_of, squares_of = by_length.order, by_length.bits, stored.squares
+    order, bits_of, squares_of = by_size.order, by_size.bits, stored.squares
     bits, f1, squares = queries.bits[q], queries.lengths[q], queries.squares[q]
     as_bytes, byte_rows = query_bytes(queries, q), stored.byte_rows
     for i in range(places.shape[0]):

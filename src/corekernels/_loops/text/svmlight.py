@@ -15,12 +15,13 @@ from ..simd.integers import load_word, popcount
 from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
 
 # positions of the facts that `scan_lines` gathers
-LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, BEYOND_LINE, OTHER_LABELS, QUERIES = range(8)
-N_FACTS = 8
+LARGEST, LINES, ROWS, ZERO_COLUMNS, OTHER_LABELS = range(5)
+COUNTS = slice(LINES, None)
+NO_FACTS = np.array([-1, 0, 0, 0, 0])
 
 # positions of the results of `parse_rows`
-N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, BAD_LINE = range(6)
-N_RESULTS = 6
+N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, N_ZEROS, BAD_LINE = range(7)
+N_RESULTS = 7
 NO_LINE = -1
 
 _SPACE, _TAB, _NEWLINE, _RETURN, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q = (
@@ -109,14 +110,11 @@ def count_marks(text, start, stop):
 def scan_lines(text, start, stop, out):
     """Facts about the whole lines from start to stop.
 
-    `out` holds N_FACTS integers: the number of lines and rows, the largest column and its
-    line, the first lines with a column 0 and with one beyond 2^63 - 1 (0: none), labels not
-    written as integers, and rows with a query id. Lines count from 1. Whether the text is well
-    formed is not asked.
+    `out`, NO_FACTS on entry, gets the largest column, up to 2^63 - 1, and the number of lines,
+    rows, columns 0, and labels not written as integers. Whether the text is well formed is not
+    asked.
     """
     i, end = np.uint64(start), np.uint64(stop)
-    out[:] = 0
-    out[LARGEST] = -1
     while i < end:
         out[LINES] += 1
         while _is_blank(text[i]):
@@ -132,15 +130,11 @@ def scan_lines(text, start, stop, out):
 @inner_loop
 def _scan_columns(text, i, out):
     """Note the columns of a line from i on; gives where its tokens end."""
-    first = True
     while True:
         while _is_blank(text[i]):
             i += _ONE
         if text[i] == _NEWLINE or text[i] == _HASH:
             return i
-        if first and text[i] == _Q:
-            out[QUERIES] += 1
-        first = False
         if text[i] == _PLUS or text[i] == _MINUS:
             i += _ONE
         start, column = i, np.uint64(0)
@@ -150,16 +144,12 @@ def _scan_columns(text, i, out):
             else:
                 column = column * _TEN + np.uint64(text[i] - _ZERO)
             i += _ONE
-        if column > _LARGEST_COLUMN:
-            if out[BEYOND_LINE] == 0:
-                out[BEYOND_LINE] = out[LINES]
-        elif i > start and text[i] == _COLON:
-            number = np.int64(column)
+        if i > start and text[i] == _COLON:
+            number = np.int64(min(column, _LARGEST_COLUMN))
             if number > out[LARGEST]:
                 out[LARGEST] = number
-                out[LARGEST_LINE] = out[LINES]
-            if number == 0 and out[ZERO_LINE] == 0:
-                out[ZERO_LINE] = out[LINES]
+            if number == 0:
+                out[ZERO_COLUMNS] += 1
         i = _token_end(text, i)
 
 
@@ -170,11 +160,11 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
     Columns count from `base` in the text and from 0 in the result; `n_columns` bounds them.
     Labels that are no numbers are left to the caller, as NaN, and so are values of too many
     digits, of which only as many are noted as there is room for. `results` tells how many rows,
-    values, too long values, query ids and labels that are no integers there were, and where
-    the first line that cannot be read begins.
+    values, too long values, query ids, labels that are no integers and zeros there were, and
+    where the first line that cannot be read begins.
     """
     i, end = np.uint64(start), np.uint64(stop)
-    row, value_place, n_long = first_row, first_value, 0
+    row, value_place, n_long, n_zeros = first_row, first_value, 0, 0
     results[:] = 0
     results[BAD_LINE] = NO_LINE
     while i < end:
@@ -233,6 +223,7 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
                     rows.long_places[n_long] = value_place
                     rows.long_starts[n_long] = i
                 n_long += 1
+            n_zeros += value == 0
             rows.columns[value_place] = number
             rows.values[value_place] = value
             value_place += 1
@@ -240,6 +231,7 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
         row += 1
         rows.indptr[row] = value_place
         i = _next_line(text, i)
+    results[N_ZEROS] = n_zeros
     results[N_ROWS] = row - first_row
     results[N_VALUES] = value_place - first_value
     results[N_LONG] = n_long

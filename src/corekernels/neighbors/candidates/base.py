@@ -19,6 +19,7 @@ from ..._core.threads import row_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.search.pairs import Heaps, Queries, rerank, sort_heaps
 from ...io.provenance import require_fit
+from ...kernel_table import Kernel
 from ..store import Store, make_queries
 
 if TYPE_CHECKING:
@@ -95,6 +96,11 @@ class SearchMethod(ABC):
 
         What shows early that there are none should be looked at first.
         """
+
+    @classmethod
+    def serves(cls, kernel: Kernel) -> bool:
+        """Whether it finds rows that are near by this kernel."""
+        return kernel.for_loops is not None and kernel.unit_rows
 
     @classmethod
     def is_worth_trying(cls, exact: "Exact") -> bool:

@@ -21,6 +21,7 @@ from ..._core.arguments import Array
 from ..._core.forks import computed_once
 from ..._core.memory import common_size, working_memory
 from ..._core.team import Team
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
 from ..._loops.search.pairs import Heaps, Queries
@@ -33,9 +34,12 @@ from ..._loops.search.postings import (
     count_steps,
     fill_lists,
     push_all,
+    push_values,
+    sum_lists,
 )
-from ..._loops.search.scan import ByLength, ScanScratch, scan
+from ..._loops.search.scan import BySize, ScanScratch, scan
 from ...io.provenance import require_fit
+from ...kernel_table import MINIMA, Kernel, PairSums
 from ..store import Store, make_queries
 from .base import (
     BLOCK_QUERIES,
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
     from ..tuning import Task
 
 _SCANNED_ROW = 8.0  # nanoseconds
+_SUMS = 1 << 18  # that a thread holds at a time
 _LISTED_ALONE = 1 << 16  # nonzeros that are not worth a thread of their own
 _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bit set
 
@@ -74,9 +79,12 @@ class Exact(SearchMethod):
         """Push all rows of the store that are alive into the queries' heaps."""
         store, n, width = self.store, len(self.store), self.store.width
         queries = make_queries(rows, store, team)
+        if store.kernel.for_loops is None:
+            self._search_by_sums(team, rows, queries, alive, first_row, heaps)
+            return
         both = store.kernel.for_loops, queries, store.stored_rows
         if self.scans:
-            where = ByLength(*map(read_only, self._by_length)), alive, first_row
+            where = BySize(*map(read_only, self._by_size)), alive, first_row
             team.run(
                 scan, lambda: (*both, *where, ScanScratch.new(n, width), heaps),
                 len(rows), BLOCK_QUERIES,
@@ -92,6 +100,29 @@ class Exact(SearchMethod):
                     len(rows), BLOCK_QUERIES,
                 )  # fmt: skip
 
+    def _search_by_sums(
+        self, team: Team, rows: Rows, queries: Queries, alive: Array, first_row: int, heaps: Heaps
+    ) -> None:
+        """The same for a kernel that the loops do not know: they sum up, it makes values of it."""
+        store, kernel, lists = (
+            self.store,
+            self.store.kernel,
+            Lists(*map(read_only, self.lists(team))),
+        )
+        own1 = kernel.own_sums(rows.indptr, rows.data)[:, np.newaxis]
+        own2, f1 = kernel.own_sums(store.indptr, store.values), rows.lengths[:, np.newaxis]
+
+        def work(block: tuple[int, int]) -> None:
+            some = slice(*block)
+            shared, a = np.zeros((2, block[1] - block[0], len(store)))
+            sum_lists(*block, kernel.term == MINIMA, queries, lists, shared, a)
+            pair = PairSums(shared, own1[some], own2, f1[some], store.lengths, a)
+            values = np.ascontiguousarray(kernel.values(pair), np.float64)
+            push_values(values, alive, first_row, heaps.block(*block))
+
+        size = max(1, _SUMS // max(1, len(store)))
+        run_blocks(work, row_blocks(0, len(rows), size), team.n_threads)
+
     @property
     def exact(self) -> "Exact":
         """Itself."""
@@ -106,7 +137,7 @@ class Exact(SearchMethod):
     @property
     def nbytes(self) -> int:
         """Bytes beyond the rows themselves."""
-        arrays = self._by_length if self.scans else self.lists(Team(None))
+        arrays = self._by_size if self.scans else self.lists(Team(None))
         return sum(array.nbytes for array in arrays)
 
     def grown(self, store: Store, n_jobs: int | None) -> "Exact":
@@ -114,18 +145,25 @@ class Exact(SearchMethod):
         return Exact(store)
 
     @classmethod
+    def serves(cls, kernel: Kernel) -> bool:
+        """It serves all."""
+        return True
+
+    @classmethod
     def tune(cls, task: "Task") -> Tuned:
         """There is nothing to tune."""
         return Tuned(task.exact, "exact search, as asked for", 1.0)
 
     @computed_once
-    def _by_length(self) -> ByLength:
-        lengths = self.store.lengths
-        order = np.argsort(lengths, kind="stable")
-        return ByLength(
+    def _by_size(self) -> BySize:
+        store = self.store
+        sizes = store.lengths if store.kernel.unit_rows else np.sqrt(store.squares)
+        order = np.argsort(sizes, kind="stable")
+        return BySize(
             read_only(order, np.int32),
-            read_only(lengths[order], np.int64),
-            read_only(self.store.bits[order]),
+            read_only(sizes[order], np.float64),
+            read_only(store.lengths[order], np.int64),
+            read_only(store.bits[order]),
         )
 
     def lists(self, team: Team) -> Lists:
@@ -186,14 +224,19 @@ class Inverted(CandidateMethod):
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
-        """Lists of more rows, read to the same depth."""
-        return Inverted(store, self.share, self.n_kept, n_wanted=self.n_wanted)
+        """Lists of more rows, read to the same depth; as many times more rows are ranked again."""
+        n_kept = -(-self.n_kept * len(store) // max(1, len(self.store)))
+        return Inverted(store, self.share, n_kept, n_wanted=self.n_wanted)
 
     def lists(self, team: Team) -> Lists:
-        """Inverted lists of the unit rows."""
+        """Inverted lists of the unit rows, or of rows as they are but for one factor."""
         if self._lists is None:
-            units = np.empty(self.store.values.shape, np.float32)
-            unit_values(self.store.indptr, read_only(self.store.values), units)
+            values = self.store.values
+            units = np.empty(values.shape, np.float32)
+            if self.store.kernel.unit_rows:
+                unit_values(self.store.indptr, read_only(values), units)
+            else:
+                np.divide(values, max(values.max(initial=0), -values.min(initial=0), 1e-70), units)
             self._lists = inverted_lists(self.store, read_only(units), team)
         return self._lists
 
@@ -222,6 +265,11 @@ class Inverted(CandidateMethod):
         listed = self._budget(), queries, self.lists(team).heads, chosen, steps
         team.run(count_steps, listed, len(sample), len(sample))
         return LIST_STEP * float(steps.mean()) + RANKED_ROW * self.n_kept
+
+    @classmethod
+    def serves(cls, kernel: Kernel) -> bool:
+        """All that the loops know."""
+        return kernel.for_loops is not None
 
     @classmethod
     def is_worth_trying(cls, exact: Exact) -> bool:

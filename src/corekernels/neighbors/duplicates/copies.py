@@ -6,9 +6,6 @@ import numpy as np
 from scipy import sparse
 
 from ..._core.arguments import Array
-from ..._core.validation import Rows, read_only
-from ..._loops.search import buckets
-from .key_file import KeyFile, RepeatedKeys
 from .tables import repeated_keys
 
 
@@ -22,54 +19,39 @@ class Copies:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def ordered(self) -> "Copies":
+        """The same, rows ascending."""
+        order = np.argsort(self.rows)
+        return Copies(self.rows[order], self.firsts[order])
+
 
 def find_copies(low: Array, high: Array, rows: Array) -> Copies:
     """The copies among rows, by the lower and upper halves of their digests."""
-    some = repeated_keys(low)
-    low, high, rows = low[some], high[some], rows[some]
+    _, places = repeated_keys(low, np.arange(len(low)))
+    low, high, rows = low[places], high[places], rows[places]
     order = np.lexsort((rows, high, low))
     low, high, rows = low[order], high[order], rows[order]
-    same = np.zeros(len(rows), bool)
-    same[1:] = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
-    first = np.maximum.accumulate(np.where(same, 0, np.arange(len(rows))))
-    return Copies(rows[same], rows[first[same]])
+    is_same = np.zeros(len(rows), bool)
+    is_same[1:] = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
+    first = np.maximum.accumulate(np.where(is_same, 0, np.arange(len(rows))))
+    return Copies(rows[is_same], rows[first[is_same]])
 
 
-def find_copies_by_side(low: Array, high: Array, rows: Array, boundary: int | None) -> Copies:
-    """The copies among rows; those from `boundary` on are no copies of those before."""
-    if boundary is None:
-        return find_copies(low, high, rows)
-    cut = int(np.searchsorted(rows, boundary))
-    sides = slice(cut), slice(cut, None)
-    return _joined([find_copies(low[side], high[side], rows[side]) for side in sides])
+def find_copies_by_side(digests: Array, rows: Array, boundary: int | None) -> Copies:
+    """The copies among rows, which ascend; those from `boundary` on are no copies of those before.
 
-
-def _joined(parts: list[Copies]) -> Copies:
-    return Copies(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.firsts for part in parts]),
+    `digests` (n_rows, 2) are those of the rows.
+    """
+    cut = 0 if boundary is None else int(np.searchsorted(rows, boundary))
+    sides = [
+        find_copies(digests[side, 0], digests[side, 1], rows[side])
+        for side in (slice(cut), slice(cut, None))
+    ]
+    found = Copies(
+        np.concatenate([side.rows for side in sides]),
+        np.concatenate([side.firsts for side in sides]),
     )
-
-
-def find_copies_in_file(
-    keys: KeyFile, digests: int, repeats: RepeatedKeys, boundary: int | None
-) -> Copies:
-    """The copies among the rows of a file, whose digests are two tables of the keys."""
-    found = [Copies(np.empty(0, np.int64), np.empty(0, np.int64))]
-    for low, rows in repeats.of_table(digests):
-        order = np.argsort(rows)
-        low, rows = low[order], rows[order]
-        found.append(find_copies_by_side(low, keys.column(digests + 1, rows), rows, boundary))
-    return _joined(found)
-
-
-def row_digests(rows: Rows) -> Array:
-    """128 bits of each row (n_rows, 2), equal for equal rows."""
-    out = np.empty((len(rows), 2), np.uint64)
-    mine = rows.compact()
-    bits = mine.data.view(np.uint32 if mine.data.itemsize == 4 else np.uint64)
-    buckets.row_digests(mine.indptr, read_only(mine.indices), read_only(bits), out)
-    return out
+    return found.ordered()
 
 
 def pairs_with_copies(

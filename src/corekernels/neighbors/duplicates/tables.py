@@ -1,27 +1,33 @@
-"""Hash tables in which the rows of a pair above a threshold share a bucket.
+"""Hash tables in which the rows of a pair above a threshold share a key, and pairs of such rows.
 
 Rows of resemblance R agree in all m slots of a key with probability R^m. No kernel value is
 large where R is small: `Kernel.least_resemblance` says how large R must be for K >= t.
-So rows of K >= t share a bucket of one of T tables with probability at least
+So rows of K >= t share a key in one of T tables with probability at least
 1 - (1 - p^m)^T, p that least resemblance.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ... import theory
 from ..._core.arguments import Array
 from ..._core.team import Team
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
-from ..._loops.search.buckets import NumberScratch, number_keys
-from ...kernel_table import Kernel
-from ..candidates.lsh import write_keys
+from ..._hashing.hashing import hash_rows
+from ..._loops.search import duplicates as loops
+from ...kernel_table import RESEMBLANCE, Kernel
+from ...recipe import Recipe
 
 N_TABLES = 64
 _RECALL = 0.999
 _MOST_SLOTS = 32
-_LEAST_SLOTS = 3  # with fewer, buckets hold too many rows that are not similar
+_LEAST_SLOTS = 3  # with fewer, keys are shared by too many rows that are not similar
+_HASHED_ROWS = 1 << 11  # together
+_TOGETHER = 1 << 20  # pairs that are gathered before they are sorted
+_UNLIMITED = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -32,11 +38,21 @@ class TablePlan:
     missed: float  # largest expected share of pairs that no table finds
     n_tables: int = N_TABLES
 
-    def keys(self, team: Team, rows: Rows, seed: int) -> Array:
-        """Key of each row in each table (n_rows, n_tables)."""
-        out = np.empty((len(rows), self.n_tables), np.uint64)
-        write_keys(team, rows, self.n_slots, False, seed, 0, out)
-        return out
+    def write_keys(self, rows: Rows, seed: int, n_jobs: int | None, out: Array) -> None:
+        """The key of each row in each table (n_tables, n_rows)."""
+        recipe = Recipe(
+            RESEMBLANCE.name, self.n_slots * self.n_tables, n_bits=None, seed=seed,
+            n_columns=rows.n_columns,
+        )  # fmt: skip
+
+        def work(block: tuple[int, int]) -> None:
+            some = Rows(rows.indptr, rows.indices, rows.indices, rows.n_columns).block(*block)
+            ones = read_only(np.ones(some.nnz, np.float32))
+            some = replace(some.compact(), data=ones)
+            codes = hash_rows(some, recipe.sketch, Team(1))["codes"]
+            loops.write_table_keys(read_only(codes), self.n_slots, out[:, slice(*block)])
+
+        run_blocks(work, row_blocks(0, len(rows), _HASHED_ROWS), n_jobs)
 
 
 def plan_tables(kernel: Kernel, threshold: float) -> TablePlan | None:
@@ -51,16 +67,89 @@ def plan_tables(kernel: Kernel, threshold: float) -> TablePlan | None:
     return TablePlan(n_slots, theory.miss_rate(least, n_slots, N_TABLES))
 
 
-def key_numbers(team: Team, keys: Array) -> Array:
-    """For each row and table the number of its key in that table, from 0 on without gaps."""
-    n_rows, n_tables = keys.shape
-    out, keys = np.empty(keys.shape, np.uint32), read_only(keys)
-    team.run(number_keys, lambda: (keys, NumberScratch.new(n_rows), out), n_tables, 1)
-    return out
+def repeated_keys(keys: Array, rows: Array) -> tuple[Array, Array]:
+    """Keys that occur more than once, ascending, and their rows, ascending within each key.
 
-
-def repeated_keys(keys: Array) -> Array:
-    """The places of keys that occur more than once, ascending: few, as a rule."""
+    >>> repeated_keys(np.array([7, 3, 7, 5], np.uint64), np.array([2, 0, 1, 9]))
+    (array([7, 7], dtype=uint64), array([1, 2]))
+    """
     order = np.argsort(keys)
-    first = np.flatnonzero(np.diff(keys[order]) == 0)  # of two equal keys beside each other
-    return np.sort(order[np.union1d(first, first + 1)])
+    ordered = keys[order]
+    is_repeated = np.zeros(len(keys), bool)
+    is_repeated[1:] = ordered[1:] == ordered[:-1]
+    is_repeated[:-1] |= is_repeated[1:].copy()
+    ordered, found = read_only(ordered[is_repeated]), rows[order[is_repeated]].astype(np.int64)
+    loops.ascend_within_keys(ordered, found)
+    return ordered, read_only(found)
+
+
+Keys = tuple[Array, Array]  # as of `repeated_keys`
+
+
+class Candidates:
+    """The pairs of rows that share a key, each once, as numbers; see `PairRange`.
+
+    `boundary`: where pairs across two files are wanted, the first row of the second. Of more than
+    `largest` rows of a key only the first few are paired with all.
+    """
+
+    def __init__(
+        self, n_rows: int, boundary: int | None = None, first: int = 0, last: int | None = None,
+        largest: int | None = None,
+    ) -> None:  # fmt: skip
+        self._wanted = loops.PairRange(
+            first, n_rows if last is None else last, n_rows, -1 if boundary is None else boundary,
+            _UNLIMITED if largest is None else largest,
+        )  # fmt: skip
+        self._pairs = np.empty(0, np.int64)
+        self._waiting: list[Array] = []
+        self._n_waiting = 0
+        self._room = np.empty(_TOGETHER >> 8, np.int64)
+
+    def add_keys(self, keys: Array, rows: Array) -> int:
+        """Add the pairs of rows of equal keys; how many pairs there are, counting some twice."""
+        state = np.zeros(3, np.int64)
+        while state[0] < len(keys):
+            loops.write_pairs(keys, rows, self._wanted, state, self._room)
+            self.add(self._room[: state[2]].copy())
+            if state[0] < len(keys) and len(self._room) < _TOGETHER + len(keys):
+                self._room = np.empty(min(4 * len(self._room), _TOGETHER) + len(keys), np.int64)
+        return len(self._pairs) + self._n_waiting
+
+    def add(self, pairs: Array) -> None:
+        """Add pairs, in any order."""
+        self._waiting.append(pairs)
+        self._n_waiting += len(pairs)
+        if self._n_waiting > max(_TOGETHER, len(self._pairs)):
+            self.pairs()
+
+    def pairs(self) -> Array:
+        """All of them, ascending."""
+        if self._waiting:
+            every = np.concatenate([self._pairs, *self._waiting])
+            every.sort()  # several times faster than np.unique
+            self._pairs = every[np.diff(every, prepend=-1) > 0]
+            self._waiting, self._n_waiting = [], 0
+        return self._pairs
+
+
+def candidate_pairs(
+    tables: Callable[[], Iterable[Keys]], n_rows: int, boundary: int | None, most: int,
+    first: int = 0, last: int | None = None,
+) -> Iterator[Array]:  # fmt: skip
+    """The pairs of rows that share a key in some table, in portions of at most `most`.
+
+    Where there are more, earlier rows are halved until there are not, or there is one of them.
+    """
+    last = n_rows if last is None else last
+    found = Candidates(n_rows, boundary, first, last)
+    for keys, rows in tables():
+        if found.add_keys(keys, rows) > most and len(found.pairs()) > most and last - first > 1:
+            break
+    else:
+        yield found.pairs()
+        return
+    del found
+    middle = (first + last) // 2
+    yield from candidate_pairs(tables, n_rows, boundary, most, first, middle)
+    yield from candidate_pairs(tables, n_rows, boundary, most, middle, last)

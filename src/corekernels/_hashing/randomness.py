@@ -2,18 +2,21 @@
 
 Streams are raw 64-bit outputs of Philox4x64-10, keyed by (seed, purpose) and started at
 counter (0, 0, index, 0). NumPy promises that raw streams of its bit generators never change;
-its shuffles and normal variates may.
+its shuffles and normal variates may. `docs/contract.md` has the whole contract.
 """
 
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from .._core.arguments import Array
 from .._core.validation import read_only
 from .._loops.mixing import mix_columns
+
+_NUMBERS = 1 << 16  # in the list of random numbers, equally likely
 
 
 class Purpose(IntEnum):
@@ -66,3 +69,13 @@ def mixed(indices: Array, key: np.uint64) -> Array:
     out = np.empty(len(indices), np.uint64)
     mix_columns(indices, key, out)
     return read_only(out)
+
+
+@cache
+def random_numbers() -> Array:
+    """The list of random numbers, nearly normal, of mean 0 and variance 1, as bfloat16."""
+    quantiles = ndtri((np.arange(_NUMBERS) + 0.5) / _NUMBERS)
+    scaled = quantiles / np.sqrt(np.mean(quantiles**2))
+    bits = scaled.astype(np.float32).view(np.uint32)
+    to_even = np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))
+    return read_only(((bits + to_even) & np.uint32(0xFFFF0000)).view(np.float32))

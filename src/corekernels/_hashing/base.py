@@ -1,0 +1,303 @@
+"""What a sketch is: a way of hashing rows by a recipe, and the statistics of its slots."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._core.arguments import Array
+from .._core.memory import aligned_zeros
+from .._core.team import Step, Team
+from .._core.validation import Rows, read_only
+from .._loops.hashing.bins import BinnedBanks
+from .._loops.hashing.blocks import MOST_BLOCKS, Task
+from .._loops.hashing.minwise import (
+    GROUP,
+    Banks,
+    BlockScratch,
+    MinimaScratch,
+    RowScratch,
+    hash_minima,
+)
+from .._loops.hashing.projection import CosinePhases, Rounding
+from .._loops.hashing.rotation import Rotations
+from .._loops.hashing.sieve import SieveScratch
+from .._loops.rows import Blocks
+from .._loops.simd.bit_sets import SLOTS, WORD
+from ..kernel_table import SlotWeight
+from ..theory.aliasing import Aliasing, aliasing, aliasing_at_share
+from .randomness import Purpose, stream
+
+if TYPE_CHECKING:
+    from ..recipe import Recipe
+
+Arrays = dict[str, Array]  # the arrays of signatures, named as in `Sketch.arrays`
+
+BLOCK_NONZEROS = 1 << 15  # of a block, about: small blocks let all threads end together
+_BLOCK_SLOTS = 1 << 18
+_LOCATION = 0xFFFF  # the bits of a location in a table
+_FEW_COLUMNS = 128  # beyond, the line that `aliasing` takes for a curve is off by less than 0.001
+
+
+@dataclass(frozen=True)
+class Sketch(ABC):
+    """A way of hashing rows by a recipe.
+
+    `hash` takes rows and fills the arrays of their signatures: another device would stand there.
+    The other methods say what estimators have to know of the slots.
+    """
+
+    recipe: "Recipe"
+
+    @property
+    @abstractmethod
+    def n_locations(self) -> int:
+        """Size of the space that locations come from."""
+
+    @property
+    @abstractmethod
+    def bank_slots(self) -> int:
+        """The most slots of a bank: slots of different banks are independent."""
+
+    @abstractmethod
+    def hash(
+        self, rows: Rows, out: Arrays, team: Team, block_nonzeros: int = BLOCK_NONZEROS
+    ) -> list[tuple[int, int]]:
+        """Hash rows into `out`. Gives the ranges of rows that are not clean, which are left out."""
+
+    def aliasing(
+        self, f1: Any, f2: Any, share: Callable[[], Array] | None = None
+    ) -> Aliasing | None:
+        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never.
+
+        `share` gives the share of equal codes of each pair; where there are few columns, chance
+        collisions are summed for the overlap that it shows.
+        """
+        b = self.recipe.n_bits
+        if b is None:
+            return None
+        if share is not None and 2**b < self.n_locations <= _FEW_COLUMNS:
+            return aliasing_at_share(f1, f2, self.n_locations, b, share())
+        return aliasing(f1, f2, self.n_locations, b)
+
+    def variance_change(self, union: Any) -> Any:
+        """Relative change of the variance of a mean over the slots, against independent slots.
+
+        For two rows that together have `union` columns.
+        """
+        return 0.0
+
+    def full_banks_between(self, low: int, high: int) -> range:
+        """Numbers of hashes between two multiples of `bank_slots` at which all banks are full."""
+        return range(0)
+
+    @property
+    def code_type(self) -> np.dtype[Any]:
+        """The unsigned integer that holds a code."""
+        n_bits = self.recipe.n_bits
+        if n_bits is None:
+            return np.dtype(np.uint16 if self.n_locations <= 2**16 else np.uint32)
+        return np.dtype(np.uint8 if n_bits <= 8 else np.uint16)
+
+    @property
+    def arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The arrays of a signature: for each its type and its shape per row."""
+        recipe, kernel = self.recipe, self.recipe.entry
+        per_slot = (recipe.n_hashes,)
+        arrays: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {}
+        if recipe.has_rounded_weights:
+            arrays["slots"] = np.dtype(f"i{recipe.weight_bits // 4}"), per_slot
+        else:
+            arrays["codes"] = self.code_type, per_slot
+            if kernel.slot_weight is not SlotWeight.NONE:
+                arrays["weights"] = np.dtype(np.float16), per_slot
+        arrays["lengths"] = np.dtype(np.int64), ()
+        if kernel.keeps_sums:
+            arrays["sums"] = np.dtype(np.float32), ()
+        return arrays
+
+    @property
+    def has_values(self) -> bool:
+        """Whether a slot keeps the value behind its minimum."""
+        return self.recipe.entry.slot_weight is SlotWeight.VALUE
+
+    def empty_arrays(self, n_rows: int) -> Arrays:
+        """Arrays for the signatures of n rows, not filled yet."""
+        return {
+            name: np.empty((n_rows, *shape), dtype) for name, (dtype, shape) in self.arrays.items()
+        }
+
+    def rounding(self, n_slots: int) -> Rounding | None:
+        """How weights become levels, `n_slots` together, with scratch for one thread."""
+        rounding = self.recipe.weight_rounding
+        if rounding is None:
+            return None
+        return Rounding(np.float32(rounding.per_unit), np.empty(n_slots, np.uint16))
+
+    def cosine_phases(self) -> CosinePhases | None:
+        """How projections become angles; None where weights are no cosines."""
+        recipe = self.recipe
+        if recipe.entry.slot_weight is not SlotWeight.COSINE:
+            return None
+        phases = stream(recipe.seed, Purpose.PHASE, 0, recipe.n_hashes) >> np.uint64(40)
+        scale = math.sqrt(recipe.gamma or 0.0) / (2 * math.pi)
+        return CosinePhases(np.float32(scale), read_only(phases * 2.0**-24, np.float32))
+
+
+class Tables(NamedTuple):
+    """What is random in a sketch; projections and phases are None for kernels without them."""
+
+    banks: Banks | BinnedBanks
+    projections: Rotations | Array | None
+    phases: CosinePhases | None
+
+
+class TableSketch(Sketch):
+    """A sketch whose randomness stands in tables, hashed by loops that share out blocks of rows."""
+
+    @abstractmethod
+    def make_tables(self) -> Tables:
+        """The tables, which the recipe alone determines."""
+
+    def minima_scratch(self, longest: int) -> MinimaScratch:
+        """Scratch of one thread, for rows of up to `longest` nonzeros."""
+        banks: Any = self.tables.banks
+        return MinimaScratch(sieve=sieve_scratch(banks, with_values=self.has_values))
+
+    @abstractmethod
+    def projection_step(self, task: Task, room: Array, weights: Array) -> Callable[[], None]:
+        """A function that projects the blocks that a task hashed last; `room` is for their values.
+
+        It is for one thread, as it holds scratch.
+        """
+
+    @property
+    def tables(self) -> Tables:
+        """The tables; those of the last few sketches are kept."""
+        return _tables(self)
+
+    def hash(
+        self, rows: Rows, out: Arrays, team: Team, block_nonzeros: int = BLOCK_NONZEROS
+    ) -> list[tuple[int, int]]:
+        cuts = cut_rows(rows.indptr, self.recipe.n_hashes, block_nonzeros)
+        flaws = np.zeros(len(cuts) - 1, np.int64)
+        longest = int(rows.lengths.max(initial=0))
+        largest = int(np.diff(rows.indptr[cuts]).max(initial=0))
+
+        def make_step(blocks: Blocks) -> Step:
+            done = np.zeros(MOST_BLOCKS + 1, np.int64)
+            task = Task(
+                blocks.counter, blocks.n_stripes, cuts, rows.indptr, rows.indices, rows.data,
+                rows.n_columns, flaws, done,
+            )  # fmt: skip
+            return self._step(task, out, longest, largest)
+
+        team.share(make_step, len(flaws), 1)
+        return flawed_ranges(cuts, flaws)
+
+    def _step(self, task: Task, out: Arrays, longest: int, largest: int) -> Step:
+        """A function that hashes some blocks of a task, and gives False once none is left.
+
+        It is for one thread, as it holds scratch: for rows of up to `longest` nonzeros and blocks
+        of up to `largest`.
+        """
+        recipe, banks = self.recipe, self.tables.banks
+        table = banks.table if isinstance(banks, BinnedBanks) else banks.tables
+        mask = table.dtype.type(recipe.code_mask & _LOCATION)
+        codes, weights, block_scratch = codes_in(out).reshape(-1), None, None
+        if self.has_values:
+            weights = weights_in(out).reshape(-1)
+            block_scratch = BlockScratch(
+                np.empty(largest, np.float32), np.empty(largest, np.uint16)
+            )
+        arguments = (
+            *self.minima_scratch(longest), banks, mask, row_scratch(longest, codes.dtype),
+            block_scratch, recipe.n_hashes, codes, weights, out["lengths"], out.get("sums"),
+        )  # fmt: skip
+        if not recipe.entry.projects:
+            return lambda n_blocks: hash_minima(task, n_blocks, *arguments)
+        project = self.projection_step(task, np.empty(largest, np.float32), weights_in(out))
+
+        def hash_and_project(n_blocks: int) -> bool:
+            is_more = hash_minima(task, n_blocks, *arguments)
+            project()
+            return bool(is_more)
+
+        return hash_and_project
+
+
+@lru_cache(maxsize=4)
+def _tables(sketch: TableSketch) -> Tables:
+    return sketch.make_tables()
+
+
+def cut_rows(indptr: Array, n_hashes: int, block_nonzeros: int) -> Array:
+    """Where blocks of rows begin and end: few slots each, and few nonzeros but for a last row.
+
+    Each row is hashed by itself, so the result does not depend on where they are cut.
+    """
+    n_rows = len(indptr) - 1
+    by_slots = np.arange(0, n_rows, max(1, _BLOCK_SLOTS // n_hashes))
+    starts = np.arange(indptr[0], indptr[-1], block_nonzeros, dtype=indptr.dtype)
+    by_nonzeros = np.searchsorted(indptr, starts)
+    return read_only(np.unique(np.concatenate([by_slots, by_nonzeros, [n_rows]])), np.int64)
+
+
+def flawed_ranges(cuts: Array, flaws: Array) -> list[tuple[int, int]]:
+    """Ranges of rows of the blocks that have a flaw; neighbouring blocks share a range."""
+    flawed = np.diff(flaws != 0, prepend=False, append=False)
+    bounds = cuts[np.flatnonzero(flawed)].tolist()
+    return list(zip(bounds[::2], bounds[1::2], strict=True))
+
+
+def codes_in(out: Arrays) -> Array:
+    """Where codes are written: into slots, as long as they have no weights yet."""
+    slots = out.get("slots")
+    return out["codes"] if slots is None else slots.view(f"u{slots.itemsize}")
+
+
+def weights_in(out: Arrays) -> Array:
+    """Where weights are written: as halves, or into slots that have their codes."""
+    slots = out.get("slots")
+    return out["weights"].view(np.uint16) if slots is None else slots
+
+
+def aligned(table: Array) -> Array:
+    """A table that begins at a cache line."""
+    out = aligned_zeros(table.shape, table.dtype)
+    out[:] = table
+    return read_only(out)
+
+
+def round_up(n: int, unit: int) -> int:
+    """The least multiple of `unit` from n on."""
+    return -(-n // unit) * unit
+
+
+def row_scratch(longest: int, code_type: np.dtype[Any]) -> RowScratch:
+    """Scratch for rows of up to `longest` nonzeros."""
+    return RowScratch(
+        starts=np.empty(longest, np.int32),
+        codes=aligned_zeros((GROUP,), code_type),
+        values=aligned_zeros((GROUP,), np.uint16),
+    )
+
+
+def sieve_scratch(banks: Banks, *, with_values: bool) -> SieveScratch:
+    """Scratch for rows that go through the sieve, empty if none does."""
+    n_positions = banks.n_positions if banks.sieve_places.size else 0
+    n_bits = n_positions + round_up(banks.width, SLOTS)
+    n_words = -(-n_bits // WORD) + 1 if n_positions else 0
+    n_planes = max(3, (banks.n_positions - 1).bit_length())
+    locations = aligned_zeros((SLOTS,), banks.tables.dtype)
+    return SieveScratch(
+        marks=aligned_zeros((n_words * WORD,), np.uint16 if with_values else np.uint8),
+        bitmap=aligned_zeros((n_words,), np.uint64),
+        bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
+        locations=locations,
+        location_words=locations.view(np.uint64),
+    )

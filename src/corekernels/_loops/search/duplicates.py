@@ -1,0 +1,269 @@
+"""Near-duplicates: digests of rows, pairs of equal keys, rows compared by merging their columns.
+
+Columns keep their numbers, however large: no array has an entry per column.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compilation import allocating_loop, inner_loop, loop
+from ..kernels import kernel_value, support_bound, uses_values
+from ..mixing import mix, step
+from .pairs import BELOW, SLACK
+
+# of the digests: odd numbers without a pattern
+_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_OTHER_KEY = np.uint64(0xA0761D6478BD642F)
+
+
+@loop
+def row_digests(indptr, indices, values, out):
+    """128 bits of each row, equal for equal rows; `values` are the bits of the values.
+
+    Sums of what each column and value is mixed to: their terms do not wait for each other.
+    """
+    for row in range(indptr.shape[0] - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        columns, bits = indices[start:stop], values[start:stop]
+        low, high = np.uint64(stop - start), np.uint64(0)
+        for p in range(columns.shape[0]):
+            both = np.uint64(columns[p]) * _FIRST_FACTOR + np.uint64(bits[p]) * _SECOND_FACTOR
+            low += mix(both)
+            high += mix(both ^ _OTHER_KEY)
+        out[row, 0], out[row, 1] = mix(low), mix(high)
+
+
+@loop
+def write_table_keys(codes, n_slots, out):
+    """The key of each row in each table (n_tables, n_rows), made of so many of its codes."""
+    for row in range(codes.shape[0]):
+        for table in range(out.shape[0]):
+            key = np.uint64(table)
+            for j in range(table * n_slots, (table + 1) * n_slots):
+                key = step(key ^ np.uint64(codes[row, j]), j)
+            out[table, row] = key
+
+
+@allocating_loop
+def ascend_within_keys(keys, rows):
+    """Sort the rows of each key, where equal keys stand together."""
+    start = 0
+    for i in range(1, keys.shape[0] + 1):
+        if i == keys.shape[0] or keys[i] != keys[start]:
+            if i - start == 2:
+                a, b = rows[start], rows[start + 1]
+                rows[start], rows[start + 1] = min(a, b), max(a, b)
+            elif i - start > 2:
+                rows[start:i].sort()
+            start = i
+
+
+REPRESENTATIVES = 16  # of a bucket that is too large
+
+
+class PairRange(NamedTuple):
+    """Which pairs of rows of equal keys are wanted.
+
+    A pair is the number (first row) n_rows + (second row). The earlier row comes first; with a
+    boundary, pairs lie on both sides of it, and the later row comes first.
+    """
+
+    first: int  # the earlier row is one of first to last
+    last: int
+    n_rows: int
+    boundary: int  # -1: none
+    largest: int  # rows of a key that are all paired; of more, the first ones with each other
+
+
+@inner_loop
+def _end_of_key(keys, begin):
+    """The place behind the last key equal to the one at `begin`."""
+    stop = begin
+    while stop < keys.shape[0] and keys[stop] == keys[begin]:
+        stop += 1
+    return stop
+
+
+@loop
+def write_pairs(keys, rows, wanted, state, out):
+    """Write pairs of rows of equal keys, which ascend, as rows do within a key.
+
+    `state` holds the place to go on from, where its key begins, and the number of pairs written:
+    where `out` is full, the next call goes on.
+    """
+    i, begin, n = state[0], state[1], 0
+    stop = _end_of_key(keys, begin)
+    while i < keys.shape[0]:
+        if i == stop:
+            begin, stop = i, _end_of_key(keys, i)
+        is_paired = stop - begin <= wanted.largest or i - begin < REPRESENTATIVES
+        if is_paired and wanted.first <= rows[i] < wanted.last:
+            if n + stop - i - 1 > out.shape[0]:
+                break
+            for j in range(i + 1, stop):
+                if wanted.boundary < 0:
+                    out[n] = rows[i] * wanted.n_rows + rows[j]
+                    n += 1
+                elif rows[i] < wanted.boundary <= rows[j]:
+                    out[n] = rows[j] * wanted.n_rows + rows[i]
+                    n += 1
+        i += 1
+    state[0], state[1], state[2] = i, begin, n
+
+
+class SortedRows(NamedTuple):
+    """CSR rows of ascending columns, and the sum of squares of each.
+
+    Without values, each value is 1.
+    """
+
+    indptr: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    squares: np.ndarray
+
+
+@loop
+def gather_rows(indptr, columns, values, chosen, first, out):
+    """Copy the chosen rows into `out`, the first of them as row `first`; its `indptr` is known."""
+    for i in range(chosen.shape[0]):
+        start = indptr[chosen[i]]
+        begin, end = out.indptr[first + i], out.indptr[first + i + 1]
+        for p in range(end - begin):
+            out.columns[begin + p] = columns[start + p]
+        if out.values.shape[0] == 0:
+            continue
+        for p in range(end - begin):
+            out.values[begin + p] = values[start + p] if values.shape[0] > 0 else 1.0
+
+
+@loop
+def sums_of_squares(indptr, values, out):
+    """Sum of squares of each row, added up in the order of its columns."""
+    for row in range(indptr.shape[0] - 1):
+        total = 0.0
+        for p in range(indptr[row], indptr[row + 1]):
+            total += np.float64(values[p]) * np.float64(values[p])
+        out[row] = total
+
+
+_STRIDE = 64  # steps between looks at whether the threshold can still be reached
+
+
+@inner_loop
+def _shared(least, kernel, columns, others):
+    """Number of shared columns; -1 where the kernel is sure to be below `least`."""
+    n, m = columns.shape[0], others.shape[0]
+    i, j, a = 0, 0, 0
+    while i < n and j < m:
+        if support_bound(kernel, n, m, a + min(n - i, m - j)) < least * SLACK:
+            return -1
+        for _ in range(min(_STRIDE, n - i, m - j)):
+            x, y = columns[i], others[j]
+            a += x == y
+            i += x <= y
+            j += y <= x
+    return a
+
+
+@inner_loop
+def _product(columns, values, others, other_values):
+    """Inner product of two rows."""
+    n, m = columns.shape[0], others.shape[0]
+    i, j, total = 0, 0, 0.0
+    while i < n and j < m:
+        x, y = columns[i], others[j]
+        if x == y:
+            total += np.float64(values[i]) * np.float64(other_values[j])
+        i += x <= y
+        j += y <= x
+    return total
+
+
+@loop
+def compare_pairs(least, kernel, rows, left, right, out):
+    """Kernel values of rows left[p] and right[p]; BELOW where below `least`."""
+    for p in range(left.shape[0]):
+        begin, end = rows.indptr[left[p]], rows.indptr[left[p] + 1]
+        start, stop = rows.indptr[right[p]], rows.indptr[right[p] + 1]
+        columns, others = rows.columns[begin:end], rows.columns[start:stop]
+        a = _shared(least, kernel, columns, others)
+        if a < 0:
+            out[p] = BELOW
+            continue
+        dot, both = np.float64(a), 1.0
+        if uses_values(kernel):
+            both = rows.squares[left[p]] * rows.squares[right[p]]
+            if rows.values.shape[0] > 0:
+                dot = _product(columns, rows.values[begin:end], others, rows.values[start:stop])
+        value = kernel_value(kernel, dot, both, end - begin, stop - start, a)
+        out[p] = value if value >= least else BELOW
+
+
+NO_COLUMN = -1
+
+
+@allocating_loop
+def sample_columns(indptr, columns, key, out):
+    """Of each row the columns of the smallest mixes, NO_COLUMN where it has too few."""
+    size = out.shape[1]
+    mixes = np.empty(size, np.uint64)
+    for row in range(indptr.shape[0] - 1):
+        out[row, :] = NO_COLUMN
+        n = 0
+        for p in range(indptr[row], indptr[row + 1]):
+            z = mix(np.uint64(columns[p]) ^ key)
+            if n == size and z >= mixes[size - 1]:
+                continue
+            place = n if n < size else size - 1
+            while place > 0 and mixes[place - 1] > z:
+                mixes[place], out[row, place] = mixes[place - 1], out[row, place - 1]
+                place -= 1
+            mixes[place], out[row, place] = z, columns[p]
+            n = min(n + 1, size)
+
+
+class SampledRows(NamedTuple):
+    """Which rows have each sampled column, and what makes one of them a candidate.
+
+    Column c is in the samples of rows[starts[c] : starts[c + 1]]. `lengths` are the numbers of
+    columns of all rows; `needed` says how many of a row's sample another row must have.
+    """
+
+    starts: np.ndarray
+    rows: np.ndarray
+    lengths: np.ndarray
+    needed: np.ndarray
+
+
+@loop
+def containing_rows(indptr, places, first_row, sampled, counts, touched, out):
+    """Write pairs (earlier, later) of a row and one that may be contained in it; how many.
+
+    `places` are those of the rows' columns among the sampled ones, or below 0. A row is
+    contained in longer ones, and in equally long ones after it. `counts` is zero on entry and
+    on return. Where `out`, of shape (2, size), is too small, pairs are only counted.
+    """
+    n = 0
+    for q in range(indptr.shape[0] - 1):
+        row, n_touched = first_row + q, 0
+        for p in range(indptr[q], indptr[q + 1]):
+            if places[p] < 0:
+                continue
+            for k in range(sampled.starts[places[p]], sampled.starts[places[p] + 1]):
+                other = sampled.rows[k]
+                if counts[other] == 0:
+                    touched[n_touched] = other
+                    n_touched += 1
+                counts[other] += 1
+        for k in range(n_touched):
+            other = touched[k]
+            is_enough = counts[other] >= sampled.needed[other]
+            counts[other] = 0
+            f1, f2 = sampled.lengths[other], sampled.lengths[row]
+            if is_enough and (f1 < f2 or (f1 == f2 and other < row)):
+                if n < out.shape[1]:
+                    out[0, n], out[1, n] = min(row, other), max(row, other)
+                n += 1
+    return n

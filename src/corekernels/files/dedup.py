@@ -1,0 +1,451 @@
+"""Near-duplicates of files: in memory where the rows fit, by parts in a folder where they do not.
+
+A file is read once. Rows that fit into the working memory are searched there, and nothing goes to
+the disk. Others are stored in parts: their digests are shuffled, so that copies meet, then the keys
+of their hash tables, so that candidates meet, then the candidates, so that each is compared once.
+Any engine does that; of one file, this process.
+"""
+
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._core.arguments import Array, PathLike, require_count, require_positive
+from .._core.progress import Steps, progress_bar
+from .._core.validation import Rows
+from ..errors import DataError, ParameterError
+from ..io.job_folder import JobFolder, file_stamps
+from ..io.provenance import require_same_names
+from ..io.readers import RowReader, require_rows
+from ..io.streams import require_file
+from ..neighbors.duplicates.result import FileDuplicates, FileMatches
+from ..neighbors.duplicates.rows import row_digests, rows_to_keep, size_of
+from ..neighbors.duplicates.search import (
+    KEY_BYTES,
+    Criterion,
+    find_in_memory,
+)
+from ..recipe import CONTRACT, DEFAULT_KERNEL
+from . import dedup_tasks as tasks
+from .dedup_search import PartsSearch
+from .dedup_tasks import DedupJob, PartFacts
+from .engines import Engine, LocalEngine
+from .plan import Plan
+
+LARGEST_BUCKET = 5000  # rows; of a larger bucket, rows are paired with the first ones only
+DRIVER_PAIRS = 30_000_000
+_PAIRS_PER_TASK = 1 << 20  # candidates that are compared
+_COPIES_PER_TASK = 1 << 20
+_LEAST_GROUPS = 8
+_LEAST_BYTES = 1 << 25  # for records that this process shuffles
+_BYTES_PER_BYTE = 4  # of records while they are shuffled and sorted
+_PARTS_PER_MEMORY = 4  # parts that fill the working memory
+_TIMES = {"reading": 0.4, "storing": 0.4, "hashing": 0.25, "sorting": 0.2, "comparing": 0.15}
+
+
+def near_duplicates(
+    reader: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
+    all_pairs: bool = True, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
+    seed: int = 0, parts: PathLike | None = None, resume: bool = False,
+    progress: bool | None = None, n_jobs: int | None = None, gamma: float | None = None,
+) -> FileDuplicates:  # fmt: skip
+    """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
+
+    The file is read once. If its rows and their hash tables fit into `working_memory`, nothing
+    else is needed; otherwise a folder holds 8 to 16 bytes per nonzero, 528 bytes per row and some
+    8 bytes per candidate, and memory is at most 24 bytes per row, 100 bytes per pair found and
+    twice `working_memory`. Few rows are compared with each other without tables, and rows that
+    fit where tables would be of no use: below a threshold of 0.47, for core2 below 0.74, for the
+    correlation always.
+
+    Parameters
+    ----------
+    reader : RowReader
+        From `files.open_reader`; not a pipe.
+    threshold : float in (0, 1]
+    kernel : str
+        Any kernel of `gram_chunks`, or "containment": the share of a row's columns that a longer
+        one has too, whatever their values. It takes 400 bytes of memory per row, and time that
+        grows with the square of the rows where columns are common: take n-grams of 3 or more.
+    all_pairs : bool
+        If false, a row that equals earlier ones (a copy) is paired with the first of them
+        and with no other row. Groups stay the same; many copies no longer make many pairs.
+    most_pairs : int
+        To find more than this is an error.
+    working_memory : float
+        Megabytes of rows, and of pairs to compare, held at a time.
+    seed : int
+        Seed of the tables.
+    parts : path, optional
+        Folder, made for this job, for rows that do not fit. It keeps what was done in case the
+        process is killed; remove it when the result is safe. A temporary one if None.
+    resume : bool
+        Go on with what a killed run of the same job left in `parts`. Without it, leftovers are
+        cleared first.
+    progress, n_jobs
+        As for `files.hash_to_file`.
+    gamma : float, optional
+        Parameter of the kernel, if it has one; its default if None.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> path = "rows.svm"
+    >>> ck.io.write_rows(path, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    >>> found = ck.files.near_duplicates(ck.files.open_reader(path), 0.9)
+    >>> found.pairs.tolist(), found.redundant().tolist(), found.rows
+    ([[0, 2]], [2], 3)
+    """
+    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    found = _search_readers(
+        [reader], criterion, all_pairs, most_pairs, working_memory, parts, resume, progress, n_jobs
+    )
+    assert isinstance(found, FileDuplicates)
+    return found
+
+
+def near_matches(
+    reader: RowReader, against: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
+    most_pairs: int = 50_000_000, working_memory: float = 1024.0, seed: int = 0,
+    parts: PathLike | None = None, resume: bool = False, progress: bool | None = None,
+    n_jobs: int | None = None, gamma: float | None = None,
+) -> FileMatches:  # fmt: skip
+    """Rows of a reader that are near a row of another one: all pairs with K >= threshold.
+
+    Parameters
+    ----------
+    reader, against : RowReader
+        From `files.open_reader`; not pipes.
+    threshold, kernel, most_pairs, working_memory, seed, parts, resume, progress, n_jobs, gamma
+        As for `near_duplicates`.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> train, test = "train.npy", "test.npy"
+    >>> ck.io.write_rows(train, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    >>> ck.io.write_rows(test, [[0.0, 1, 0], [1, 2, 0]])
+    >>> readers = ck.files.open_reader(train), ck.files.open_reader(test)
+    >>> found = ck.files.near_matches(*readers, 0.9)
+    >>> found.pairs.tolist(), found.redundant().tolist()
+    ([[0, 1], [2, 1]], [0, 2])
+    """
+    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    found = _search_readers(
+        [against, reader], criterion, True, most_pairs, working_memory, parts, resume, progress,
+        n_jobs,
+    )  # fmt: skip
+    assert isinstance(found, FileMatches)
+    return found
+
+
+def _search_readers(
+    readers: Sequence[RowReader], criterion: Criterion, all_pairs: bool, most_pairs: int,
+    working_memory: float, parts: PathLike | None, resume: bool, progress: bool | None,
+    n_jobs: int | None, largest_bucket: int | None = None,
+) -> FileDuplicates | FileMatches:  # fmt: skip
+    """Pairs of rows of one reader, or rows of the second of two near those of the first."""
+    for reader in readers:
+        require_file(require_rows(reader).name, reader.is_stream)
+    if len(readers) == 2:
+        _require_same_columns(*readers)
+    if resume and parts is None:
+        raise ParameterError("resume: needs the folder of the killed run; give parts.")
+    job = DedupJob(
+        "", criterion, _LEAST_GROUPS, largest_bucket,
+        1e6 * require_positive("working_memory", working_memory), all_pairs,
+        require_count("most_pairs", most_pairs), n_jobs,
+    )  # fmt: skip
+    name = " and ".join(reader.name for reader in readers)
+    with Steps(_TIMES, progress) as steps, contextlib.ExitStack() as stack:
+        reading = _Reading(job, readers, stack, parts, steps)
+        reading.read(resume)
+        boundary = None if len(readers) == 1 else reading.counts[0]
+        if not sum(reading.counts):
+            raise DataError(f"{name}: holds no rows.")
+        if not reading.is_stored:
+            found = find_in_memory(
+                name, reading.pieces, np.concatenate(reading.digests), criterion,
+                boundary=boundary, most_pairs=job.most_pairs, n_bytes=job.n_bytes, n_jobs=n_jobs,
+                steps=steps,
+            )  # fmt: skip
+            return found.result(all_pairs)
+        engine = stack.enter_context(LocalEngine(1))  # the threads are those of the loops
+        search = PartsSearch(engine, steps, name, job.most_pairs, True)
+        return search.run(reading.job, reading.facts, boundary)
+
+
+def _require_same_columns(first: RowReader, second: RowReader) -> None:
+    if first.n_columns != second.n_columns:
+        raise DataError(
+            f"{first.name}: has {first.n_columns} columns, {second.name} has "
+            f"{second.n_columns}; give files over the same columns (n_columns)."
+        )
+    require_same_names(second.name, second.provenance, first.provenance)
+
+
+class _Reading:
+    """Rows of readers: in memory until they no longer fit, from then on in parts of a job."""
+
+    def __init__(
+        self, job: DedupJob, readers: Sequence[RowReader], stack: contextlib.ExitStack,
+        parts: PathLike | None, steps: Steps,
+    ) -> None:  # fmt: skip
+        self.job, self._readers, self._stack, self._steps = job, readers, stack, steps
+        self._folder = parts
+        self.counts = [0] * len(readers)  # rows of each reader
+        self.pieces: list[Rows] = []
+        self.digests: list[Array] = []
+        self.facts: list[PartFacts] = []
+        self._n_bytes = self._reader = 0
+        self.is_stored = False
+
+    def read(self, resume: bool) -> None:
+        """Read all rows, but those that an earlier run has stored."""
+        if resume and self._folder is not None and Path(self._folder).is_dir():
+            self._open_folder(resume=True)
+            if self._is_complete():
+                return
+        for number, reader in enumerate(self._readers):
+            self._reader = number
+            rest = reader.batches_from(self.counts[number])
+            with progress_bar(reader.n_bytes, "reading", "B", self._steps) as bar:
+                for batch in rest:
+                    if batch.first_row != self.counts[number]:
+                        raise DataError(f"{reader.name}: changed while it was read; begin again.")
+                    self._add(batch.rows, reader.name)
+                    bar.update(batch.bytes_done - bar.n)
+            if self.is_stored:
+                self._store()
+        if self.is_stored:
+            self.job.work.save("reading", self.counts)
+
+    def _add(self, rows: Rows, name: str) -> None:
+        self.pieces.append(rows_to_keep(rows, self.job.criterion.kernel.uses_values))
+        self.digests.append(row_digests(rows))
+        self._n_bytes += size_of(self.pieces[-1])
+        self.counts[self._reader] += len(rows)
+        criterion, most = self.job.criterion, self.job.n_bytes
+        if self.is_stored:
+            if self._n_bytes > most / _PARTS_PER_MEMORY:
+                self._store()
+        elif criterion.is_containment or criterion.tables is not None:
+            if self._n_bytes + KEY_BYTES * sum(self.counts) > most:
+                self._open_folder(resume=False)
+                self._store()
+        elif self._n_bytes > most:
+            raise DataError(
+                f"{name}: rows take more than {most / 1e6:,.0f} MB, and hash tables would find "
+                f"too few pairs of {criterion.kernel.name} at this threshold; raise it, or the "
+                "working memory to search exactly."
+            )
+
+    def _open_folder(self, resume: bool) -> None:
+        """Have a folder for the rows, with those that are in it if the job is to go on."""
+        path = self._folder
+        if path is None:
+            path = Path(self._stack.enter_context(tempfile.TemporaryDirectory())) / "dedup"
+        criterion = self.job.criterion
+        about = {
+            "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
+            "gamma": criterion.kernel.gamma, "threshold": criterion.threshold,
+            "seed": criterion.seed, "working_memory": self.job.n_bytes,
+            "rows": [reader.about() for reader in self._readers],
+            "files": file_stamps(
+                path for reader in self._readers
+                for path in reader.paths
+            ),
+        }  # fmt: skip
+        folder = self._stack.enter_context(JobFolder.open(path, about, resume=resume))
+        self.job = self.job._replace(folder=str(folder.path))
+        self.is_stored = True
+
+    def _is_complete(self) -> bool:
+        """Take note of the rows that an earlier run has stored; whether they are all there are."""
+        for number in range(len(self.job.work.names("rows-*"))):
+            facts = tasks.part_facts(self.job, number)
+            if facts is None:
+                raise self.job.work.damaged(f"rows-{number:05d}")
+            self.facts.append(facts)
+            self.counts[int(facts.stamp[0])] += facts.n_rows
+        return self.job.work.load("reading") is not None
+
+    def _store(self) -> None:
+        """Store the rows that are in memory as a part, which belongs to one reader."""
+        if self.pieces:
+            stamp: list[int | str] = [self._reader]
+            number = len(self.facts)
+            self.facts.append(
+                tasks.save_rows(self.job, number, self.pieces, self.digests, stamp)
+            )  # fmt: skip
+        self.pieces, self.digests, self._n_bytes = [], [], 0
+
+
+def duplicates_by_parts(
+    engine: Engine, plan: Plan, scratch: PathLike, threshold: float = 0.8,
+    kernel: str = DEFAULT_KERNEL, *, all_pairs: bool = True, most_pairs: int = 50_000_000,
+    working_memory: float = 1024.0, seed: int = 0, gamma: float | None = None,
+    largest_bucket: int = LARGEST_BUCKET, driver_pairs: int = DRIVER_PAIRS, resume: bool = False,
+    progress: bool | None = None,
+) -> FileDuplicates:  # fmt: skip
+    """Pairs of rows of all parts with K >= threshold, as `near_duplicates` by hash tables.
+
+    Rows are numbered through all parts. The folder takes 8 to 16 bytes per nonzero, 528 bytes
+    per row and 16 bytes per candidate; the engine shuffles 24 bytes per row and 1,024 bytes per
+    row that is no copy.
+
+    Parameters
+    ----------
+    engine : Engine
+    plan : Plan
+        From `plan_parts`.
+    scratch : path
+        A folder, made for this job, which every worker must reach. It keeps what was done in
+        case the job fails or is killed; remove it when the result is safe.
+    threshold, kernel, all_pairs, most_pairs, seed, gamma
+        As for `near_duplicates`; not "containment".
+    working_memory : float
+        Megabytes of rows that a task holds while it compares them.
+    largest_bucket : int
+        Rows with one key that are all compared with each other. If more have it, they are
+        compared with the first 16 of them only.
+    driver_pairs : int
+        Pairs that this process holds, at 100 bytes each. If more are found, tasks sort them into
+        files, which become one that is mapped into memory, and merge spanning forests of them,
+        from which groups follow.
+    resume : bool
+        Go on with what an unfinished run of the same job left in `scratch`; parts whose files
+        have changed are read again. Without it, leftovers are cleared first.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
+    >>> with ck.files.LocalEngine() as engine:
+    ...     plan = ck.files.plan_parts(engine, "rows.npz")
+    ...     found = ck.files.duplicates_by_parts(engine, plan, "scratch", 0.9)
+    >>> found.pairs, found.rows
+    (array([[0, 1]]), 3)
+    """
+    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    found = _search_plans(
+        engine, [plan], scratch, criterion, all_pairs, most_pairs, working_memory, largest_bucket,
+        driver_pairs, resume, progress,
+    )  # fmt: skip
+    assert isinstance(found, FileDuplicates)
+    return found
+
+
+def matches_by_parts(
+    engine: Engine, plan: Plan, against: Plan, scratch: PathLike, threshold: float = 0.8,
+    kernel: str = DEFAULT_KERNEL, *, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
+    seed: int = 0, gamma: float | None = None, largest_bucket: int = LARGEST_BUCKET,
+    driver_pairs: int = DRIVER_PAIRS, resume: bool = False, progress: bool | None = None,
+) -> FileMatches:  # fmt: skip
+    """Rows of all parts that are near rows of other parts, as `near_matches`.
+
+    Parameters
+    ----------
+    engine, scratch, threshold, kernel, most_pairs, working_memory, seed, gamma, largest_bucket, \
+driver_pairs, resume, progress
+        As for `duplicates_by_parts`.
+    plan, against : Plan
+        From `plan_parts`.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
+    >>> ck.io.write_rows("test.npz", [[1.0, 2, 0]])
+    >>> with ck.files.LocalEngine() as engine:
+    ...     train = ck.files.plan_parts(engine, "train.npz")
+    ...     test = ck.files.plan_parts(engine, "test.npz")
+    ...     found = ck.files.matches_by_parts(engine, train, test, "scratch", 0.9)
+    >>> found.pairs
+    array([[0, 0]])
+    """
+    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    found = _search_plans(
+        engine, [against, plan], scratch, criterion, True, most_pairs, working_memory,
+        largest_bucket, driver_pairs, resume, progress,
+    )  # fmt: skip
+    assert isinstance(found, FileMatches)
+    return found
+
+
+def _search_plans(
+    engine: Engine, plans: Sequence[Plan], scratch: PathLike, criterion: Criterion,
+    all_pairs: bool, most_pairs: int, working_memory: float, largest_bucket: int,
+    driver_pairs: int, resume: bool, progress: bool | None,
+) -> FileDuplicates | FileMatches:  # fmt: skip
+    """Pairs of rows of one plan, or rows of the second of two plans near those of the first."""
+    _require_tables(criterion)
+    parts = [part for plan in plans for part in plan.parts]
+    parts = [replace(part, number=number) for number, part in enumerate(parts)]
+    job = DedupJob(
+        str(Path(scratch).absolute()), criterion, max(len(parts), _LEAST_GROUPS),
+        require_count("largest_bucket", largest_bucket),
+        1e6 * require_positive("working_memory", working_memory), all_pairs,
+        require_count("most_pairs", most_pairs),
+    )  # fmt: skip
+    about = {
+        "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
+        "gamma": criterion.kernel.gamma, "threshold": criterion.threshold,
+        "seed": criterion.seed, "largest_bucket": largest_bucket,
+        "rows": [_about_plan(plan) for plan in plans],
+    }  # fmt: skip
+    if len({plan.n_columns for plan in plans}) > 1:
+        counts = " and ".join(f"{plan.name} has {plan.n_columns} columns" for plan in plans)
+        raise DataError(f"{counts}; give files over the same columns (n_columns).")
+    name = " and ".join(plan.name for plan in reversed(plans))
+    with (
+        JobFolder.open(scratch, about, resume=resume) as folder,
+        Steps({name: _TIMES[name] for name in _TIMES if name != "reading"}, progress) as steps,
+    ):
+        facts = engine.run(tasks.store_part, job, parts, what="storing", progress=steps)
+        n_first = sum(fact.n_rows for fact in facts[: len(plans[0].parts)])
+        boundary = n_first if len(plans) == 2 else None
+        if not sum(fact.n_rows for fact in facts):
+            raise DataError(f"{name}: holds no rows.")
+        _forget_changed(folder, boundary, facts)
+        driver_pairs = require_count("driver_pairs", driver_pairs)
+        search = PartsSearch(engine, steps, name, driver_pairs, isinstance(engine, LocalEngine))
+        return search.run(job, facts, boundary)
+
+
+def _require_tables(criterion: Criterion) -> None:
+    if criterion.is_containment:
+        raise ParameterError(
+            "kernel: containment is not found by hash tables, which a cluster needs; use one "
+            "machine, or resemblance."
+        )
+    if criterion.tables is None:
+        raise ParameterError(
+            f"threshold: pairs of {criterion.kernel.name} of {criterion.threshold:g} are not found "
+            "by hash tables, which a cluster needs; raise it, or use one machine."
+        )
+
+
+def _about_plan(plan: Plan) -> dict[str, Any]:
+    if plan.recipe is not None:
+        raise DataError(f"{plan.name}: is hashed; near-duplicates need the raw rows.")
+    return require_rows(plan.parts[0].open()).about() | {"n_columns": plan.n_columns}
+
+
+def _forget_changed(folder: JobFolder, boundary: int | None, facts: Sequence[PartFacts]) -> None:
+    """Remove what depends on all parts, if some are not what they were in an earlier run."""
+    stamps = hashlib.sha256(repr((boundary, [fact.stamp for fact in facts])).encode()).hexdigest()
+    before = folder.load("stamps")
+    if before is not None and before[1] == stamps:
+        return
+    for pattern in ("copies*", "keys-*", "bucket-pairs-*", "candidates*", "found-*"):
+        folder.remove(pattern)
+    folder.save("stamps", stamps)

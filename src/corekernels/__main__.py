@@ -4,15 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say which extra it lacks, or that it was interrupted."""
-    try:
-        _run()
-    except KeyboardInterrupt:
-        print("error: interrupted; nothing is kept.", file=sys.stderr)
-        sys.exit(130)
-
-
-def _run() -> None:
+    """Run the command line, or say which extra it lacks."""
     try:
         from .cli import app
     except ModuleNotFoundError as error:

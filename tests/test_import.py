@@ -12,7 +12,7 @@ import corekernels
 
 HEAVY = ("matplotlib", "jinja2", "numba", "numpy", "pyarrow", "rich", "scipy", "sklearn", "typer")
 LAZY = (
-    "advice", "distributed", "documents", "files", "io", "linear", "neighbors", "report", "text",
+    "advice", "documents", "files", "io", "linear", "neighbors", "report", "text",
 )  # fmt: skip
 MODULES = f"""
 import sys

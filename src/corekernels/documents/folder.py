@@ -6,11 +6,20 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from .._core.arguments import PathLike
 from ..errors import FileError
 from ..io.streams import ByteStream
-from .file import ArrowDocuments, DocumentFile, missing_column, numbered, pyarrow
+from .file import (
+    ArrowDocuments,
+    Chosen,
+    Copied,
+    DocumentFile,
+    missing_column,
+    numbered,
+    pyarrow,
+)
 
 FOLDER = "folder"
 _COLUMNS = ("text", "path")
@@ -41,17 +50,17 @@ class Folder(DocumentFile):
         self.n_bytes = sum((self._root / found).stat().st_size for found in self._paths)
 
     def documents(
-        self, columns: Sequence[str] | None, batch_bytes: int, start: int = 0
+        self, columns: Sequence[str], batch_bytes: int, start: int = 0
     ) -> Iterator[ArrowDocuments]:
-        """All documents, in batches; without their texts if no column is named."""
-        for name in columns or ():
+        """All documents, in batches."""
+        for name in columns:
             if name not in _COLUMNS:
                 raise missing_column(self.name, name, _COLUMNS, "a folder of text files ")
         first = min(max(0, start), len(self._paths))
         bytes_done = n_bytes = 0
         contents: list[bytes] = []
         for row, path in enumerate(self._paths[first:], first + 1):
-            content = b"" if columns is None else self._content(path)
+            content = self._content(path)
             n_bytes += len(content)
             bytes_done += (self._root / path).stat().st_size
             contents.append(content)
@@ -83,6 +92,18 @@ class Folder(DocumentFile):
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
+    def copy(self, chosen: Chosen, out: Any, batch_bytes: int) -> Iterator[Copied]:
+        """Copy the chosen files."""
+        n_written = bytes_done = 0
+        for place, wanted in enumerate(chosen(0, len(self._paths)).tolist()):
+            source, target = self._root / self._paths[place], Path(out) / self._paths[place]
+            bytes_done += source.stat().st_size
+            if wanted:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+                n_written += 1
+            yield Copied(n_written, bytes_done)
+
     def _content(self, path: str) -> bytes:
         with ByteStream(self._root / path) as stream:
             content = b"".join(iter(lambda: stream.read(1 << 20), b""))
@@ -91,12 +112,6 @@ class Folder(DocumentFile):
 
 class FolderDocuments(ArrowDocuments):
     """Files of a folder."""
-
-    def write_to(self, out: Path) -> None:
-        """Copy the files to another folder."""
-        for path in self.data["path"].to_pylist():
-            (out / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(Path(self.name) / path, out / path)
 
     def where(self, place: int) -> str:
         """The name of the file."""

@@ -12,7 +12,6 @@ from .._core.arguments import Array, PathLike, require_choice, require_count
 from ..errors import DataError, FileError, ParameterError
 from ..io.packing import packing_of_name
 from ..io.provenance import matching_files
-from ..io.readers import RowReader
 from ..io.streams import ByteStream, is_stream
 from ..text.settings import TextSettings
 from .delimited import Delimited
@@ -31,13 +30,13 @@ FIRST, LONGEST = "first", "longest"
 
 
 def preference_scores(
-    reader: RowReader, prefer: str, rows: Array, progress: bool | None = None
+    reader: DocumentReader, prefer: str, rows: Array, progress: bool | None = None
 ) -> Mapping[int, float] | None:
     """A score for some documents, the highest of which is to stay; None for the first one.
 
     Parameters
     ----------
-    reader : io.RowReader
+    reader : DocumentReader
     prefer : str
         "first", "longest" (the most characters), or the name of a column of numbers.
     rows : ndarray
@@ -60,7 +59,7 @@ def preference_scores(
     return {row: _number(reader, prefer, row, value) for row, value in found.items()}
 
 
-def _number(reader: RowReader, column: str, row: int, value: str) -> float:
+def _number(reader: DocumentReader, column: str, row: int, value: str) -> float:
     try:
         number = float(value)
     except ValueError:

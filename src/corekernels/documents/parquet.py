@@ -7,9 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from .._core.arguments import PathLike
+from ..errors import DataError
 from ..io.atomic import atomic_write
 from ..io.provenance import reading
-from .file import ArrowDocuments, DocumentFile, missing_column, numbered, pyarrow
+from .file import (
+    ArrowDocuments,
+    Chosen,
+    Copied,
+    DocumentFile,
+    missing_column,
+    numbered,
+    pyarrow,
+)
 
 _MOST_ROWS = 1 << 20  # per batch
 
@@ -27,10 +36,10 @@ class ParquetDocuments(DocumentFile):
         self.n_bytes = os.path.getsize(path)
 
     def documents(
-        self, columns: Sequence[str] | None, batch_bytes: int, start: int = 0
+        self, columns: Sequence[str], batch_bytes: int, start: int = 0
     ) -> Iterator[ArrowDocuments]:
         """All documents, in batches."""
-        for name in columns or ():
+        for name in columns:
             if name not in self._names:
                 raise missing_column(self.name, name, self._names)
         first = 0
@@ -51,6 +60,24 @@ class ParquetDocuments(DocumentFile):
             out, schema, compression=compression
         ) as writer:  # fmt: skip
             yield writer
+
+    def copy(self, chosen: Chosen, out: Any, batch_bytes: int) -> Iterator[Copied]:
+        """Append the chosen rows."""
+        arrow = pyarrow()
+        with self._opened() as file:
+            schema = file.schema_arrow
+        if not schema.equals(out.schema):
+            raise DataError(
+                f"{self.name}: has other columns than the first file; write them apart."
+            )
+        first_row = n_written = 0
+        for batch in self._batches(None, batch_bytes):
+            wanted = chosen(first_row, batch.num_rows)
+            first_row += batch.num_rows
+            n_written += int(wanted.sum())
+            if wanted.any():
+                out.write_batch(batch.filter(arrow.array(wanted)))
+            yield Copied(n_written, self._bytes_done(first_row))
 
     def _batches(self, columns: Sequence[str] | None, batch_bytes: int) -> Iterator[Any]:
         """Batches of rows, none empty."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..errors import DataError, ParameterError
 from ..io.provenance import require_same_columns
+from ..io.readers import Reader
 from ..signatures import Signatures
 from .readers import AnyReader, SignatureReader, hashed_batches
 
@@ -128,7 +129,7 @@ def _nearest_of_batch(
     return Estimates(i + first_row, j, values, errors)
 
 
-def _require_signatures(reader: AnyReader) -> SignatureReader:
-    if reader.holds != "signatures":
+def _require_signatures(reader: Reader) -> SignatureReader:
+    if not isinstance(reader, SignatureReader):
         raise DataError(f"{reader.name}: holds raw rows; hash them first.")
     return reader

@@ -15,9 +15,8 @@ from ..simd.integers import load_word, popcount
 from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
 
 # positions of the facts that `scan_lines` gathers
-LARGEST, LINES, ROWS, ZERO_COLUMNS, OTHER_LABELS = range(5)
-COUNTS = slice(LINES, None)
-NO_FACTS = np.array([-1, 0, 0, 0, 0])
+LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, BEYOND_LINE, OTHER_LABELS, QUERIES = range(8)
+N_FACTS = 8
 
 # positions of the results of `parse_rows`
 N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, N_ZEROS, BAD_LINE = range(7)
@@ -110,11 +109,14 @@ def count_marks(text, start, stop):
 def scan_lines(text, start, stop, out):
     """Facts about the whole lines from start to stop.
 
-    `out`, NO_FACTS on entry, gets the largest column, up to 2^63 - 1, and the number of lines,
-    rows, columns 0, and labels not written as integers. Whether the text is well formed is not
-    asked.
+    `out` holds N_FACTS integers: the number of lines and rows, the largest column and its
+    line, the first lines with a column 0 and with one beyond 2^63 - 1 (0: none), labels not
+    written as integers, and rows with a query id. Lines count from 1. Whether the text is well
+    formed is not asked.
     """
     i, end = np.uint64(start), np.uint64(stop)
+    out[:] = 0
+    out[LARGEST] = -1
     while i < end:
         out[LINES] += 1
         while _is_blank(text[i]):
@@ -130,11 +132,15 @@ def scan_lines(text, start, stop, out):
 @inner_loop
 def _scan_columns(text, i, out):
     """Note the columns of a line from i on; gives where its tokens end."""
+    first = True
     while True:
         while _is_blank(text[i]):
             i += _ONE
         if text[i] == _NEWLINE or text[i] == _HASH:
             return i
+        if first and text[i] == _Q:
+            out[QUERIES] += 1
+        first = False
         if text[i] == _PLUS or text[i] == _MINUS:
             i += _ONE
         start, column = i, np.uint64(0)
@@ -144,12 +150,16 @@ def _scan_columns(text, i, out):
             else:
                 column = column * _TEN + np.uint64(text[i] - _ZERO)
             i += _ONE
-        if i > start and text[i] == _COLON:
-            number = np.int64(min(column, _LARGEST_COLUMN))
+        if column > _LARGEST_COLUMN:
+            if out[BEYOND_LINE] == 0:
+                out[BEYOND_LINE] = out[LINES]
+        elif i > start and text[i] == _COLON:
+            number = np.int64(column)
             if number > out[LARGEST]:
                 out[LARGEST] = number
-            if number == 0:
-                out[ZERO_COLUMNS] += 1
+                out[LARGEST_LINE] = out[LINES]
+            if number == 0 and out[ZERO_LINE] == 0:
+                out[ZERO_LINE] = out[LINES]
         i = _token_end(text, i)
 
 

@@ -10,7 +10,7 @@ from .. import files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.atomic import require_target
-from ..linear.classifier import LOSS_NAMES
+from ..linear.losses import loss_names
 from ..linear.solver import SOLVERS
 from ..models import Model, load_model
 from ..report.c_path import c_path_figure
@@ -35,6 +35,8 @@ from .options import (
     require_page,
 )
 from .printing import STANDARD_OUTPUT, show, show_table, text_bars, to_write
+
+LOSS_NAMES = loss_names("classes")
 
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
 

@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.arguments import Array, PathLike, require_choice, require_count, require_positive
+from .._core.arguments import Array, PathLike, require_count, require_positive
 from .._core.progress import progress_bar
 from ..classifier import CoREClassifier
 from ..errors import DataError
 from ..io.atomic import require_target
 from ..io.job_folder import JobFolder, unfinished_folder
 from ..io.provenance import checking, join_runs, require_like
-from ..linear.classifier import LOSS_NAMES
 from ..linear.coefficients import Planes, lane_blocks, new_planes
 from ..linear.descent import OneVsRest
 from ..linear.labels import check_class_weight
+from ..linear.losses import loss_of
 from ..linear.newton import Newton, Vector
 from ..linear.problem import Measure, Options, Outcome
 from ..recipe import Recipe
@@ -68,7 +68,7 @@ def train_by_parts(
 ) -> CoREClassifier:  # fmt: skip
     """Learn classes from the parts of a source, and write the model; see `files.train`."""
     options = {"loss": loss, "C": C, "class_weight": class_weight, "tol": tol, "max_iter": max_iter}
-    require_choice("loss", loss, LOSS_NAMES)
+    chosen = loss_of(loss, "classes")
     ends = Options(require_positive("tol", tol), require_count("max_iter", max_iter), ())
     C = require_positive("C", C)
     plan = plan_of(source)
@@ -84,7 +84,7 @@ def train_by_parts(
         counts = engine.run(labels_part, None, plan.parts, what="labels", progress=progress)
         classes, class_counts, n_codes = _joined_counts(plan, counts)
         weights = check_class_weight(class_weight, classes, np.arange(len(classes)), class_counts)
-        problem = OneVsRest(loss, 1.0, weights)
+        problem = OneVsRest(chosen, 1.0, weights)
         key = hashlib.sha256(repr((about, classes.tolist())).encode()).hexdigest()[:16]
         learn = LearnJob(key, problem, C, classes, n_codes, 0)
         shares = np.array([part.counts.sum() for part in counts]) / class_counts.sum()
@@ -149,7 +149,7 @@ class _Learner:
                 bar.set_postfix_str(f"objective {objective:.6g}, gap {gap:.1e}", refresh=False)
                 bar.update(1)
 
-            if job.problem.loss == "hinge":
+            if "newton" not in job.problem.loss.solvers:
                 task = AverageTask(job, self.options, self.shares, str(self.folder.parts))
                 w, outcome = average(self.engine, self.plan.parts, task)
                 objectives = outcome.objectives

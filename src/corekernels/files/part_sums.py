@@ -86,7 +86,6 @@ class LabelCounts(NamedTuple):
 def labels_part(_: Any, part: Part) -> LabelCounts:
     """A task: the labels of a part, each once, how many rows have them, and its largest code."""
     S, y = labelled_rows(part)
-    S.require_codes()
     return LabelCounts(*np.unique(y, return_counts=True), S.largest_code())
 
 
@@ -288,7 +287,7 @@ def gap_part(task: tuple[AverageTask, GradientTask], part: Part) -> tuple[Lanes,
     w = point.vector()
     arrays, _ = load_arrays(average.duals_file(part), _KIND, _VERSION, mmap=False)
     solution = Solution(arrays["duals"], w.planes, w.biases)
-    at = measure(training.packed, block.rows, block.problem, solution, False, 1.0)
+    at = measure(training.packed, block, solution, False, 1.0)
     return at.objectives - half_squares(w.planes, w.biases), at.gaps
 
 

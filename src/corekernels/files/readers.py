@@ -102,11 +102,11 @@ class SignatureReader(Reader):
     def __iter__(self) -> Iterator[HashedBatch]:
         first_row, bytes_done = 0, 0
         for found in self._contents():
-            S, labels = _signatures_and_labels(found)
+            S, labels = Signatures.trusted(found.recipe, found.arrays), found.labels()
             size = max(1, _BATCH_BYTES * max(1, len(S)) // max(1, S.nbytes))
             for start in range(0, len(S), size):
                 some = slice(start, start + size)
-                batch = S[some]
+                batch = Signatures.from_arrays(self.recipe, S[some].arrays())
                 bytes_done += batch.nbytes
                 y = None if labels is None else labels[some]
                 yield HashedBatch(batch, y, first_row + start, bytes_done)

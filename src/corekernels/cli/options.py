@@ -22,7 +22,6 @@ from ..io.provenance import Origin
 from ..io.readers import RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
-from ..report.page import require_page_extra
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
 
@@ -301,6 +300,8 @@ def require_page(page: Path | None, *others: str | Path | None) -> None:
     """
     if page is not None:
         require_target(page, *(other for other in others if other is not None))
+        from ..report.page import require_page_extra  # on use: few jobs write one
+
         require_page_extra()
 
 

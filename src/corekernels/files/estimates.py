@@ -15,16 +15,7 @@ from .readers import AnyReader, SignatureReader, hashed_batches
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimated kernel values of pairs: row `i` of one side with row `j` of the other.
-
-    Examples
-    --------
-    >>> import corekernels as ck, numpy as np
-    >>> found = ck.files.Estimates(np.array([0]), np.array([7]), np.array([0.61]), np.array([0.04]))
-    >>> for i, j, value, error in zip(found.i, found.j, found.value, found.standard_error):
-    ...     print(f"rows {i} and {j}: {value} ± {1.96 * error:.2f}")
-    rows 0 and 7: 0.61 ± 0.08
-    """
+    """Estimated kernel values of pairs: row `i` of one side with row `j` of the other."""
 
     i: npt.NDArray[np.int64]
     j: npt.NDArray[np.int64]

@@ -254,9 +254,11 @@ def _holds_documents(path: Any, format: str | None) -> bool:  # noqa: A002
         return True
     if format is not None:
         return format != "signatures"
-    is_file = Path(path).is_file()
-    if is_shard_folder(path) or (is_file and io.detect(path) == "signatures"):
+    if is_shard_folder(path):
         return False
+    with contextlib.suppress(FileError):  # what is no rows may be documents
+        if Path(path).is_file() and io.detect(path) == "signatures":
+            return False
     with contextlib.suppress(FileError):
         return bool(document_format(path))
     return False

@@ -1,13 +1,18 @@
 """What a stranger adds from outside, by public names alone: the examples of docs/extending.md."""
 
+import itertools
+import json
+
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
 import corekernels as ck
-from corekernels.errors import ParameterError
+from corekernels import io
+from corekernels.errors import DataTypeError, ParameterError
 from corekernels.linear import HashedLinearRegressor, Loss
 
 
@@ -136,3 +141,85 @@ def test_what_is_no_loss_is_refused(rows, tmp_path):
     model = ck.CoRERegressor(n_hashes=8, loss=Huber(), random_state=0).fit(X, y)
     with pytest.raises(ParameterError, match="loss: a file cannot hold Huber"):
         model.save(tmp_path / "model.ck")
+
+
+# [format]
+class JsonRows(io.FileRows):
+    """Rows as lists of JSON, one per line: a label, columns, values."""
+
+    format = "jsonrows"
+
+    def __init__(self, path, options):
+        super().__init__(path, options)
+        self._labels, largest = options.labels, -1
+        for _, columns, _ in self._lines():
+            largest = max([largest, *columns])
+        self.n_columns = options.n_columns or largest + 1
+
+    def _lines(self):
+        with self.open_file() as file:
+            yield from map(json.loads, file)
+
+    def batches(self, first_row=0):
+        lines = itertools.islice(self._lines(), first_row, None)
+        while some := list(itertools.islice(lines, 1000)):
+            labels, columns, values = zip(*some, strict=True)
+            ends = np.cumsum([0, *map(len, columns)])
+            arrays = np.concatenate(values), np.concatenate(columns).astype(int), ends
+            X = sparse.csr_array(arrays, shape=(len(some), self.n_columns))
+            y = np.array(labels) if self._labels else None
+            yield io.Batch.of(X, y, first_row, name=self.name)
+            first_row += len(some)
+
+
+class JsonRowsWriter:
+    """Writes such lines; without labels, null stands in their place."""
+
+    def __init__(self, file, target):
+        self._file = file
+
+    def write(self, rows, y):
+        X = rows.matrix()
+        for row in range(len(rows)):
+            some = slice(X.indptr[row], X.indptr[row + 1])
+            label = None if y is None else y[row].item()
+            line = [label, X.indices[some].tolist(), X.data[some].tolist()]
+            self._file.write(json.dumps(line).encode() + b"\n")
+
+    def finish(self):
+        """Nothing stands at the end."""
+
+    def close(self):
+        """Nothing is held."""
+
+
+io.add_format(io.Format("jsonrows", (".jsonrows",), (), JsonRows, JsonRowsWriter))
+# [end]
+
+
+def test_a_file_format(tmp_path):
+    """Files of it are written, detected and read by every job as those of the package."""
+    X = sparse.random_array((2500, 40), density=0.05, format="csr", rng=0)
+    assert np.diff(X.indptr).min() == 0
+    y = np.arange(2500) % 3
+    path = tmp_path / "rows.jsonrows"
+    io.write_rows(path, X, y)
+    assert io.detect(path) == "jsonrows"
+    for options in ({}, {"batch_rows": 700}, {"n_columns": 50, "labels": False}):
+        found, labels = io.read_rows(path, **options)
+        np.testing.assert_array_equal(found.toarray()[:, :40], X.toarray())
+        assert labels is None if "labels" in options else labels.tolist() == y.tolist()
+    reader = ck.files.open_reader(path)
+    recipe = ck.files.recipe_for(reader, n_hashes=32)
+    ck.files.hash_to_file(reader, tmp_path / "rows.sig", recipe)
+    S, labels = ck.files.load_signatures(tmp_path / "rows.sig")
+    hasher = ck.CoREHasher(n_hashes=32, random_state=0).fit(X)
+    for name, array in hasher.sketch(X).arrays().items():
+        np.testing.assert_array_equal(S.arrays()[name], array)
+    assert labels.tolist() == y.tolist()
+    ck.files.convert(ck.files.open_reader(path), tmp_path / "rows.npz")
+    assert abs(io.read_rows(tmp_path / "rows.npz")[0] - X).nnz == 0
+    with open(path, "a") as file:
+        file.write('[0, [3], ["three"]]\n')
+    with pytest.raises(DataTypeError, match=r"rows\.jsonrows: "):
+        io.read_rows(path)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corekernels.documents.json_lines import JsonLines, read_values
-from corekernels.io.faults import BadRecords
+from corekernels.io.streams import BadRecords
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=150)
 KEYS = st.sampled_from(["other", "tex", "textt", "größe", "a\nb", "\U0001d6fc"])

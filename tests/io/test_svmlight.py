@@ -323,6 +323,6 @@ def test_the_largest_column_that_can_be(tmp_path):
     "text", ["a,b,label\n1,2,x\n", "1,2,3\n4,5,6\n", "1;2;3\n", "1\t2\t3\n4\t5\t6\n", "1, 2\n"]
 )
 def test_other_tables_are_called_by_their_name(tmp_path, text):
-    (tmp_path / "rows.csv").write_text(text)
-    with pytest.raises(FileError, match=r"rows.csv: line 1 holds values .* \(CSV\); read it with"):
-        io.read_rows(tmp_path / "rows.csv")
+    (tmp_path / "rows.data").write_text(text)
+    with pytest.raises(FileError, match=r"rows.data: line 1 holds values .*; name the format, csv"):
+        io.read_rows(tmp_path / "rows.data")

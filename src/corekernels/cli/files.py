@@ -13,7 +13,7 @@ from .. import files, report
 from ..errors import ParameterError
 from ..files.hashing import provenance_before
 from ..io.atomic import require_target
-from ..io.formats import FORMATS
+from ..io.formats import format_names
 
 if TYPE_CHECKING:
     from ..text import InverseDocumentFrequency
@@ -100,7 +100,9 @@ def convert(
     target: Annotated[str, Argument(metavar="OUT", help='File of rows; "-" writes svmlight.')],
     reading: Reading,
     output: Output,
-    to: Annotated[str | None, Option(help=f"{one_of(FORMATS)}, if OUT does not tell.")] = None,
+    to: Annotated[
+        str | None, Option(help=f"{one_of(format_names())}, if OUT does not tell.")
+    ] = None,
     labels: Annotated[
         bool, Option("--labels/--no-labels", help="Whether to write labels; .npy has no place.")
     ] = True,

@@ -16,7 +16,7 @@ from .._core.arguments import PathLike
 from .._hashing import SCHEMES
 from ..errors import ParameterError
 from ..io.atomic import require_target
-from ..io.formats import FORMATS
+from ..io.formats import format_names
 from ..io.job_folder import describe_unfinished
 from ..io.provenance import Origin
 from ..io.readers import RowReader, require_rows
@@ -70,7 +70,7 @@ Page = Annotated[
 Format = Annotated[
     str | None,
     Option(
-        help=f"{one_of(FORMATS)}, if the content does not tell; of documents "
+        help=f"{one_of(format_names())}, if the content does not tell; of documents "
         f"{one_of(documents.FORMATS)}."
     ),
 ]
@@ -154,6 +154,9 @@ class Text:
         Path | None,
         Option(metavar="FILE", help="Weigh n-grams by their rarity, as `frequencies` counted it."),
     ] = None
+    missing: Annotated[
+        str, Option(help="error or zero: what a missing value of a table (CSV, TSV) is.")
+    ] = "error"
     skip_bad: Annotated[
         int, Option(metavar="N", help="Leave out up to N bad documents, named at the end.")
     ] = 0
@@ -175,6 +178,7 @@ class Text:
         return {
             "text": self.text or None, "label": self.label, "id": self.id, "shingles": given,
             "frequencies": self.document_frequencies, "skip_bad": self.skip_bad,
+            "missing": self.missing,
         }  # fmt: skip
 
     def _require_none_skipped(self) -> None:
@@ -233,7 +237,7 @@ class Reading(Text):
                 words.append("--zero-based")
             elif value is True:
                 words.append(name)
-            elif value not in (None, False, 0):
+            elif value is not None and value != field.default:
                 values = value if isinstance(value, list) else [value]
                 words += [f"{name} {shlex.quote(str(one))}" for one in values]
         return " ".join(words)

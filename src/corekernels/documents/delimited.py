@@ -11,8 +11,8 @@ from .._core.arguments import Array, PathLike
 from .._core.validation import read_only
 from .._loops.text import records as loops
 from ..errors import DataError
-from ..io.faults import BadRecords
 from ..io.parquet import strings_of, text_labels
+from ..io.streams import BadRecords
 from .file import Table, missing_column, others, pyarrow
 from .records import RecordFile, Records
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from .._core.arguments import Array, require_extra
 from ..errors import DataError
-from ..io.faults import BadRecords
 from ..io.parquet import label_array, places_of_nulls, strings_of
+from ..io.streams import BadRecords
 
 BATCH_BYTES = 8 << 20
 SEPARATOR = "\n"  # between the texts of several columns

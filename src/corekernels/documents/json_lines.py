@@ -12,8 +12,8 @@ from .._core.arguments import Array
 from .._core.threads import run_blocks, thread_count
 from .._core.validation import read_only
 from .._loops.text import json_lines as loops
-from ..io.faults import BadRecords
 from ..io.parquet import numbers_of_text, strings_of, text_labels
+from ..io.streams import BadRecords
 from ..text.rows import Texts
 from .file import Table, no_column, others, pyarrow, without
 from .records import RecordFile, Records

@@ -10,9 +10,9 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from .._core.progress import Progress, progress_bar
 from ..errors import DataError, FileError
-from ..io.faults import BadRecords, LeftOut
 from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader, kept_places
+from ..io.streams import BadRecords, LeftOut
 from ..text.rows import rows_of_documents
 from ..text.settings import N_COLUMNS, TextSettings
 from .file import DocumentFile, Documents

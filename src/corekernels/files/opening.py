@@ -38,6 +38,8 @@ def open_reader(path: PathLike | Iterable[PathLike], **options: Any) -> AnyReade
         How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     frequencies : text.InverseDocumentFrequency, optional
         What weighs n-grams by their rarity: `count_frequencies` makes it.
+    missing : {"error", "zero"}
+        What a missing value of a table is, as for `io.open_rows`.
     skip_bad : int, optional
         Bad documents to leave out, as for `documents.open_documents`.
 

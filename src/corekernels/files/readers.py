@@ -196,6 +196,7 @@ def open_file(
     shingles: Any = None,
     frequencies: "InverseDocumentFrequency | None" = None,
     skip_bad: int = 0,
+    missing: str = "error",
     svmlight: SvmlightFacts = NOTHING_KNOWN,
 ) -> AnyReader:
     """A reader of one file, or of all files of a corpus; options of `files.open_reader`.
@@ -241,6 +242,7 @@ def open_file(
     reader = io.open_rows(
         path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs,
         column_names=names_of(like) if column_names is None else column_names, label=label,
+        missing=missing,
     )  # fmt: skip
     if svmlight.integer_labels is not None:
         reader.integer_labels = svmlight.integer_labels

@@ -16,10 +16,10 @@ from .._core.escaping import fields
 from .._core.progress import Progress
 from ..errors import DataError, ParameterError
 from ..io.atomic import Target, open_target, require_target
-from ..io.faults import BadRecords
 from ..io.job_folder import file_stamps
 from ..io.provenance import require_same_names, text_of
 from ..io.readers import Batch, RowReader, read_all, require_rows, with_progress
+from ..io.streams import BadRecords
 from ..neighbors import CoRENeighbors, RecallCheck
 from ..text.rows import rows_of_documents
 from ..text.settings import settings_like

@@ -15,8 +15,8 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from ..errors import DataError, FileError, RecipeMismatch
 from ..io.atomic import Target, naming_target
+from ..io.containers import Computed, Pieces, Span, Spans
 from ..io.job_folder import JobFolder, unfinished_folder
-from ..io.npy import Computed, Pieces, Span, Spans
 from ..io.provenance import Identity, Origin, join_runs
 from ..io.signature_file import SignatureFile, pack_labels, read_signatures, write_signatures
 from ..recipe import Recipe

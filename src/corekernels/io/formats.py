@@ -1,25 +1,163 @@
-"""The file formats of rows: one list, which reading, writing and detection go by."""
+"""What a file format of rows is, and the formats there are: reading and writing go by this list."""
 
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import IO, Protocol
 
-from .._core.arguments import PathLike, require_choice
+from .._core.arguments import Array, PathLike, require_choice
+from .._core.validation import Rows
 from ..errors import FileError
-from . import npy, npz, parquet, svmlight
 from .containers import container_kind
-from .format import Format
 from .packing import packing_of_name
-from .streams import HEAD_BYTES, ByteStream, is_stream
+from .provenance import SourceFile
+from .readers import RowReader
+from .streams import HEAD_BYTES, ByteStream, display_name, is_stream
 
-FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT for module in (svmlight, npz, npy, parquet)
-}
-TEXT = svmlight.FORMAT  # what comes through pipes, and what has no magic bytes
+BATCH_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a file is to be read; `open_rows` says what the options mean.
+
+    Examples
+    --------
+    >>> from corekernels import io
+    >>> io.ReadOptions(labels=False, batch_rows=100).batch_rows
+    100
+    """
+
+    n_columns: int | None = None
+    one_based: bool | None = None
+    labels: bool = True
+    n_jobs: int | None = None
+    batch_bytes: int = BATCH_BYTES
+    batch_rows: int | None = None
+    column_names: Sequence[str] | None = None
+    label: str | None = None
+    missing: str = "error"
+
+
+class FileRows(RowReader):
+    """Base of readers of one file, whose content must stay the same between readings.
+
+    Examples
+    --------
+    >>> from corekernels import io
+    >>> class Ones(io.FileRows):  # a row [1.0] for each line
+    ...     format, n_columns = "ones", 1
+    ...     def batches(self, first_row=0):
+    ...         with self.open_file() as file:
+    ...             yield io.Batch.of([[1.0] for _ in file])
+    >>> with open("a.ones", "w") as file:
+    ...     _ = file.write("x\\ny\\n")
+    >>> [batch.X.toarray().tolist() for batch in Ones("a.ones", io.ReadOptions())]
+    [[[1.0], [1.0]]]
+    """
+
+    def __init__(self, path: PathLike, options: ReadOptions) -> None:
+        super().__init__(display_name(path))
+        self._source = SourceFile(path)
+        self._batch_bytes, self._batch_rows = options.batch_bytes, options.batch_rows
+
+    def open_file(self) -> IO[bytes]:
+        """The file, opened for reading; an error if it is no longer the one first opened."""
+        return self._source.open()
+
+
+class Writer(Protocol):
+    """Writes clean rows to an open file, batch by batch."""
+
+    def write(self, rows: Rows, y: Array | None) -> None:
+        """Add rows."""
+
+    def finish(self) -> None:
+        """Write what stands at the end."""
+
+    def close(self) -> None:
+        """Release what is held, also after an error."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format of rows; `io.add_format` makes it known.
+
+    Attributes
+    ----------
+    name : str
+        As for `format` of `io.open_rows`.
+    suffixes : tuple of str
+        Endings of the names of files to be written in it, and read in it if it has no `magic`.
+    magic : tuple of bytes
+        What its files may begin with; none for text.
+    reader : callable
+        Makes a `RowReader` of a path and `ReadOptions`.
+    writer : callable or None
+        Makes a `Writer` of an open file that will get a path, and that path.
+    confirm : callable, optional
+        Raises a `FileError` for a file that begins like one of this format and is none; it is
+        given the path and the first bytes.
+    is_text : bool
+        Whether it may come compressed or through a pipe.
+    names_columns : bool
+        Whether columns have names, by which that of labels can be asked for.
+
+    Examples
+    --------
+    >>> from corekernels import io
+    >>> io.Format("ones", (".ones",), (), reader=io.FileRows).suffixes
+    ('.ones',)
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    magic: tuple[bytes, ...]
+    reader: Callable[[PathLike, ReadOptions], RowReader]
+    writer: Callable[[IO[bytes], Path], Writer] | None = None
+    confirm: Callable[[PathLike, bytes], None] | None = None
+    is_text: bool = False
+    names_columns: bool = False
+
+
+TEXT = "svmlight"  # the format of what comes through pipes, and of what says nothing else
+BUILT_IN = {TEXT: "svmlight", "npz": "npz", "npy": "npy", "parquet": "parquet",
+            "csv": "tables", "tsv": "tables"}  # modules, imported on use  # fmt: skip
+_added: dict[str, Format] = {}
+
+
+def add_format(format: Format) -> None:  # noqa: A002
+    """Make a format known to all that reads or writes rows, in place of one of the same name.
+
+    `docs/extending.md` has a format of rows as lists of JSON.
+
+    Examples
+    --------
+    >>> from corekernels import io
+    >>> io.add_format(io.Format("ones", (".ones",), (), reader=io.FileRows))
+    """
+    _added[format.name] = format
+
+
+def format_names() -> tuple[str, ...]:
+    """The names of all formats of rows."""
+    return tuple({**BUILT_IN, **_added})
+
+
+def all_formats() -> list[Format]:
+    """All formats of rows."""
+    return [format_named(name) for name in format_names()]
 
 
 def format_named(name: str) -> Format:
     """The format of this name."""
-    return FORMATS[require_choice("format", name, tuple(FORMATS))]
+    if name in _added:
+        return _added[name]
+    module = BUILT_IN[require_choice("format", name, format_names())]
+    formats: dict[str, Format] = import_module(f".{module}", __package__).FORMATS
+    return formats[name]
 
 
 # kinds of safetensors files, by what they say they hold
@@ -36,7 +174,8 @@ def detect(path: PathLike) -> str:
     """The kind of a file: one of the row formats, "signatures", "model", "index" or "frequencies".
 
     The content decides: first bytes, unpacked if they are packed, and what a
-    safetensors file says of itself. A folder of `part-*.safetensors` is "signatures".
+    safetensors file says of itself; of text that is not packed, the name. A folder of
+    `part-*.safetensors` is "signatures".
 
     Examples
     --------
@@ -59,7 +198,8 @@ def detect(path: PathLike) -> str:
         raise FileError(f"{path}: is empty{once}; check how it was made.")
     if not packed and head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
         return _kind_of_container(path)
-    found = next((known for known in FORMATS.values() if head.startswith(known.magic)), TEXT)
+    found = next((known for known in all_formats() if _begins_so(known, path, head)), None)
+    found = format_named(TEXT) if found is None else found
     if packed and not found.is_text:
         raise FileError(f"{path}: only svmlight text is read packed; unpack it first.")
     if found.confirm is not None:
@@ -71,7 +211,7 @@ def format_of_name(path: PathLike) -> str | None:
     """The format that a file's name asks for, if it does."""
     name = Path(path)
     if packing_of_name(name) is not None:
-        found = _by_suffix(name.with_suffix("").suffix, TEXT)
+        found = _by_suffix(name.with_suffix("").suffix, format_named(TEXT))
         return found.name if found is not None and found.is_text else None
     found = _by_suffix(name.suffix, None)
     return None if found is None else found.name
@@ -85,9 +225,16 @@ def require_row_format(kind: str, path: PathLike) -> Format:
     return format_named(kind)
 
 
+def _begins_so(known: Format, path: PathLike, head: bytes) -> bool:
+    """Whether a file that begins so is of this format, as far as its beginning or name tells."""
+    if known.magic:
+        return head.startswith(known.magic)
+    return Path(path).suffix.lower() in known.suffixes
+
+
 def _by_suffix(suffix: str, default: Format | None) -> Format | None:
     suffix = suffix.lower()
-    return next((found for found in FORMATS.values() if suffix in found.suffixes), default)
+    return next((known for known in all_formats() if suffix in known.suffixes), default)
 
 
 def _kind_of_container(path: PathLike) -> str:

@@ -22,7 +22,7 @@ from scipy import sparse
 from .._core.arguments import Array, PathLike
 from .._core.validation import Rows, clean_arrays, value_type
 from ..errors import DataError, FileError
-from .format import FileRows, Format, ReadOptions
+from .formats import FileRows, Format, ReadOptions
 from .npy import Header, read_header, write_header
 from .provenance import open_file, reading
 from .readers import Batch, checked_labels, require_columns
@@ -365,6 +365,8 @@ def require_arrays(path: PathLike, head: bytes) -> None:
         raise FileError(f"{path}: a zip without arrays; give rows in .npz, .npy, Parquet or text.")
 
 
-FORMAT = Format(
-    "npz", (".npz",), (b"PK\x03\x04", b"PK\x05\x06"), NpzReader, NpzWriter, require_arrays
-)
+FORMATS = {
+    "npz": Format(
+        "npz", (".npz",), (b"PK\x03\x04", b"PK\x05\x06"), NpzReader, NpzWriter, require_arrays
+    )
+}

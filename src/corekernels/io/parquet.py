@@ -18,10 +18,10 @@ import numpy as np
 from .._core.arguments import Array, PathLike, require_extra
 from .._core.validation import Rows, clean_arrays, clean_rows
 from ..errors import DataError, FileError
-from .faults import BadRecords
-from .format import FileRows, Format, ReadOptions
+from .formats import FileRows, Format, ReadOptions
 from .provenance import reading
 from .readers import Batch, require_columns
+from .streams import BadRecords
 from .svmlight_text import MAX_LABEL, shown
 
 LABEL_BYTES = 256  # of a label that is text: NumPy gives all labels of a batch as much room
@@ -204,7 +204,7 @@ def _is_index(column: str) -> bool:
     return column.startswith("__index_level_") and column.endswith("__")
 
 
-_LABEL = "label"  # the column of labels, unless another is named
+LABEL = "label"  # the column of labels, unless another is named
 _COLUMNS_KEY = b"corekernels.n_columns"
 
 
@@ -222,7 +222,7 @@ class ParquetReader(FileRows):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(path, options)
-        n_columns, label = options.n_columns, options.label or _LABEL
+        n_columns, label = options.n_columns, options.label or LABEL
         self._arrow = pyarrow()
         with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
@@ -286,7 +286,7 @@ class ParquetReader(FileRows):
                 found = "is missing or there twice" if kind is None else f"is of type {kind}"
                 raise DataError(
                     f"{self.name}: column {name!r} {found}; rows need 'indices' (list of int) and "
-                    f"'values' (list of float), and may have a {_LABEL!r}. The file has: "
+                    f"'values' (list of float), and may have a {LABEL!r}. The file has: "
                     f"{', '.join(schema.names[:8]) or 'none'}."
                 )
 
@@ -387,7 +387,7 @@ class ParquetWriter:
             "values": arrow.LargeListArray.from_arrays(offsets, rows.data),
         }
         if y is not None:
-            columns[_LABEL] = arrow.array(y.tolist() if y.dtype.kind in "UO" else y)
+            columns[LABEL] = arrow.array(y.tolist() if y.dtype.kind in "UO" else y)
         table = arrow.table(columns)
         if self._writer is None:
             self._begin(table.schema, rows.n_columns)
@@ -412,6 +412,8 @@ class ParquetWriter:
         )
 
 
-FORMAT = Format(
-    "parquet", (".parquet", ".pq"), (b"PAR1",), ParquetReader, ParquetWriter, names_columns=True
-)
+FORMATS = {
+    "parquet": Format(
+        "parquet", (".parquet", ".pq"), (b"PAR1",), ParquetReader, ParquetWriter, names_columns=True
+    )
+}

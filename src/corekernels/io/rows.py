@@ -11,16 +11,21 @@ from typing import IO, Any
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import Array, PathLike, require_count
+from .._core.arguments import Array, PathLike, require_choice, require_count
 from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError, FileError, ParameterError
 from .atomic import atomic_write
-from .format import ReadOptions, Writer
-from .formats import TEXT, detect, format_of_name, require_row_format
+from .formats import (
+    BATCH_BYTES,
+    TEXT,
+    ReadOptions,
+    Writer,
+    detect,
+    format_of_name,
+    require_row_format,
+)
 from .readers import RowReader, joined
 from .streams import STANDARD_INPUT, display_name, is_stream
-
-BATCH_BYTES = 8 << 20
 
 
 def open_rows(
@@ -35,6 +40,7 @@ def open_rows(
     batch_bytes: int = BATCH_BYTES,
     column_names: Sequence[str] | None = None,
     label: str | None = None,
+    missing: str = "error",
 ) -> RowReader:
     """A reader that gives the rows of a file in batches of bounded memory.
 
@@ -42,8 +48,9 @@ def open_rows(
     ----------
     path : path
         svmlight text (plain, gz, bz2, xz or zst), SciPy `.npz` (CSR; CSC and COO are read
-        whole), dense `.npy` or Parquet. "-" is standard input: svmlight text, plain or packed.
-    format : {"svmlight", "npz", "npy", "parquet"}, optional
+        whole), dense `.npy`, Parquet, or a table of numbers and words as CSV or TSV. "-" is
+        standard input: svmlight text, plain or packed.
+    format : {"svmlight", "npz", "npy", "parquet", "csv", "tsv"}, optional
         Told from the content if not given.
     n_columns : int, optional
         Columns of the matrix. Found if not given, but for pipes, which cannot be read twice.
@@ -64,7 +71,10 @@ def open_rows(
         Which columns come first, in this order, where columns have names: those of a Parquet
         file with a plain column for each. All must be there; others follow as in the file.
     label : str, optional
-        Column of a Parquet file that holds the labels; "label" if not given, should there be one.
+        Column of Parquet or a table that holds the labels; "label" if not given, should there be
+        one.
+    missing : {"error", "zero"}
+        What a missing value of a table is.
 
     Returns
     -------
@@ -92,13 +102,16 @@ def open_rows(
         None if batch_rows is None else require_count("batch_rows", batch_rows),
         column_names,
         label,
+        require_choice("missing", missing, ("error", "zero")),
     )
-    kind = format or (TEXT.name if is_stream(path) else detect(path))
+    kind = format or (TEXT if is_stream(path) else detect(path))
     found = require_row_format(kind, path)
     if is_stream(path) and not found.is_text:
         raise FileError(f"{display_name(path)}: only svmlight text can be read from a pipe.")
     if one_based is not None and not found.is_text:
         raise ParameterError(f"one_based: only svmlight text may count from 1; {path} is {kind}.")
+    if missing != "error" and not found.names_columns:
+        raise ParameterError(f"missing: is for tables (CSV, TSV); {path} is {kind}.")
     if label is not None and not found.names_columns:
         raise ParameterError(
             f"label: got {label!r}, but columns of {path}, which is {kind}, have no names; leave "
@@ -173,13 +186,15 @@ class RowWriter:
     def __init__(self, path: PathLike, format: str | None = None) -> None:  # noqa: A002
         self._path = path
         self._to_output = os.fspath(path) == STANDARD_INPUT
-        kind = format or (TEXT.name if self._to_output else format_of_name(path))
+        kind = format or (TEXT if self._to_output else format_of_name(path))
         if kind is None:
             raise ParameterError(
                 f"{path}: its name does not tell a format; end it in .svm, .svm.gz, .svm.bz2, "
                 ".npz, .npy or .parquet, or name the format."
             )
         self._format = require_row_format(kind, path)
+        if self._format.writer is None:
+            raise ParameterError(f"format: {kind} is only read; write another format.")
         if self._to_output and not self._format.is_text:
             raise FileError("standard output: only svmlight text can be written there.")
         self.format = kind
@@ -191,6 +206,7 @@ class RowWriter:
         with contextlib.ExitStack() as stack:
             output = _standard_output() if self._to_output else atomic_write(self._path)
             file: IO[bytes] = stack.enter_context(output)
+            assert self._format.writer is not None
             writer = self._format.writer(file, Path(self._path))
             stack.callback(writer.close)
             self._writer = writer

@@ -13,8 +13,7 @@ from .._core.arguments import Array, PathLike
 from ..errors import DataError
 from ..recipe import Recipe
 from .atomic import Target
-from .containers import Container, read_container, save_arrays
-from .npy import Span
+from .containers import Container, Span, read_container, save_arrays
 from .provenance import (
     Identity,
     Origin,

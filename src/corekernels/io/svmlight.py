@@ -22,7 +22,7 @@ from .._core.validation import Rows, read_only
 from .._loops.text import svmlight as loops
 from ..errors import DataError, FileError
 from . import svmlight_text as lines
-from .format import FileRows, Format, ReadOptions
+from .formats import FileRows, Format, ReadOptions
 from .packing import packing_of_name
 from .readers import Batch, BlockStart
 from .streams import HEAD_BYTES, ByteStream, is_stream, line_blocks
@@ -292,10 +292,9 @@ def require_svmlight(path: PathLike, head: bytes) -> None:
             )
         if b":" not in line and re.search(rb"[,;\t]", line.strip()) and complete:
             raise FileError(
-                f"{path}: line {number} holds values with commas, semicolons or tabs between "
-                "(CSV); read it with pandas and write it by corekernels.io.write_rows as svmlight "
-                "text, .npz, .npy or Parquet. If it holds documents, name their column of text "
-                "(text='COLUMN')."
+                f"{path}: line {number} holds values with commas, semicolons or tabs between; name "
+                "the format, csv (commas) or tsv (tabs), with names of columns in the first line. "
+                "If it holds documents, name their column of text (text='COLUMN')."
             )
         strange = next((token for token in tokens[1:] if b":" not in token), None)
         if strange is not None and complete:
@@ -306,12 +305,14 @@ def require_svmlight(path: PathLike, head: bytes) -> None:
         return
 
 
-FORMAT = Format(
-    "svmlight",
-    (".svm", ".svmlight", ".libsvm", ".txt", ".dat"),
-    (),
-    SvmlightReader,
-    SvmlightWriter,
-    require_svmlight,
-    is_text=True,
-)
+FORMATS = {
+    "svmlight": Format(
+        "svmlight",
+        (".svm", ".svmlight", ".libsvm", ".txt", ".dat"),
+        (),
+        SvmlightReader,
+        SvmlightWriter,
+        require_svmlight,
+        is_text=True,
+    )
+}

@@ -18,7 +18,7 @@ from .._loops.text import grams
 from .._loops.text import shingles as loops
 from .._loops.text.normalisation import Characters
 from ..errors import DataError, DataTypeError
-from ..io.faults import BadRecords
+from ..io.streams import BadRecords
 from .characters import characters_for
 from .settings import N_COLUMNS, TextSettings
 

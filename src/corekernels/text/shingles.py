@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._core.estimator import DocumentationLink
 from ..errors import ParameterError
-from ..io.faults import BadRecords
+from ..io.streams import BadRecords
 from .rows import rows_of_documents
 from .settings import TextSettings
 

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import corekernels as ck
-from corekernels.documents import folder as folders
-from corekernels.documents import open_documents
+from corekernels.documents import arrow_files, open_documents
 from corekernels.errors import DataError, FileError
 from corekernels.io.streams import MAX_RECORD_BYTES
 from support.command_line import as_json, ok, run
@@ -92,7 +91,7 @@ def test_only_files_of_a_folder_are_documents(tmp_path, monkeypatch):
     reader = open_documents(tmp_path)
     assert [len(batch) for batch in reader] == [2]
     assert list(reader.notes) == ["what is no file was left out: pipe"]
-    monkeypatch.setattr(folders, "MAX_RECORD_BYTES", len(GOOD[0]) - 1)
+    monkeypatch.setattr(arrow_files, "MAX_RECORD_BYTES", len(GOOD[0]) - 1)
     with pytest.raises(FileError, match=r"a\.txt: is longer than 15 bytes; cut it"):
         list(open_documents(tmp_path))
 

@@ -1,14 +1,14 @@
 """What becomes of characters, as Python's `str` and `unicodedata` have it.
 
 `python tests/support/characters.py`, with a Python that has UNICODE, writes the file of
-`corekernels.text.characters`.
+`corekernels.text.rows`.
 """
 
 import unicodedata
 
 import numpy as np
 
-from corekernels.text.characters import FILE
+from corekernels.text.rows import CHARACTERS as FILE
 
 UNICODE = "14.0.0"
 N_CHARACTERS = 0x110000

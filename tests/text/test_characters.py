@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
-from corekernels.text.characters import FILE
+from corekernels.text.rows import CHARACTERS as FILE
 from support.characters import UNICODE, later_characters, tables
 from support.text import count_vectorizer
 

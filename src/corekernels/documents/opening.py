@@ -15,11 +15,10 @@ from ..io.provenance import matching_files
 from ..io.readers import RowReader
 from ..io.streams import ByteStream, is_stream
 from ..text.settings import TextSettings
+from .arrow_files import FOLDER, Folder, ParquetDocuments
 from .delimited import Delimited
 from .file import BATCH_BYTES, DocumentFile
-from .folder import FOLDER, Folder
 from .json_lines import JsonLines
-from .parquet import ParquetDocuments
 from .reader import Columns, DocumentReader
 from .records import Lines
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from .._core.arguments import PathLike
-from ..documents.folder import FOLDER
+from ..documents.arrow_files import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
 from ..io.provenance import column_base, matching_files, text_columns_of

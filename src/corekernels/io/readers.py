@@ -304,9 +304,6 @@ def with_progress(reader: Iterable[AnyBatch], what: str, progress: Progress) -> 
             bar.set_postfix_str(f"{batch.first_row + len(batch):,} rows", refresh=False)
 
 
-watched = with_progress
-
-
 def read_all(reader: "RowReader", progress: Progress = False) -> Batch:
     """All rows of a reader in one batch; a `DataError` if there are none."""
     batches = list(with_progress(reader, "reading", progress))

@@ -7,6 +7,8 @@ where pyarrow is not installed.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +18,9 @@ from .._core.threads import run_blocks, thread_count
 from .._core.validation import Rows, read_only
 from .._loops.text import grams
 from .._loops.text import shingles as loops
-from .._loops.text.normalisation import Characters
+from .._loops.text.normalisation import N_CHARACTERS, Characters
 from ..errors import DataError, DataTypeError
 from ..io.streams import BadRecords
-from .characters import characters_for
 from .settings import N_COLUMNS, TextSettings
 
 _LONGEST = 2**30  # bytes of a document
@@ -357,3 +358,26 @@ def _new_scratch(n_bytes: int, n_grams: int) -> loops.Scratch:
         key_counts=np.zeros(n_places, np.int32),
         counts=np.empty(n_grams + 1, np.int32),
     )
+
+
+# What becomes of each character (lower case, accents) and what is a letter, as of Unicode 14.0,
+# which is that of Python 3.11: rows are the same with all versions of Python. Made by
+# `tests/support/characters.py`. `str.lower` takes as long for one curly quote as all that loops do.
+CHARACTERS = Path(__file__).with_name("characters.npz")
+MAPPINGS = {(True, False): "lower", (False, True): "stripped", (True, True): "both"}
+
+
+@cache
+def characters_for(lowercase: bool, strip_accents: bool) -> Characters:
+    """What becomes of characters with these settings, for all threads."""
+    becomes = np.arange(N_CHARACTERS, dtype=np.uint32)
+    starts, characters = np.zeros(1, np.int64), np.empty(0, np.uint32)
+    with np.load(CHARACTERS) as tables:
+        kinds = np.repeat(tables["kinds"], tables["runs"])
+        if name := MAPPINGS.get((lowercase, strip_accents)):
+            changed, lengths = np.cumsum(tables[f"{name}_steps"]), tables[f"{name}_lengths"]
+            starts = np.append(starts, np.cumsum(lengths, dtype=np.int64))
+            characters = tables[f"{name}_characters"]
+            becomes[changed] = N_CHARACTERS + np.arange(len(changed))
+            becomes[changed[lengths == 1]] = characters[starts[:-1][lengths == 1]]
+    return Characters(lowercase, *map(read_only, (kinds, becomes, starts, characters)))

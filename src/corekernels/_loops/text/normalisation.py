@@ -30,7 +30,7 @@ SPARE_BYTES = 128  # that must be free behind the text, more than any character 
 
 
 class Characters(NamedTuple):
-    """What becomes of characters: see `corekernels.text.characters`."""
+    """What becomes of characters: see `corekernels.text.rows`."""
 
     lowercase: bool
     kinds: np.ndarray  # of each character

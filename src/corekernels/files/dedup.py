@@ -21,7 +21,7 @@ from .._core.progress import Steps, progress_bar
 from .._core.validation import Rows
 from ..errors import DataError, ParameterError
 from ..io.job_folder import JobFolder, file_stamps
-from ..io.provenance import require_same_names
+from ..io.provenance import require_same_names, text_of
 from ..io.readers import RowReader, require_rows
 from ..io.streams import require_file
 from ..kernel_table import RESEMBLANCE
@@ -116,7 +116,7 @@ def near_duplicates(
     >>> found.pairs.tolist(), found.redundant().tolist(), found.rows
     ([[0, 2]], [2], 3)
     """
-    criterion = _criterion(kernel, isinstance(reader, DocumentReader), threshold, seed, gamma)
+    criterion = _criterion(kernel, text_of(reader.provenance) is not None, threshold, seed, gamma)
     found = _search_readers(
         [reader], criterion, all_pairs, most_pairs, working_memory, parts, resume, progress, n_jobs
     )
@@ -150,7 +150,7 @@ def near_matches(
     >>> found.pairs.tolist(), found.redundant().tolist()
     ([[0, 1], [2, 1]], [0, 2])
     """
-    criterion = _criterion(kernel, isinstance(reader, DocumentReader), threshold, seed, gamma)
+    criterion = _criterion(kernel, text_of(reader.provenance) is not None, threshold, seed, gamma)
     found = _search_readers(
         [against, reader], criterion, True, most_pairs, working_memory, parts, resume, progress,
         n_jobs,

@@ -40,6 +40,12 @@ def uses_values(kernel):
 
 
 @in_numpy_too
+def is_shaped(kernel):
+    """Whether the kernel makes anything of the cosine but the cosine itself."""
+    return kernel.shape == ONE or kernel.shape == EXPONENTIAL
+
+
+@in_numpy_too
 def shape(kernel, rho):
     """What a kernel makes of the cosine; `rho` is the inner product for the shape PRODUCT."""
     if kernel.shape == ONE:

@@ -11,6 +11,7 @@ from ._core.arguments import Array
 from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier, has_probabilities
 from .linear.core_model import CLASSIFIER, CoREModel
+from .linear.losses import Loss
 from .recipe import Recipe
 from .signatures import sketch
 
@@ -34,8 +35,8 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         Hashes per row.
     n_bits : int from 1 to 16
         Bits kept of each hash.
-    loss : {"squared_hinge", "hinge", "log_loss"}
-        The last one makes `predict_proba` available; for the others there is
+    loss : {"squared_hinge", "hinge", "log_loss"} or linear.Loss
+        The log loss makes `predict_proba` available; for the others there is
         scikit-learn's `CalibratedClassifierCV`.
     C : float
         Weight of the losses against the smoothness of the solution.
@@ -86,7 +87,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
 
     def __init__(
         self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
-        n_bits: int | None = Recipe.n_bits, loss: str = "squared_hinge", C: float = 1.0,
+        n_bits: int | None = Recipe.n_bits, loss: str | Loss = "squared_hinge", C: float = 1.0,
         scheme: str = Recipe.scheme,
         gamma: float | None = None, weight_bits: int = Recipe.weight_bits,
         class_weight: Any = None, tol: float = 1e-5, max_iter: int = 1000, solver: str = "auto",

@@ -108,7 +108,7 @@ class DocumentReader(RowReader):
     def origin(self, first_row: int, n_rows: int) -> Origin:
         """Where some rows came from, and how text became rows."""
         origin = super().origin(first_row, n_rows)
-        return replace(origin, text=self.settings.asdict())
+        return replace(origin, text=self.settings.asdict(), text_columns=self.columns.text)
 
     @property
     def _starts_anywhere(self) -> bool:

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arguments import Array, require_choice, require_positive
+from .._core.arguments import Array, require_positive
 from .._core.estimator import require_some_rows
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
@@ -26,16 +26,21 @@ from .labels import (
     check_weights,
     encode_labels,
 )
+from .losses import Loss, loss_of
 from .model import HashedLinearModel
 from .problem import TrainingSet
 from .solver import Stream
 
-LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
-
 
 def has_probabilities(model: Any) -> bool:
-    """Whether scores are log odds."""
-    return bool(model.loss == "log_loss")
+    """Whether scores are log odds: the condition of `predict_proba`."""
+    loss = loss_of(model.loss, "classes")
+    if loss.has_probabilities:
+        return True
+    raise AttributeError(
+        f"{type(model).__name__} has no probabilities with the {loss.label}: take "
+        'loss="log_loss", or put the model into scikit-learn\'s CalibratedClassifierCV.'
+    )
 
 
 class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
@@ -57,8 +62,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     Parameters
     ----------
-    loss : {"squared_hinge", "hinge", "log_loss"}
-        The last one makes a logistic regression, with `predict_proba`. For probabilities
+    loss : {"squared_hinge", "hinge", "log_loss"} or Loss
+        The log loss makes a logistic regression, with `predict_proba`. For probabilities
         from the others, calibrate: `CalibratedClassifierCV` takes a `CoREClassifier`.
     C : float
         Weight of the losses against the length of w: small means smooth.
@@ -129,7 +134,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     _stream: Stream | None = None
 
     def __init__(
-        self, loss: str = "squared_hinge", *, C: float = 1.0, tol: float = 1e-5,
+        self, loss: str | Loss = "squared_hinge", *, C: float = 1.0, tol: float = 1e-5,
         max_iter: int = 1000, fit_intercept: bool = True, intercept_scaling: float = 1.0,
         class_weight: Any = None, solver: str = "auto", random_state: Any = None,
         n_jobs: int | None = None,
@@ -244,7 +249,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         self, S: Signatures, y: Any, sample_weight: Any, classes: Array | None = None
     ) -> tuple[Array, OneVsRest, TrainingSet]:
         """The classes (those in y, unless they are known), the problem and the training set."""
-        loss, intercept = require_choice("loss", self.loss, LOSS_NAMES), self._constant()
+        loss, intercept = loss_of(self.loss, "classes"), self._constant()
         packed = pack(S, self.n_jobs)
         require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))

@@ -35,9 +35,15 @@ class Texts(NamedTuple):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def document(self, place: int) -> bytes:
+        """The bytes of a document."""
+        return self.text[self.offsets[place] : self.offsets[place + 1]].tobytes()
+
 
 def as_texts(documents: Any, name: str = "X") -> list[Texts]:
     """The documents of a list, an array, a series or an Arrow array, in as many pieces."""
+    if isinstance(documents, Texts):
+        return [documents]
     if isinstance(documents, str | bytes):
         raise DataError(
             f"{name}: is a single string, not a collection of documents; put it into a list."
@@ -299,7 +305,7 @@ def _cuts(offsets: Array) -> Array:
 
 
 def _not_utf8(texts: Texts, row: int) -> str:
-    document = texts.text[texts.offsets[row] : texts.offsets[row + 1]].tobytes()
+    document = texts.document(row)
     where = ""
     try:
         document.decode()

@@ -5,6 +5,7 @@ that all tasks of a call share, which every worker receives once, and one argume
 may run more than once, on any machine: paths must mean the same files everywhere.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,15 +23,15 @@ FAN_IN = 8  # sums that are added at a time; the result of a sum depends on it i
 
 
 class Failure(NamedTuple):
-    """An error on bad input, which another try would not mend, on its way to the caller."""
+    """User error from a task; raised by the driver, not retried."""
 
     kind: str
     message: str
 
     def error(self) -> CoREError:
         """The error itself."""
-        found = getattr(errors, self.kind, DataError)
-        return (DataError if found is errors.RecipeMismatch else found)(self.message)
+        kind = getattr(errors, self.kind, DataError)
+        return (DataError if kind is errors.RecipeMismatch else kind)(self.message)
 
 
 def attempt(task: Task, shared: Any, argument: Any) -> Any:
@@ -38,7 +39,16 @@ def attempt(task: Task, shared: Any, argument: Any) -> Any:
     try:
         return task(shared, argument)
     except CoREError as error:
-        return Failure(type(error).__name__, str(error))
+        return Failure(type(error).__name__, _with_path(str(error), argument))
+
+
+def _with_path(message: str, argument: Any) -> str:
+    """A message that names the file of the part that a task was given, if it was given one."""
+    part = argument[0] if isinstance(argument, tuple) and argument else argument
+    path = getattr(part, "path", None)
+    if not isinstance(path, str) or os.path.basename(path) in message:
+        return message
+    return f"{path}: {message.removeprefix('y: ')}"
 
 
 def attempt_each(task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:

@@ -1,6 +1,7 @@
 """Tasks on a Dask cluster."""
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -76,7 +77,10 @@ class DaskEngine(Engine):
             dask = require_extra("dask", "dask", "Dask clusters")
             self._own.enter_context(dask.config.set(_SETTINGS))
             cluster = self._distributed.LocalCluster(
-                n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=":0"
+                n_workers=thread_count(workers),
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,  # what fails comes back as an error
             )
             self._own.callback(cluster.close)
         try:

@@ -5,11 +5,10 @@ row, so is about that share of the sample: the other row is a candidate if it ha
 the sample that fewer would be a chance of 0.0005.
 """
 
+import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from scipy import special
 
 from ..._core.arguments import Array
 from ..._core.validation import Rows, read_only
@@ -31,18 +30,21 @@ def needed_columns(threshold: float, n_columns: int = SAMPLE) -> int:
     >>> needed_columns(0.8), needed_columns(1.0)
     (7, 16)
     """
-    counts = np.arange(1, n_columns + 1)
-    return int(np.max(counts[_chance_of_fewer(counts, n_columns, threshold) <= _MISSED], initial=1))
+    counts = range(2, n_columns + 1)
+    rare = [n for n in counts if _chance_of_fewer(n, n_columns, threshold) <= _MISSED]
+    return max(rare, default=1)
 
 
 def missed_share(threshold: float) -> float:
     """Largest expected share of pairs at the threshold that are missed."""
-    return float(_chance_of_fewer(needed_columns(threshold), SAMPLE, threshold))
+    return _chance_of_fewer(needed_columns(threshold), SAMPLE, threshold)
 
 
-def _chance_of_fewer(counts: Any, n_columns: int, share: float) -> Any:
+def _chance_of_fewer(count: int, n_columns: int, share: float) -> float:
     """Chance that fewer than so many of n columns are there, if each is with a chance `share`."""
-    return special.bdtr(counts - 1, n_columns, share)
+    return math.fsum(
+        math.comb(n_columns, n) * share**n * (1 - share) ** (n_columns - n) for n in range(count)
+    )
 
 
 def sampled_columns(rows: Rows, seed: int) -> Array:

@@ -60,7 +60,7 @@ STAGES = {
     "learning": [("corekernels.linear.core_model", "CoREModel", "fit_signatures")],
     "sorting": [
         ("corekernels.neighbors.duplicates.search", "", "find_copies_by_side"),
-        ("corekernels.neighbors.duplicates.search", "", "candidate_pairs"),
+        ("corekernels.neighbors.duplicates.search", "", "_by_tables"),
     ],
     "comparing": [("corekernels.neighbors.duplicates.search", "", "similar_pairs")],
 }

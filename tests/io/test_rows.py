@@ -301,7 +301,7 @@ def test_targets_that_cannot_be(tmp_path):
     (tmp_path / "rows.npz").mkdir()
     with pytest.raises(FileError, match="is a folder"):
         io.write_rows(tmp_path / "rows.npz", [[1.0]])
-    for name in ("rows", "rows.csv", "rows.npz.gz"):
+    for name in ("rows", "rows.xls", "rows.npz.gz"):
         with pytest.raises(ParameterError, match="does not tell a format"):
             io.write_rows(tmp_path / name, [[1.0]])
     with pytest.raises(ParameterError, match="format: got 'csv'; choose one of svmlight"):

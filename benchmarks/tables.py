@@ -106,7 +106,7 @@ def main():
     parser.add_argument("--only", choices=SETS, action="append")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    names = [name for name in given.only or SETS]
+    names = list(given.only or SETS)
     if "COREKERNELS_DATA" not in os.environ:
         names = [name for name in names if hasattr(datasets, f"load_{name}")]
     results = {"machine": measure.machine(), "sets": {}}

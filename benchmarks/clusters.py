@@ -23,7 +23,7 @@ from scipy import sparse
 
 import data
 import measure
-from corekernels import Recipe, distributed, files, io
+from corekernels import files, io
 
 RESULTS = Path(__file__).parent / "results"
 N_HASHES, N_FILES = 1024, 12
@@ -62,15 +62,16 @@ def timed(engine: files.Engine, source: Path, folder: Path, part_rows: int | Non
     for turn in range(4):
         target = folder / "signatures"
         start, start_cpu = time.perf_counter(), tree_seconds()
-        plan = files.plan_parts(engine, source, part_rows=part_rows)
-        recipe = Recipe(n_columns=plan.n_columns, n_hashes=N_HASHES)
-        distributed.hash_parts(engine, plan, target, recipe)
+        plan = files.plan_parts(engine, source)
+        recipe = files.recipe_for(plan, n_hashes=N_HASHES)
+        shard_rows = part_rows or plan.n_rows
+        report = files.hash_to_file(plan, target, recipe, shard_rows=shard_rows, engine=engine)
         if turn:
             found.append((tree_seconds() - start_cpu, time.perf_counter() - start))
         shutil.rmtree(target)
     processor, seconds = (min(column) for column in zip(*found, strict=True))
     processor, seconds = round(processor, 2), round(seconds, 2)
-    return {"parts": len(plan.parts), "processor": processor, "seconds": seconds}
+    return {"parts": report.parts, "processor": processor, "seconds": seconds}
 
 
 def main() -> None:

@@ -29,12 +29,10 @@ from corekernels import (
     CoREClassifier,
     CoREHasher,
     Signatures,
-    distributed,
     files,
     io,
     load_model,
 )
-from corekernels.distributed.learning import WARM_ROUNDS
 from corekernels.linear import HashedLinearClassifier
 from paper import datasets
 
@@ -126,15 +124,17 @@ def fitted_by_parts(
     plan = files.plan_parts(engine, signatures)
     target = signatures.parent / "model"
     start = time.perf_counter()
-    report = distributed.train_parts(
-        engine, plan, target, task.S.recipe, loss=loss, C=C, max_iter=options.max_iter,
-        warm_rounds=options.warm_rounds, progress=False,
+    rounds: list[files.Round] = []
+    trained = files.train(
+        plan, target, task.S.recipe, engine=engine, on_round=rounds.append, loss=loss, C=C,
+        tol=1e-3, max_iter=options.max_iter, progress=False,
     )  # fmt: skip
     seconds = round(time.perf_counter() - start, 2)
     accuracy, found = scored(load_model(target), loss, C, task)
+    gap = max({one.block: one.gap for one in rounds}.values())
     return {
         "accuracy": accuracy, "objectives": found, "seconds": seconds,
-        "passes": report.passes, "gap": float(f"{report.gap:.2g}"),
+        "passes": trained.n_iter_, "gap": float(f"{gap:.2g}"),
     }  # fmt: skip
 
 
@@ -173,7 +173,10 @@ def grid(
             rows, signatures = Path(folder) / "rows", Path(folder) / "signatures"
             write_parts(task, order, n_parts, rows)
             plan = files.plan_parts(engine, rows, n_columns=task.S.recipe.n_columns)
-            distributed.hash_parts(engine, plan, signatures, task.S.recipe, progress=False)
+            files.hash_to_file(
+                plan, signatures, task.S.recipe, shard_rows=len(task.y), engine=engine,
+                progress=False,
+            )  # fmt: skip
             for loss, C in itertools.product(options.losses, options.C):
                 if (loss, C) not in wholes:
                     wholes[loss, C] = fitted_at_once(task, loss, C)
@@ -191,7 +194,6 @@ def main() -> None:
     parser.add_argument("--losses", nargs="+", default=["squared_hinge"])
     parser.add_argument("--C", nargs="+", type=float, default=[0.1, 1.0, 10.0])
     parser.add_argument("--max-iter", type=int, default=1000, help="passes, at most")
-    parser.add_argument("--warm-rounds", type=int, default=WARM_ROUNDS)
     parser.add_argument("--workers", type=int, help="threads of the engine")
     parser.add_argument("--name", default="learning", help="in the name of the file of results")
     parser.add_argument("--out", type=Path, default=RESULTS)
@@ -204,7 +206,7 @@ def main() -> None:
             results: dict[str, object] = {
                 "machine": measure.machine(), "workers": engine.n_workers, "data": name,
                 "n_hashes": N_HASHES, "n_bits": N_BITS, "seed": SEED,
-                "warm_rounds": options.warm_rounds, "fits": [],
+                "fits": [],
             }  # fmt: skip
             for fit in grid(options, name, engine):
                 fit["holds"] = holds(fit)

@@ -9,7 +9,7 @@ from pathlib import Path
 import corekernels as ck
 
 ROOMS = (
-    "distributed", "documents", "errors", "files", "io", "linear", "neighbors", "report", "text",
+    "documents", "errors", "files", "io", "linear", "neighbors", "report", "text",
     "theory",
 )  # fmt: skip
 API = Path(__file__).parent.parent / "docs/api/index.rst"
@@ -82,7 +82,6 @@ def test_public_names_are_the_intended_ones():
         "core2",
         "core_rbf",
         "correlation",
-        "distributed",
         "documents",
         "errors",
         "files",

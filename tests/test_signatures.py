@@ -243,6 +243,24 @@ def test_edited_arrays(saved):
         ck.Signatures.load(saved)
 
 
+def test_codes_that_no_hasher_makes_are_refused(tmp_path):
+    """However they come in: they become positions in arrays, which loops do not check."""
+    path = tmp_path / "S.safetensors"
+    narrow = hashed().narrow(4)
+    narrow.save(path)
+    codes = np.full_like(narrow.codes, 16)
+    rewrite(path, {"codes": codes})
+    for door in (
+        lambda: ck.Signatures.load(path),
+        lambda: next(iter(ck.files.open_reader(path))),
+        lambda: ck.files.open_reader(path).take([0]),
+        lambda: narrow.with_arrays(codes=codes),
+        lambda: ck.Signatures(narrow.recipe, {**narrow.arrays(), "codes": codes}),
+    ):
+        with pytest.raises(DataError, match="codes: one is 16, and 15 is the highest"):
+            door()
+
+
 def test_a_failed_save_leaves_the_old_file(saved):
     raw = saved.read_bytes()
     code = (

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import corekernels as ck
-from corekernels.distributed.columns import signature_columns
 from corekernels.errors import ParameterError, RecipeMismatch
+from corekernels.files.engines.frames import signature_columns
 from support.command_line import as_json, run
 
 ONE_BYTE = {"n_bits": 4, "weight_bits": 4}
@@ -113,9 +113,9 @@ def test_commands_pass_them_on(in_digits):
 def test_clusters_pass_them_on(X, tmp_path):
     ck.io.write_rows(tmp_path / "rows.npz", X, np.arange(60) % 2)
     with ck.files.open_engine("local") as engine:
-        plan = ck.files.plan_parts(engine, tmp_path / "rows.npz", part_rows=25)
-        recipe = plan.recipe_for(n_hashes=32, **ONE_BYTE)
-        ck.distributed.hash_parts(engine, plan, tmp_path / "s", recipe, progress=False)
+        plan = ck.files.plan_parts(engine, tmp_path / "rows.npz")
+        recipe = ck.files.recipe_for(plan, n_hashes=32, **ONE_BYTE)
+        ck.files.hash_to_file(plan, tmp_path / "s", recipe, shard_rows=25, engine=engine)
     S, _ = ck.files.load_signatures(tmp_path / "s")
     hasher = ck.CoREHasher(n_hashes=32, **ONE_BYTE, random_state=0).fit(X)
     np.testing.assert_array_equal(S.slots, hasher.sketch(X).slots)
@@ -124,7 +124,7 @@ def test_clusters_pass_them_on(X, tmp_path):
 
     table = pyarrow.table(signature_columns(S))
     assert table.column_names == ["slots", "lengths"]
-    again = ck.distributed.signatures_of_table(table, S.recipe)
+    again = ck.files.signatures_of_table(table, S.recipe)
     np.testing.assert_array_equal(again.slots, S.slots)
 
 

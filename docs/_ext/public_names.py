@@ -8,7 +8,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxRole
 
 ROOMS = (
-    "distributed", "documents", "errors", "files", "io", "linear", "neighbors", "report", "text",
+    "documents", "errors", "files", "io", "linear", "neighbors", "report", "text",
     "theory",
 )  # fmt: skip
 

@@ -1,5 +1,4 @@
 from . import (
-    distributed as distributed,
     documents as documents,
     errors as errors,
     files as files,

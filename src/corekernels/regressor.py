@@ -1,9 +1,15 @@
 """CoRERegressor: raw rows in, numbers out."""
 
+from typing import Any
+
 from sklearn.base import RegressorMixin
 
+from ._core.arguments import Array
+from .errors import ParameterError
 from .linear.core_model import REGRESSOR, CoREModel
+from .linear.losses import Loss
 from .linear.regressor import HashedLinearRegressor
+from .recipe import Recipe
 
 
 class CoRERegressor(RegressorMixin, CoREModel):
@@ -14,10 +20,15 @@ class CoRERegressor(RegressorMixin, CoREModel):
     what it minimises). Rows count by their directions: CoRE kernels do not see the length of a
     row.
 
+    The standard errors of this package are of estimated kernel values, not of predictions: there is
+    no `return_std`, as a Gaussian process has it.
+
     Parameters
     ----------
     kernel, n_hashes, n_bits, scheme, gamma, weight_bits
         As in `CoREHasher`; n_bits from 1 to 16.
+    loss : "squared_error" or linear.Loss
+        What an error costs.
     C : float
         Weight of the errors against the smoothness of the solution: 1 / (2 alpha) of a ridge.
     tol, max_iter, solver, random_state, n_jobs
@@ -45,3 +56,27 @@ class CoRERegressor(RegressorMixin, CoREModel):
 
     _linear_type = HashedLinearRegressor
     _file_kind = REGRESSOR
+
+    def __init__(
+        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
+        n_bits: int | None = Recipe.n_bits, loss: str | Loss = "squared_error", C: float = 1.0,
+        scheme: str = Recipe.scheme, gamma: float | None = None,
+        weight_bits: int = Recipe.weight_bits, tol: float = 1e-5, max_iter: int = 1000,
+        solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            kernel, n_hashes, n_bits=n_bits, C=C, scheme=scheme,
+            gamma=gamma, weight_bits=weight_bits, tol=tol, max_iter=max_iter, solver=solver,
+            random_state=random_state, n_jobs=n_jobs,
+        )  # fmt: skip
+        self.loss = loss
+
+    def predict(self, X: Any, return_std: bool = False) -> Array:
+        """The value of each row; `return_std` is refused, as there is no distribution of values."""
+        if return_std:
+            raise ParameterError(
+                "return_std: a ridge regression predicts values without error bars (those of "
+                "`Signatures` are of kernel values); for intervals of predictions, resample "
+                "(BaggingRegressor) or take GaussianProcessRegressor(kernel=...)."
+            )
+        return super().predict(X)

@@ -13,7 +13,7 @@ from ._core.team import Team
 from ._core.validation import Rows
 from ._hashing.estimate import estimate_matrix, estimate_pairs
 from ._hashing.hashing import hash_matrix, hash_rows
-from ._hashing.slots import codes_of, expand, largest_code, narrow, weights_of
+from ._hashing.slots import codes_of, expand, largest_code, narrow, require_codes, weights_of
 from .errors import DataError, ParameterError, RecipeMismatch
 from .io.provenance import Origin
 from .io.signature_file import pack_labels, read_signatures, write_signatures
@@ -64,20 +64,28 @@ class Signatures:
 
     def __post_init__(self) -> None:
         for name in ("weights", "slots"):
-            found, wanted = self.stored.get(name), self.recipe.arrays.get(name)
-            if found is not None and wanted is not None and found.dtype != wanted[0]:
+            array, expected = self.stored.get(name), self.recipe.arrays.get(name)
+            if array is not None and expected is not None and array.dtype != expected[0]:
                 raise DataError(
-                    f"{name}: are {found.dtype}; give them as {wanted[0]}, as `sketch` does."
+                    f"{name}: are {array.dtype}; give them as {expected[0]}, as `sketch` does."
                 )
+        require_codes(self.recipe, self.stored["codes"] if self.slots is None else self.slots)
+
+    @classmethod
+    def trusted(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
+        """Signatures over arrays that this package has made or checked: they are not looked at."""
+        S = cls.__new__(cls)
+        vars(S).update(recipe=recipe, stored=arrays)
+        return S
 
     @classmethod
     def empty(cls, recipe: Recipe, n_rows: int) -> "Signatures":
         """Room for the signatures of n rows, not filled yet."""
-        return cls(recipe, recipe.sketch.empty_arrays(n_rows))
+        return cls.trusted(recipe, recipe.sketch.empty_arrays(n_rows))
 
     @classmethod
     def from_arrays(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
-        """Signatures over arrays named as in `Recipe.arrays`."""
+        """Signatures over arrays named as in `Recipe.arrays`, which are checked."""
         return cls(recipe, {name: arrays[name] for name in recipe.arrays})
 
     def with_arrays(self, **arrays: Array) -> "Signatures":
@@ -131,7 +139,7 @@ class Signatures:
             raise IndexError(
                 "rows are picked by a slice, an integer, or a list of integers or bools"
             )
-        return Signatures.from_arrays(self.recipe, arrays)
+        return Signatures.trusted(self.recipe, arrays)
 
     def __repr__(self) -> str:
         return f"Signatures({len(self)} rows, {self.nbytes:,} bytes, {self.recipe})"
@@ -159,7 +167,7 @@ class Signatures:
         >>> S.nbytes, S.narrow(4, weight_bits=4).nbytes
         (32, 16)
         """
-        return Signatures(*narrow(self.recipe, self.stored, n_bits, weight_bits))
+        return Signatures.trusted(*narrow(self.recipe, self.stored, n_bits, weight_bits))
 
     def to_csr(self, *, normalize: bool = True, n_jobs: int | None = None) -> sparse.csr_array:
         """Expanded rows for any linear model: n_hashes nonzeros among `recipe.n_features` columns.
@@ -187,7 +195,6 @@ class Signatures:
                 f"n_bits: {n_features} expanded columns are too many; choose n_bits from 1 to "
                 f"{MAX_BITS}."
             )
-        self.require_codes()
         return expand(self.recipe, self.arrays(), normalize, n_jobs)
 
     def estimate(self, T: "Signatures | None" = None, *, n_jobs: int | None = None) -> Array:
@@ -297,19 +304,6 @@ class Signatures:
         """The largest of all codes, 0 if there are none."""
         return largest_code(self.stored["codes"] if self.slots is None else self.slots)
 
-    def require_codes(self) -> None:
-        """Refuse codes that no hasher makes, as a damaged file may hold: they become positions."""
-        recipe = self.recipe
-        most = min(recipe.code_mask, recipe.sketch.n_locations - 1)
-        room = (
-            recipe.weight_bits if self.slots is not None else 8 * recipe.sketch.code_type.itemsize
-        )
-        if most < 2**room - 1 and (found := self.largest_code()) > most:
-            raise DataError(
-                f"codes: one is {found}, and {most} is the highest that this recipe makes; hash "
-                "the rows again."
-            )
-
     def require_same_recipe(self, T: "Signatures | None") -> "Signatures":
         """T, or these signatures if it is None; an error unless it was hashed alike."""
         if T is None:
@@ -323,12 +317,12 @@ class Signatures:
 
 def sketch(matrix: Any, recipe: Recipe, n_jobs: int | None = None, name: str = "X") -> Signatures:
     """Signatures of the rows of a matrix that has passed `as_matrix`."""
-    return Signatures.from_arrays(recipe, hash_matrix(matrix, recipe.sketch, n_jobs, name))
+    return Signatures.trusted(recipe, hash_matrix(matrix, recipe.sketch, n_jobs, name))
 
 
 def sketch_rows(rows: Rows, recipe: Recipe, team: Team) -> Signatures:
     """Signatures of clean rows."""
-    return Signatures.from_arrays(recipe, hash_rows(rows, recipe.sketch, team))
+    return Signatures.trusted(recipe, hash_rows(rows, recipe.sketch, team))
 
 
 def concatenate(signatures: Sequence[Signatures]) -> Signatures:
@@ -347,4 +341,4 @@ def concatenate(signatures: Sequence[Signatures]) -> Signatures:
     first = signatures[0]
     parts = [first.require_same_recipe(other).arrays() for other in signatures]
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Signatures.from_arrays(first.recipe, arrays)
+    return Signatures.trusted(first.recipe, arrays)

@@ -263,7 +263,7 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
     ("line", "message"),
     [
         ("hash missing.svm out", "missing.svm: does not exist"),
-        ("hash . out", "folder"),
+        ("hash . out", "./empty: is empty"),
         ("hash empty out", "empty"),
         ("hash bad.svm out", "bad.svm: line 2"),
         ("hash nan.npy out", "nan.npy: row 1 contains NaN"),
@@ -281,7 +281,7 @@ def test_advise_prints_a_table_and_a_sentence(in_digits):
         ("predict model.ck plain.npy out", "plain.npy: has 3 columns"),
         ("predict model.ck other.sig out", "recipes differ"),
         ("predict model.ck train.svm out --proba", "--proba: got 'probabilities', which a model"),
-        ("hash train*.svm out", "train*.svm: does not exist; patterns are for documents"),
+        ("hash trains*.svm out", "trains*.svm: no file matches"),
         ("evaluate model.ck plain64.npy", "plain64.npy: has no labels"),
         ("evaluate forged.ck train.svm", "forged.ck"),
         ("kernel train.svm K.npy --kernel rbf", "kernel: got 'rbf'"),

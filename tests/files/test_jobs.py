@@ -12,7 +12,8 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
 from corekernels.files.hashing import PART_BYTES
-from corekernels.files.shards import _in_order, part_files, part_name
+from corekernels.files.shards import _in_order, part_name
+from corekernels.io.job_folder import unfinished_folder
 from support import peaks
 from support.readers import Rows
 
@@ -99,19 +100,21 @@ def test_a_resumed_run_must_be_of_the_same_job(tmp_path, rows):
     target = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         files.hash_to_file(Rows(X, y, fail_at=50), target, recipe, shard_rows=10)
-    before = folder_bytes(target)
+    parts = unfinished_folder(target) / "parts"
+    before = folder_bytes(parts)
     for other, options in [
         (replace(recipe, seed=6), {"shard_rows": 10}),
         (recipe, {"shard_rows": 11}),
     ]:
         with pytest.raises(FileError, match=r"the unfinished run had (seed 5|shard_rows 10)"):
             files.hash_to_file(Rows(X, y), target, other, resume=True, **options)
-    with pytest.raises(FileError, match=r"the unfinished run had source 'rows\.svm'"):
-        files.hash_to_file(Rows(X, y, name="b"), target, recipe, resume=True)
+    options = {"shard_rows": 10, "resume": True}
+    with pytest.raises(FileError, match="the unfinished run had other files"):
+        files.hash_to_file(Rows(X, y, name="b"), target, recipe, **options)
     with pytest.raises(DataError, match="hash anew without resuming"):
-        files.hash_to_file(Rows(X[:20], y[:20]), target, recipe, resume=True)
-    assert folder_bytes(target) == before
-    assert files.hash_to_file(Rows(X, y), target, recipe, resume=True).rows_before == 50
+        files.hash_to_file(Rows(X[:20], y[:20]), target, recipe, **options)
+    assert folder_bytes(parts) == before
+    assert files.hash_to_file(Rows(X, y), target, recipe, **options).rows_before == 50
 
 
 def test_finished_shards_are_not_overwritten(tmp_path, rows):
@@ -156,6 +159,34 @@ def test_append(tmp_path, rows, shard_rows):
     assert folder_bytes(target) != before
     reader = files.SignatureReader(target)
     assert {origin.source for origin in reader.provenance} == {"rows.svm", "more"}
+
+
+@pytest.mark.parametrize("n_moved", [0, 1, 3, 7])
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_append_that_is_killed_while_it_hands_over(tmp_path, rows, monkeypatch, n_moved, resume):
+    X, y = rows
+    recipe = recipe_of(Rows(X))
+    for name in ("out", "whole"):
+        files.hash_to_file(Rows(X[:33], y[:33]), tmp_path / name, recipe, shard_rows=10)
+    more = {"append": True, "resume": resume}
+    files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "whole", recipe, **more)
+    before = folder_bytes(tmp_path / "out")
+
+    def killed(folder, target, paths):
+        for path in paths[::-1][:n_moved]:
+            path.replace(target / path.name)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("corekernels.files.shard_parts.hand_over", killed)
+        patch.setattr("corekernels.io.job_folder.JobFolder.discard", lambda folder: None)
+        with pytest.raises(KeyboardInterrupt):
+            files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "out", recipe, **more)
+    n_rows = len(files.load_signatures(tmp_path / "out")[0])
+    assert n_rows == (101 if n_moved == 7 else 33)  # all or nothing
+    files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "out", recipe, **more)
+    assert folder_bytes(tmp_path / "out") == folder_bytes(tmp_path / "whole") != before
+    assert hidden(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -332,22 +363,6 @@ def test_more_than_a_hundred_thousand_shards_are_in_order(tmp_path):
     for number in reversed(numbers):
         (tmp_path / part_name(number)).touch()
     assert [path.name for path in _in_order(tmp_path)] == [part_name(n) for n in numbers]
-
-
-@pytest.mark.parametrize(
-    "marker",
-    [
-        b"", b"[]", b"[" * 100_000, b"{}",
-        b'{"first_part": 1e999, "recipe": {}, "source": "", "shard_rows": 1}',
-        b'{"first_part": -1, "recipe": {}, "source": "", "shard_rows": 1}',
-        b'{"first_part": 0, "recipe": {}, "source": "", "shard_rows": 0}',
-        b'{"first_part": 0, "recipe": [], "source": "", "shard_rows": 1}',
-    ],
-)  # fmt: skip
-def test_a_damaged_marker_of_an_unfinished_run(tmp_path, marker):
-    (tmp_path / ".unfinished.json").write_bytes(marker)
-    with pytest.raises(FileError, match=r"its \.unfinished\.json is damaged; remove the folder"):
-        part_files(tmp_path)
 
 
 def test_a_damaged_description_of_a_gram_matrix_is_none(tmp_path):

@@ -13,13 +13,13 @@ from sklearn.svm import LinearSVC
 import corekernels as ck
 from corekernels.errors import DataError, ParameterError, RecipeMismatch
 from corekernels.linear import HashedLinearClassifier
-from corekernels.linear.classifier import LOSS_NAMES
+from corekernels.linear.losses import loss_names
 from support import objectives
 
 N_TRAIN = 600
 KERNELS = ("core1", "core2", "resemblance")
 # loss, C, number of classes, whether there are weights, kernel, n_bits
-GRID = list(product(LOSS_NAMES, (0.1, 5.0), (2, 10), (False, True), KERNELS, (2, 8, 10)))
+GRID = list(product(loss_names("classes"), (0.1, 5.0), (2, 10), (False, True), KERNELS, (2, 8, 10)))
 
 
 def reference(loss, C, X, y, classes, class_weight, sample_weight):

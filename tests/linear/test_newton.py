@@ -136,7 +136,8 @@ def test_empty_rows_are_named_where_they_slow_a_descent_down(digits):
 
 def test_hinge_has_no_second_derivative(digits, S):
     with pytest.raises(
-        ParameterError, match='solver: got "newton", which needs a loss with a second'
+        ParameterError,
+        match="solver: got 'newton', which cannot solve the hinge loss; choose descent",
     ):
         HashedLinearClassifier("hinge", solver="newton").fit(S, digits[1])
     with pytest.raises(ParameterError, match="solver: got 'fast'"):

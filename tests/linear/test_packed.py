@@ -8,13 +8,6 @@ from corekernels.errors import DataError
 from corekernels.linear.coefficients import pack
 
 
-def test_codes_that_no_hasher_makes_are_refused(S):
-    narrow = S.narrow(4)
-    broken = narrow.with_arrays(codes=np.full_like(narrow.codes, 16))
-    with pytest.raises(DataError, match="codes: one is 16, and 15 is the highest"):
-        pack(broken)
-
-
 def test_weights_that_are_not_finite_are_refused(S):
     weights = S.weights.copy()
     weights[5, 3] = np.inf

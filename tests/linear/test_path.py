@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from corekernels.errors import DataError, ParameterError
 from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor, c_path
-from corekernels.linear.classifier import LOSS_NAMES
+from corekernels.linear.losses import loss_names
 
 
 def test_c_path(digits, S):
@@ -60,7 +60,7 @@ def test_c_path_takes_the_smallest_of_equal_Cs(digits, S):
     np.testing.assert_array_equal(path.scores[0], path.scores[2])
 
 
-@pytest.mark.parametrize("loss", LOSS_NAMES)
+@pytest.mark.parametrize("loss", loss_names("classes"))
 def test_c_path_reads_accuracies_that_have_settled(digits, S, loss):
     """Within one standard error of the solution's own; half of one is the largest ever measured."""
     y = digits[1]

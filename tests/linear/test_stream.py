@@ -8,14 +8,14 @@ import pytest
 import corekernels as ck
 from corekernels.errors import DataError, ParameterError, RecipeMismatch
 from corekernels.linear import HashedLinearClassifier
-from corekernels.linear.classifier import LOSS_NAMES
+from corekernels.linear.losses import loss_names
 
 
 def test_stream_ends_near_the_batch_solution(digits):
     """One pass in ten batches costs three points of accuracy, within the error of paired scores."""
     X, y = digits
     S = ck.CoREHasher(n_hashes=512, random_state=0).fit(X).sketch(X)
-    for loss in LOSS_NAMES:
+    for loss in loss_names("classes"):
         whole = HashedLinearClassifier(loss, random_state=0).fit(S[:1000], y[:1000])
         stream = HashedLinearClassifier(loss, random_state=0)
         for start in range(0, 1000, 100):

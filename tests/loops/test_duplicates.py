@@ -6,7 +6,7 @@ from scipy import sparse
 
 from corekernels._core.validation import check_rows, read_only
 from corekernels._loops.search import duplicates as loops
-from corekernels.kernel_table import CONTAINMENT, KERNELS
+from corekernels.kernel_table import DUPLICATES_KERNELS
 from corekernels.neighbors.duplicates.rows import (
     RowStore,
     joined_parts,
@@ -48,8 +48,7 @@ def test_keys_are_made_of_the_codes_of_their_table():
 
 def pairs_of(keys, rows, room=10, **wanted):
     """What `write_pairs` writes, by calls with so much room each."""
-    wanted = loops.PairRange(**{"first": 0, "last": 10, "n_rows": 10, "boundary": -1,
-                                "largest": 100} | wanted)  # fmt: skip
+    wanted = loops.PairRange(**{"n_rows": 10, "boundary": -1, "largest": 100} | wanted)
     state, out, found = np.zeros(3, np.int64), np.empty(room, np.int64), []
     while state[0] < len(keys):
         loops.write_pairs(keys, rows, wanted, state, out)
@@ -62,13 +61,26 @@ def test_pairs_of_equal_keys():
     rows = np.array([0, 2, 4, 6, 1, 3, 5])
     for room in (2, 3, 10):
         assert pairs_of(keys, rows, room) == [24, 26, 46, 35]
-        assert pairs_of(keys, rows, room, first=3, last=5) == [46, 35]
         assert pairs_of(keys, rows, room, boundary=4) == [42, 62, 53]
     assert pairs_of(keys[:0], rows[:0]) == []
     many = np.zeros(20, np.uint64), np.arange(20)
-    few = pairs_of(*many, room=25, n_rows=20, last=20, largest=19)
+    few = pairs_of(*many, room=25, n_rows=20, largest=19)
     assert len(few) == sum(19 - place for place in range(loops.REPRESENTATIVES))
-    assert len(pairs_of(*many, room=25, n_rows=20, last=20, largest=20)) == 190
+    assert len(pairs_of(*many, room=25, n_rows=20, largest=20)) == 190
+
+
+def test_pairs_of_linked_rows():
+    """Places 0, 2 and 3 share a key in the first table, 1, 2 and 3 in the second."""
+    links = np.array([[2, -1], [-1, 2], [3, 3], [-1, -1]])
+    rows, seen = np.array([1, 4, 6, 9]), np.zeros(4, np.uint8)
+    for cut, expected in ((-1, [16, 19, 46, 49, 69]), (2, [61, 91, 64, 94])):
+        for room in (2, 3, 10):
+            state, out, found = np.zeros(2, np.int64), np.empty(room, np.int64), []
+            while state[0] < (4 if cut < 0 else cut):
+                loops.write_linked_pairs(links, rows, 10, cut, state, seen, out)
+                found += out[: state[1]].tolist()
+            assert found == expected
+            assert not seen.any()
 
 
 def test_keys_that_occur_twice_are_taken():
@@ -76,10 +88,10 @@ def test_keys_that_occur_twice_are_taken():
     assert (keys.tolist(), rows.tolist()) == ([1, 1, 1, 9, 9], [0, 1, 4, 3, 5])
 
 
-@pytest.mark.parametrize("kernel", [*KERNELS, "containment"])
+@pytest.mark.parametrize("kernel", DUPLICATES_KERNELS)
 @pytest.mark.parametrize("kind", ["values", "ones", "some ones", "wide", "large"])
 def test_rows_of_several_parts_are_compared(X, kernel, kind):
-    entry = KERNELS.get(kernel, CONTAINMENT)
+    entry = DUPLICATES_KERNELS[kernel]
     X = (X != 0).astype(np.float32) if kind == "ones" else X
     if kind == "some ones":
         X[:10] = X[:10] != 0
@@ -106,7 +118,7 @@ def test_rows_of_several_parts_are_compared(X, kernel, kind):
             K = np.nan_to_num(A @ A.T / np.minimum.outer(A.sum(1), A.sum(1)))
     else:
         K = oracles.kernel(kernel, X, X)
-    expected = np.where(K[left, right] >= THRESHOLD, K[left, right], -2)
+    expected = np.where(K[left, right] >= THRESHOLD, K[left, right], loops.BELOW)
     np.testing.assert_allclose(out, expected, atol=1e-12)
 
 

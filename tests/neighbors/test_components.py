@@ -22,6 +22,10 @@ def test_forests_of_pieces_merge_to_the_components_of_all(n_pairs):
 def components(pairs):
     if not len(pairs):
         return set()
-    rows, labels = connected_rows(pairs)
-    matrix = sparse.csr_array((np.ones(len(rows)), (labels, np.arange(len(rows)))))
-    return {frozenset(rows[matrix[[k]].indices].tolist()) for k in range(matrix.shape[0])}
+    rows, heads = connected_rows(pairs)
+    mine = {frozenset(rows[heads == head].tolist()) for head in np.unique(heads)}
+    places = np.searchsorted(rows, pairs)
+    links = sparse.coo_array((np.ones(len(pairs)), places.T), shape=(len(rows), len(rows)))
+    _, labels = sparse.csgraph.connected_components(links, directed=False)
+    assert mine == {frozenset(rows[labels == label].tolist()) for label in np.unique(labels)}
+    return mine

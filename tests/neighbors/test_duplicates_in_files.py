@@ -16,7 +16,7 @@ from corekernels.kernel_table import CORE1, CORE2
 from corekernels.neighbors.duplicates import tables
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
 from corekernels.neighbors.duplicates.search import Criterion
-from corekernels.neighbors.duplicates.tables import Candidates, candidate_pairs, plan_tables
+from corekernels.neighbors.duplicates.tables import Candidates, linked_pairs, plan_tables
 from support import oracles, peaks
 from support.clusters import clustered
 from support.readers import Rows
@@ -123,14 +123,15 @@ def test_candidates_are_all_pairs_of_equal_keys(values, n_tables, boundary):
         for j in range(len(values)) for i in range(j) if values[i] == values[j]
         and (boundary is None or 2 * i < boundary <= 2 * j)
     )  # fmt: skip
+    candidates = Candidates(100, boundary)
+    for _ in range(n_tables):
+        candidates.add_keys(*keys)
+    assert candidates.pairs().tolist() == expected
     for most in (1, 5, 10**6):
-        portions = list(candidate_pairs(lambda: [keys] * n_tables, 100, boundary, most))
+        every = np.repeat(values[:, None], n_tables, axis=1)
+        portions = [np.empty(0), *linked_pairs(every, rows, 100, boundary, most)]
         assert sorted(np.concatenate(portions).tolist()) == expected
-        assert max(map(len, portions)) <= max(most, len(values) - 1)
-    few = Candidates(100, boundary, 4, 20)
-    few.add_keys(*keys)
-    earlier = (lambda p: p // 100) if boundary is None else (lambda p: p % 100)
-    assert few.pairs().tolist() == [p for p in expected if 4 <= earlier(p) < 20]
+        assert max(map(len, portions)) <= max(most, 2 * len(values))
 
 
 def test_a_large_bucket_takes_more_room_than_there_is_at_first():

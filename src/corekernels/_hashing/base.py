@@ -21,7 +21,8 @@ from .._loops.hashing.minwise import (
     BlockScratch,
     MinimaScratch,
     RowScratch,
-    hash_minima,
+    hash_codes,
+    hash_codes_and_values,
 )
 from .._loops.hashing.projection import CosinePhases, Rounding
 from .._loops.hashing.rotation import Rotations
@@ -208,22 +209,21 @@ class TableSketch(Sketch):
         recipe, banks = self.recipe, self.tables.banks
         table = banks.table if isinstance(banks, BinnedBanks) else banks.tables
         mask = table.dtype.type(recipe.code_mask & _LOCATION)
-        codes, weights, block_scratch = codes_in(out).reshape(-1), None, None
-        if self.has_values:
-            weights = weights_in(out).reshape(-1)
-            block_scratch = BlockScratch(
-                np.empty(largest, np.float32), np.empty(largest, np.uint16)
-            )
-        arguments = (
+        codes, hash_rows = codes_in(out).reshape(-1), hash_codes
+        arguments: tuple[Any, ...] = (
             *self.minima_scratch(longest), banks, mask, row_scratch(longest, codes.dtype),
-            block_scratch, recipe.n_hashes, codes, weights, out["lengths"], out.get("sums"),
+            recipe.n_hashes, codes, out["lengths"],
         )  # fmt: skip
+        if self.has_values:
+            room = BlockScratch(np.empty(largest, np.float32), np.empty(largest, np.uint16))
+            hash_rows = hash_codes_and_values
+            arguments += room, weights_in(out).reshape(-1), out["sums"]
         if not recipe.entry.projects:
-            return lambda n_blocks: hash_minima(task, n_blocks, *arguments)
+            return lambda n_blocks: hash_rows(task, n_blocks, *arguments)
         project = self.projection_step(task, np.empty(largest, np.float32), weights_in(out))
 
         def hash_and_project(n_blocks: int) -> bool:
-            is_more = hash_minima(task, n_blocks, *arguments)
+            is_more = hash_rows(task, n_blocks, *arguments)
             project()
             return bool(is_more)
 

@@ -13,7 +13,7 @@ from .._core.threads import row_blocks
 from .._core.validation import read_only
 from .._loops.hashing.slots import expand_rows
 from .._loops.simd.halves import write_levels
-from ..errors import ParameterError
+from ..errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from ..recipe import Recipe
@@ -52,6 +52,18 @@ def largest_code(slots: Array) -> int:
     """The largest of all codes, 0 if there are none; slots may be memory-mapped."""
     blocks = row_blocks(0, len(slots), max(1, _PASS_SLOTS // max(1, slots.shape[1])))
     return max((int(codes_of(slots[slice(*block)]).max(initial=0)) for block in blocks), default=0)
+
+
+def require_codes(recipe: "Recipe", slots: Array) -> None:
+    """Refuse codes that no hasher makes, as a damaged file may hold: they become positions."""
+    sketch = recipe.sketch
+    most = min(recipe.code_mask, sketch.n_locations - 1)
+    n_bits = recipe.weight_bits if recipe.has_rounded_weights else 8 * sketch.code_type.itemsize
+    if most < 2**n_bits - 1 and (largest := largest_code(slots)) > most:
+        raise DataError(
+            f"codes: one is {largest}, and {most} is the highest that this recipe makes; hash the "
+            "rows again."
+        )
 
 
 def narrow(

@@ -201,7 +201,6 @@ def _scores(
     """What decides which document of a group stays."""
     if prefer == FIRST:
         return None
-    assert isinstance(reader, documents.DocumentReader)
     return documents.preference_scores(reader, prefer, found.paired(), output.progress)
 
 
@@ -219,12 +218,12 @@ def _names(
     output: Output,
 ) -> tuple[dict[int, str], dict[int, str]] | None:  # fmt: skip
     """What the rows of pairs are called, if they have names."""
-    if not isinstance(reader, documents.DocumentReader) or reader.columns.id is None:
+    if not reader.has_names:
         return None
     if isinstance(found, files.FileDuplicates):
         names = reader.names(found.paired(), output.progress)
         return names, names
-    assert isinstance(others, documents.DocumentReader)
+    assert others is not None
     sides = zip((reader, others), found.pairs.T, strict=True)
     left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
     return left, right

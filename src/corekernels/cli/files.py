@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 import corekernels as ck
 
-from .. import distributed, files, report
+from .. import files, report
 from ..errors import ParameterError
 from ..files.hashing import provenance_before
 from ..io.atomic import require_target
@@ -25,6 +25,7 @@ from .options import (
     Output,
     Page,
     Reading,
+    Resume,
     Rows,
     RowsOrSignatures,
     one_of,
@@ -69,7 +70,7 @@ def hash_(
     shard_rows: Annotated[
         int | None, Option(help="Make OUT a folder of shards of this many rows.")
     ] = None,
-    resume: Annotated[bool, Option("--resume", help="Go on after a killed run.")] = False,
+    resume: Resume = False,
     append: Annotated[bool, Option("--append", help="Add to the rows in OUT.")] = False,
     n_jobs: Jobs = None,
 ) -> None:
@@ -77,32 +78,20 @@ def hash_(
 
     On a cluster OUT is a folder of shards, one per file or per --shard-rows.
     """
-    if cluster:
-        _hash_on_cluster(source, target, hashing, reading, output, cluster, shard_rows,
-                         resume, append)  # fmt: skip
-        return
-    like = provenance_before(target) if append else []  # columns mean what they did
-    reader = reading.open_rows(source, like=like, n_jobs=n_jobs)
-    done = files.hash_to_file(
-        reader, target, hashing.recipe(reader), shard_rows=shard_rows, resume=resume,
-        append=append, progress=output.progress, n_jobs=n_jobs,
-    )  # fmt: skip
-    output.show(asdict(done), reader)
-
-
-def _hash_on_cluster(
-    source: str, target: Path, hashing: Hashing, reading: Reading, output: Output,
-    cluster: Cluster, shard_rows: int | None, resume: bool, append: bool,
-) -> None:  # fmt: skip
-    if append:
-        raise ParameterError("--append: is not done on a cluster; hash into another folder.")
-    part_rows = shard_rows or distributed.rows_per_part(**asdict(hashing))
-    with cluster.start() as engine:
-        plan = reading.plan(engine, source, output, part_rows)
-        done = distributed.hash_parts(
-            engine, plan, target, hashing.recipe(plan), resume=resume, progress=output.progress
-        )
-    show(asdict(done), output.as_json, output.quiet)
+    with cluster.started() as engine:
+        if engine is not None and append:
+            raise ParameterError("--append: is not done on a cluster; hash into another folder.")
+        like = provenance_before(target) if append else []  # columns mean what they did
+        rows = reading.source(engine, source, output, n_jobs, like=like)
+        recipe = hashing.recipe(rows)
+        if engine is not None and shard_rows is None:
+            shard_rows = files.rows_per_part(recipe)
+        output.note_unfinished(target, resume)
+        done = files.hash_to_file(
+            rows, target, recipe, shard_rows=shard_rows, resume=resume, append=append,
+            engine=engine, progress=output.progress, n_jobs=n_jobs,
+        )  # fmt: skip
+    output.show(asdict(done), rows)
 
 
 @command("corekernels convert train.svm train.npz")
@@ -177,7 +166,8 @@ def _learn_on(n_rows: int) -> str:
 
 
 def _about_signatures(path: str) -> dict[str, Any]:
-    reader = files.SignatureReader(path)
+    reader = files.open_reader(path)
+    assert isinstance(reader, files.SignatureReader)
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
     about |= {"parts": len(reader.parts), "learn_on": _learn_on(reader.n_rows)}
     return {**about, **reader.recipe.asdict()}

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, files, report
+from .. import files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
 from ..io.atomic import require_target
-from ..linear.classifier import LOSS_NAMES
+from ..linear.losses import loss_names
 from ..linear.solver import SOLVERS
 from ..models import Model, load_model
 from ..report.c_path import c_path_figure
@@ -26,14 +26,17 @@ from .options import (
     Output,
     Page,
     Reading,
+    Resume,
     RowsOrSignatures,
     Text,
     known_columns,
     one_of,
-    require_file_target,
+    require_lines_target,
     require_page,
 )
 from .printing import STANDARD_OUTPUT, show, show_table, text_bars, to_write
+
+LOSS_NAMES = loss_names("classes")
 
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file, from `train`.")]
 
@@ -77,6 +80,7 @@ def train(
         bool,
         Option("--merge", help="On a cluster, hash there and learn here: faster below 10^7 rows."),
     ] = False,
+    resume: Resume = False,
     *,
     cluster: Cluster,
     n_jobs: Jobs = None,
@@ -84,25 +88,39 @@ def train(
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
     if regression and learning != Learning():
         raise ParameterError("--regression: has no --loss and no --balanced; leave them out.")
-    options = {} if regression else learning.parameters()
-    if cluster:
-        options |= {"C": C, "tol": tol, "max_iter": max_iter}
-        if merge:
-            options |= {"regression": regression, "n_jobs": n_jobs, "solver": solver}
-        elif regression:
-            raise ParameterError("--regression: is not learned by parts; give --merge too.")
-        elif solver != SOLVERS[0]:
-            raise ParameterError("--solver: is not for learning by parts; give --merge too.")
-        _train_on_cluster(source, target, hashing, reading, output, cluster, merge, options)
-        return
-    if merge:
+    options: dict[str, Any] = {"C": C, "tol": tol, "max_iter": max_iter}
+    options |= {} if regression else learning.parameters()
+    by_parts = bool(cluster) and not merge
+    if not by_parts:
+        options["solver"] = solver
+    elif regression:
+        raise ParameterError("--regression: is not learned by parts; give --merge too.")
+    elif solver != SOLVERS[0]:
+        raise ParameterError("--solver: is not for learning by parts; give --merge too.")
+    if merge and not cluster:
         raise ParameterError("--merge: is for a cluster; name its --engine.")
-    reader = reading.open(source, n_jobs=n_jobs)
-    model = files.train(
-        reader, target, hashing.recipe(reader), regression=regression, progress=output.progress,
-        n_jobs=n_jobs, C=C, tol=tol, max_iter=max_iter, solver=solver, **options,
-    )  # fmt: skip
-    output.show(_about_model(model, target), reader)
+    rounds: list[files.Round] = []
+    with cluster.started() as engine:
+        rows = reading.source(engine, source, output, n_jobs)
+        output.note_unfinished(target, resume)
+        model = files.train(
+            rows, target, hashing.recipe(rows), regression=regression, engine=engine, merge=merge,
+            resume=resume, on_round=rounds.append, progress=output.progress, n_jobs=n_jobs,
+            **options,
+        )  # fmt: skip
+    about = _about_model(model, target)
+    if by_parts:
+        gap = max({one.block: one.gap for one in rounds}.values())
+        about |= {
+            "gap": gap,
+            "rounds": list(map(asdict, rounds)) if output.as_json else len(rounds),
+        }
+        if gap > tol:
+            output.note(
+                f"the duality gap is {gap:.1e} of the objective, more than --tol {tol:.1e}: raise "
+                "--max-iter or --tol, lower --C, or give --merge"
+            )
+    output.show(about, rows)
 
 
 def _about_model(model: Model, target: Path) -> dict[str, Any]:
@@ -110,30 +128,6 @@ def _about_model(model: Model, target: Path) -> dict[str, Any]:
     if isinstance(model, CoREClassifier):
         about["classes"] = len(model.classes_)
     return about | {"C": model.C, "passes": model.n_iter_}
-
-
-def _train_on_cluster(
-    source: str, target: Path, hashing: Hashing, reading: Reading, output: Output,
-    cluster: Cluster, merge: bool, options: dict[str, Any],
-) -> None:  # fmt: skip
-    part_rows = distributed.rows_per_part(**asdict(hashing))
-    with cluster.start() as engine:
-        plan = reading.plan(engine, source, output, part_rows)
-        job = engine, plan, target, hashing.recipe(plan)
-        if merge:
-            model = distributed.merge_and_train(*job, progress=output.progress, **options)
-            about = _about_model(model, target)
-        else:
-            report = distributed.train_parts(*job, progress=output.progress, **options)
-            if report.gap > options["tol"]:
-                output.note(
-                    f"the duality gap is {report.gap:.1e} of the objective, more than --tol "
-                    f"{options['tol']:.1e}: raise --max-iter or --tol, lower --C, or give --merge"
-                )
-            about = asdict(report)
-            if not output.as_json:
-                about |= {"rounds": len(report.rounds)}
-    show(about, output.as_json, output.quiet)
 
 
 @command("corekernels predict model.ck test.svm labels.txt")
@@ -149,6 +143,7 @@ def predict(
     proba: Annotated[
         bool, Option("--proba", help="Write the probability of each class too (log_loss only).")
     ] = False,
+    resume: Resume = False,
     *,
     cluster: Cluster,
     format: Format = None,
@@ -162,20 +157,16 @@ def predict(
     loaded = _loaded(model, n_jobs)
     known = known_columns(loaded)
     wanted = "scores" if scores else "probabilities" if proba else "labels"
-    if cluster:
-        require_file_target(target)
-        with cluster.start() as engine:
-            plan = matching.plan(engine, source, output, *known, format=format, labels=False)
-            n_rows = distributed.predict_parts(
-                engine, loaded, plan, target, output=wanted, progress=output.progress
-            )
-        show({"target": target, "rows": n_rows}, output.as_json, output.quiet)
-        return
-    reader = matching.open(source, *known, format=format, labels=False, n_jobs=n_jobs)
-    n_rows = files.predict(
-        loaded, reader, to_write(target), output=wanted, progress=output.progress
-    )
-    output.show({"target": target, "rows": n_rows}, reader, target)
+    require_lines_target(target, cluster, resume)
+    with cluster.started() as engine:
+        rows = matching.source(engine, source, output, n_jobs, *known, format=format, labels=False)
+        if engine is not None:
+            output.note_unfinished(target, resume)
+        n_rows = files.predict(
+            loaded, rows, to_write(target), output=wanted, engine=engine, resume=resume,
+            progress=output.progress,
+        )  # fmt: skip
+    output.show({"target": target, "rows": n_rows}, rows, target)
 
 
 @command("corekernels evaluate model.ck test.svm --json")
@@ -191,14 +182,10 @@ def evaluate(
     """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
     known = known_columns(loaded)
-    if cluster:
-        with cluster.start() as engine:
-            plan = matching.plan(engine, source, output, *known, format=format)
-            found = distributed.evaluate_parts(engine, loaded, plan, progress=output.progress)
-    else:
-        reader = matching.open(source, *known, format=format, n_jobs=n_jobs)
-        found = files.evaluate(loaded, reader, progress=output.progress)
-        output.show_notes(reader)
+    with cluster.started() as engine:
+        rows = matching.source(engine, source, output, n_jobs, *known, format=format)
+        found = files.evaluate(loaded, rows, engine=engine, progress=output.progress)
+    output.show_notes(rows)
     if isinstance(found, files.RegressionEvaluation):
         show(asdict(found), output.as_json)
         return

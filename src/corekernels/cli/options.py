@@ -1,5 +1,6 @@
 """Arguments and options that several commands share; groups of options are dataclasses."""
 
+import contextlib
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,19 +12,21 @@ from typer import Argument, Option
 import corekernels as ck
 
 from .. import documents, files
+from .._core.arguments import PathLike
 from .._hashing import SCHEMES
 from ..errors import ParameterError
 from ..io.atomic import require_target
 from ..io.formats import FORMATS
+from ..io.job_folder import describe_unfinished
 from ..io.provenance import Origin
-from ..io.readers import Reader, RowReader, require_rows
+from ..io.readers import RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
-from ..report.page import require_page_extra
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
 
 if TYPE_CHECKING:
+    from ..files.opening import Source
     from ..models import Model
     from ..neighbors import CoRENeighbors
     from ..text.frequencies import InverseDocumentFrequency
@@ -43,6 +46,9 @@ def _unless_given(what: str, default: object) -> Any:
 Rows = Annotated[str, Argument(metavar="IN", help='File of rows, or "-".')]
 RowsOrSignatures = Annotated[
     str, Argument(metavar="IN", help='File of rows, "-", signature file or shard folder.')
+]
+Resume = Annotated[
+    bool, Option("--resume", help="Go on with what a killed run of the same job has left.")
 ]
 Jobs = Annotated[int | None, Option(help="Threads; all cores unless given.")]
 KernelName = Annotated[str, Option(help=f"{one_of(HASHED_KERNELS)}.")]
@@ -86,7 +92,7 @@ class Output:
         """Whether long calls show progress: where there is a terminal, unless quiet."""
         return False if self.quiet else None
 
-    def show(self, result: dict[str, Any], reader: Reader, *targets: str | None) -> None:
+    def show(self, result: dict[str, Any], reader: "Source", *targets: str | None) -> None:
         """Print a result, and before it what a reader noted about its file.
 
         Only the notes, if one of the targets is standard output.
@@ -95,10 +101,17 @@ class Output:
         if STANDARD_OUTPUT not in targets:
             show(result, self.as_json, self.quiet)
 
-    def show_notes(self, reader: Reader) -> None:
+    def show_notes(self, reader: "Source") -> None:
         """Print what a reader noted about its file."""
-        for note in reader.notes:
+        for note in getattr(reader, "notes", ()):
             self.note(f"{reader.name}: {note}")
+
+    def note_unfinished(self, target: PathLike, resume: bool) -> None:
+        """Say what an unfinished run has left, if anything, and what becomes of it."""
+        left = describe_unfinished(target)
+        if left is not None:
+            what = "goes on with" if resume else "removes (--resume would go on with)"
+            self.note(f"{target}: {what} {left}")
 
     def note(self, text: str) -> None:
         """Print a note on standard error, unless quiet."""
@@ -141,6 +154,9 @@ class Text:
         Path | None,
         Option(metavar="FILE", help="Weigh n-grams by their rarity, as `frequencies` counted it."),
     ] = None
+    skip_bad: Annotated[
+        int, Option(metavar="N", help="Leave out up to N bad documents, named at the end.")
+    ] = 0
 
     @property
     def document_frequencies(self) -> "InverseDocumentFrequency | None":
@@ -158,8 +174,13 @@ class Text:
         given = {name: value for name, value in settings.items() if value is not None}
         return {
             "text": self.text or None, "label": self.label, "id": self.id, "shingles": given,
-            "frequencies": self.document_frequencies,
+            "frequencies": self.document_frequencies, "skip_bad": self.skip_bad,
         }  # fmt: skip
+
+    def _require_none_skipped(self) -> None:
+        """Refuse to leave out bad documents on a cluster, which numbers documents beforehand."""
+        if self.skip_bad:
+            raise ParameterError("--skip-bad: is for work in one process; leave out --engine.")
 
 
 def _ngrams(text: str | None) -> tuple[int, int] | None:
@@ -193,6 +214,15 @@ class Reading(Text):
         """A reader of rows or signatures."""
         return files.open_reader(path, **self._options, **options)
 
+    def source(
+        self, engine: "files.Engine | None", path: str, output: "Output", n_jobs: int | None,
+        **options: Any,
+    ) -> "Source":  # fmt: skip
+        """A reader of rows or signatures; for an engine, their parts."""
+        if engine is None:
+            return self.open(path, n_jobs=n_jobs, **options)
+        return self.plan(engine, path, output, **options)
+
     @property
     def given(self) -> str:
         """The options as they were given, for a command that reads the same file."""
@@ -203,7 +233,7 @@ class Reading(Text):
                 words.append("--zero-based")
             elif value is True:
                 words.append(name)
-            elif value not in (None, False):
+            elif value not in (None, False, 0):
                 values = value if isinstance(value, list) else [value]
                 words += [f"{name} {shlex.quote(str(one))}" for one in values]
         return " ".join(words)
@@ -217,6 +247,7 @@ class Reading(Text):
         **options: Any,
     ) -> "files.Plan":  # fmt: skip
         """The parts of a file, of a folder or of what a pattern matches."""
+        self._require_none_skipped()
         options |= {"part_rows": part_rows, "progress": output.progress}
         return files.plan_parts(engine, path, **self._options, **options)
 
@@ -240,11 +271,15 @@ class Matching(Text):
             ignore_new_columns=self.ignore_new_columns, **self.columns, **options,
         )  # fmt: skip
 
-    def plan(
-        self, engine: "files.Engine", path: str, output: Output, n_columns: int,
-        like: Sequence[Origin], column_names: Sequence[str] | None = None, **options: Any,
-    ) -> "files.Plan":  # fmt: skip
-        """The parts of rows over the columns known before, or of signatures."""
+    def source(
+        self, engine: "files.Engine | None", path: str, output: Output, n_jobs: int | None,
+        n_columns: int, like: Sequence[Origin], column_names: Sequence[str] | None = None,
+        **options: Any,
+    ) -> "Source":  # fmt: skip
+        """As `open`; for an engine, the parts of the rows."""
+        if engine is None:
+            return self.open(path, n_columns, like, column_names, n_jobs=n_jobs, **options)
+        self._require_none_skipped()
         return files.plan_parts(
             engine, path, part_rows=files.ROWS_PER_PART, match_columns=n_columns, like=like,
             column_names=column_names, one_based=self.one_based,
@@ -265,6 +300,8 @@ def require_page(page: Path | None, *others: str | Path | None) -> None:
     """
     if page is not None:
         require_target(page, *(other for other in others if other is not None))
+        from ..report.page import require_page_extra  # on use: few jobs write one
+
         require_page_extra()
 
 
@@ -272,6 +309,14 @@ def require_file_target(target: str) -> None:
     """Refuse standard output, where a cluster is to write."""
     if target == STANDARD_OUTPUT:
         raise ParameterError("-: a cluster writes to files; name one.")
+
+
+def require_lines_target(target: str, cluster: "Cluster", resume: bool) -> None:
+    """The same for a job that writes lines; in this process it leaves nothing to go on with."""
+    if cluster:
+        require_file_target(target)
+    elif resume:
+        raise ParameterError("--resume: is for work by parts; name an --engine.")
 
 
 @dataclass(frozen=True)
@@ -296,6 +341,10 @@ class Cluster:
         if self.engine is None and (self.address is not None or self.workers is not None):
             raise ParameterError("--address, --workers: are for a cluster; name its --engine.")
         return self.engine is not None
+
+    def started(self) -> contextlib.AbstractContextManager["files.Engine | None"]:
+        """The engine, None for this process, to be used in a `with` block."""
+        return self.start() if self else contextlib.nullcontext()
 
     def start(self) -> "files.Engine":
         """The engine, to be used in a `with` block."""
@@ -325,8 +374,6 @@ class Hashing:
     weight_bits: Annotated[int | None, _unless_given(_WEIGHT_BITS, Recipe.weight_bits)] = None
     seed: Annotated[int | None, _unless_given("Seed of the hash", Recipe.seed)] = None
 
-    def recipe(self, reader: "files.AnyReader | files.Plan") -> Recipe:
-        """The recipe that the options make for the columns of a reader."""
-        if isinstance(reader, files.Plan):
-            return reader.recipe_for(**asdict(self))
-        return files.recipe_for(reader, **asdict(self))
+    def recipe(self, source: "Source") -> Recipe:
+        """The recipe that the options make for the columns of a source."""
+        return files.recipe_for(source, **asdict(self))

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from .. import distributed, files
+from .. import files
 from .._core.escaping import visible
 from ..errors import ParameterError
 from ..io.atomic import require_target
-from ..io.readers import require_rows
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
 from .app import command
@@ -21,11 +20,12 @@ from .options import (
     Matching,
     Output,
     Reading,
+    Resume,
     Rows,
     Similarity,
     known_columns,
     one_of,
-    require_file_target,
+    require_lines_target,
 )
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
@@ -91,6 +91,7 @@ def search(
     check: Annotated[
         int, Option(help="Compare this many of the first queries with exact search.")
     ] = 0,
+    resume: Resume = False,
     *,
     cluster: Cluster,
     format: Format = None,
@@ -106,26 +107,22 @@ def search(
         return
     assert source is not None
     known = known_columns(found)
-    if cluster:
-        require_file_target(target)
-        if check:
-            raise ParameterError("--check: is not done on a cluster; leave it out.")
-        with cluster.start() as engine:
-            plan = matching.plan(engine, source, output, *known, format=format, labels=False)
-            report = distributed.search_parts(
-                engine, path, plan, target, n_neighbors, radius=radius, progress=output.progress
-            )
-        show(_about_search(report), output.as_json, output.quiet)
-        return
+    if cluster and check:
+        raise ParameterError("--check: is not done on a cluster; leave it out.")
     if target != STANDARD_OUTPUT:
-        require_target(target, path, source)
-    queries = matching.open(source, *known, format=format, labels=False, n_jobs=n_jobs)
-    reader = require_rows(queries)
-    report = files.search(
-        found, reader, to_write(target), n_neighbors, radius=radius, n_checked=check,
-        progress=output.progress,
-    )  # fmt: skip
-    output.show(_about_search(report), reader, target)
+        require_target(target, path)
+    require_lines_target(target, cluster, resume)
+    with cluster.started() as engine:
+        queries = matching.source(
+            engine, source, output, n_jobs, *known, format=format, labels=False
+        )  # fmt: skip
+        if engine is not None:
+            output.note_unfinished(target, resume)
+        report = files.search(
+            path if engine is not None else found, queries, to_write(target), n_neighbors,
+            radius=radius, n_checked=check, engine=engine, resume=resume, progress=output.progress,
+        )  # fmt: skip
+    output.show(_about_search(report), queries, target)
     if report.check is not None and target == STANDARD_OUTPUT:
         output.note(
             f"recall {report.check.recall:.4g} on {report.check.queries:,} queries, "

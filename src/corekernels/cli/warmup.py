@@ -21,7 +21,8 @@ from .._hashing import SCHEMES
 from ..hasher import CoREHasher
 from ..io.readers import require_rows
 from ..kernel_table import HASHED_KERNELS
-from ..linear.classifier import LOSS_NAMES, HashedLinearClassifier
+from ..linear.classifier import HashedLinearClassifier
+from ..linear.losses import loss_names
 from ..linear.path import c_path
 from ..linear.regressor import HashedLinearRegressor
 from ..neighbors import CoRENeighbors
@@ -98,7 +99,7 @@ def _of_learning(X: Any, kernel: str) -> None:
         kinds.append(_ONE_BYTE)
     for bits in kinds:
         S = CoREHasher(kernel, 64, **bits, random_state=0).fit(X).sketch(X)
-        for loss in LOSS_NAMES:
+        for loss in loss_names("classes"):
             model = HashedLinearClassifier(loss, random_state=0, max_iter=5)
             model.fit(S, y).predict(S)
             model.fit(S, y % 2).partial_fit(S, y % 2).predict(S)

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ import numpy as np
 from .._core.arguments import Array, PathLike, require_count, require_positive
 from .._core.progress import Steps, progress_bar
 from .._core.validation import Rows
-from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
 from ..io.job_folder import JobFolder, file_stamps
 from ..io.provenance import require_same_names
@@ -257,10 +256,10 @@ class _Reading:
             "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
             "gamma": criterion.kernel.gamma, "threshold": criterion.threshold,
             "seed": criterion.seed, "working_memory": self.job.n_bytes,
-            "rows": [_about_reader(reader) for reader in self._readers],
+            "rows": [reader.about() for reader in self._readers],
             "files": file_stamps(
                 path for reader in self._readers
-                for path in (reader.paths if isinstance(reader, DocumentReader) else [reader.name])
+                for path in reader.paths
             ),
         }  # fmt: skip
         folder = self._stack.enter_context(JobFolder.open(path, about, resume=resume))
@@ -286,14 +285,6 @@ class _Reading:
                 tasks.save_rows(self.job, number, self.pieces, self.digests, stamp)
             )  # fmt: skip
         self.pieces, self.digests, self._n_bytes = [], [], 0
-
-
-def _about_reader(reader: RowReader) -> dict[str, Any]:
-    """How rows are read, as JSON holds it."""
-    about: dict[str, Any] = {"n_columns": reader.n_columns, "one_based": reader.one_based}
-    if isinstance(reader, DocumentReader):
-        about |= {"text": list(reader.columns.text), "settings": asdict(reader.settings)}
-    return about
 
 
 def duplicates_by_parts(
@@ -446,7 +437,7 @@ def _require_tables(criterion: Criterion) -> None:
 def _about_plan(plan: Plan) -> dict[str, Any]:
     if plan.recipe is not None:
         raise DataError(f"{plan.name}: is hashed; near-duplicates need the raw rows.")
-    return _about_reader(require_rows(plan.parts[0].open())) | {"n_columns": plan.n_columns}
+    return require_rows(plan.parts[0].open()).about() | {"n_columns": plan.n_columns}
 
 
 def _forget_changed(folder: JobFolder, boundary: int | None, facts: Sequence[PartFacts]) -> None:

@@ -1,24 +1,41 @@
-"""Hashing a stream of rows into a file: one pass, constant memory, nothing half done."""
+"""Hashing rows into a signature file or a folder of shards: one pass, constant memory."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.arguments import Array, PathLike, require_count
 from .._core.progress import WriteBehind
-from ..errors import DataError, FileError, ParameterError, RecipeMismatch
-from ..io.atomic import require_target
+from ..errors import DataError, FileError
+from ..io.atomic import atomic_write, require_target
+from ..io.job_folder import JobFolder, file_stamps, unfinished_folder
 from ..io.provenance import Origin, require_same_names
-from ..io.readers import Batch, RowReader, with_progress
+from ..io.readers import RowReader, require_rows, with_progress
+from ..io.signature_file import read_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures
-from .merging import merge_parts
+from .engines import Engine
+from .opening import PlanReader, Source, origins, plan_of, reader_of, source_paths
+from .plan import Part
 from .readers import SignatureReader, sketch_batch
-from .shards import ShardWriter, has_parts, is_finished, is_shard_folder, require_recipe, shard_size
+from .shard_parts import (
+    HashedPart,
+    PartJob,
+    PartStore,
+    Piece,
+    require_recipe,
+    run_parts,
+    shards_of_job,
+)
+from .shards import is_shard_folder, merge_parts, part_name
 
 PART_BYTES = 64 << 20
+_ALL_ROWS = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -29,22 +46,13 @@ class HashReport:
     ----------
     target : str
     rows : int
-        Rows of the reader that are in the target now.
+        Rows of the source that are in the target now.
     rows_before : int
         Rows of it that an earlier, unfinished run had hashed; not those appended to.
     parts : int
         Files written.
     n_bytes : int
         Size of the target; of a folder, that of the files written.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
-    >>> reader = ck.files.open_reader("rows.npz")
-    >>> found = ck.files.hash_to_file(reader, "rows.sig", ck.files.recipe_for(reader))
-    >>> found.target, found.rows, found.parts
-    ('rows.sig', 2, 1)
     """
 
     target: str
@@ -54,41 +62,55 @@ class HashReport:
     n_bytes: int
 
 
+def rows_per_part(recipe: Recipe, part_bytes: int = PART_BYTES) -> int:
+    """Rows whose signatures make a part of the usual size.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.files.rows_per_part(ck.Recipe(n_columns=784, n_hashes=1024))
+    21788
+    """
+    return max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
+
+
 def hash_to_file(
-    reader: RowReader,
+    source: Source,
     target: PathLike,
     recipe: Recipe,
     *,
     shard_rows: int | None = None,
     resume: bool = False,
     append: bool = False,
+    engine: Engine | None = None,
     part_bytes: int = PART_BYTES,
     progress: bool | None = None,
     n_jobs: int | None = None,
 ) -> HashReport:
-    """Hash all rows of a reader into a signature file, or a folder of shards.
+    """Hash all rows of a source into a signature file, or a folder of shards.
 
     Rows are read once. Their signatures gather in parts of `part_bytes`; a file is put together
-    from its parts at the end. After a kill
-    the target is as it was before, and what was finished waits in the hidden folder
-    `.NAME.parts` (or in the shard folder itself) for the next run to resume or to clear.
+    from its parts at the end. After a kill the target is as it was before, and what was finished
+    waits in the hidden folder `.NAME.unfinished` for the next run to resume or to clear.
     Labels travel with the signatures.
 
     Parameters
     ----------
-    reader : RowReader
-        From `io.open_rows` or `open_reader`.
+    source : reader or Plan
+        From `open_reader`; for an engine, from `plan_parts`.
     target : path
         The file to create or replace, or the folder of shards to create.
     recipe : Recipe
-        How to hash; `recipe_for(reader, kernel=...)` makes one.
+        How to hash; `recipe_for(source, kernel=...)` makes one.
     shard_rows : int, optional
-        Rows of a shard: makes the target a folder.
+        Most rows of a shard, which never come from two files: makes the target a folder.
     resume : bool
         Go on where a killed run of the same job stopped. The bytes are those of a run that
         was not interrupted. Without it, leftovers are cleared first.
     append : bool
         Put the rows after those the target holds.
+    engine : Engine, optional
+        What runs a task per part, in place of this process; all workers must reach the target.
     part_bytes : int
         Bytes of signatures per part; two parts are held in memory at a time, one of them being
         written.
@@ -100,143 +122,188 @@ def hash_to_file(
     Examples
     --------
     >>> import corekernels as ck, numpy as np
-    >>> rows = "rows.npy"
-    >>> np.save(rows, np.eye(5))
-    >>> reader = ck.files.open_reader(rows)
+    >>> np.save("rows.npy", np.eye(5))
+    >>> reader = ck.files.open_reader("rows.npy")
     >>> recipe = ck.files.recipe_for(reader, n_hashes=16)
     >>> ck.files.hash_to_file(reader, "rows.sig", recipe).rows
     5
     """
-    target = Path(target)
-    if isinstance(reader, SignatureReader):
-        raise DataError(f"{reader.name}: is hashed already; give a file of rows.")
-    if shard_rows is not None and shard_rows < 1:
-        raise ParameterError(f"shard_rows: got {shard_rows!r}; give 1 or more.")
-    if shard_rows is None and is_shard_folder(target) and (append or resume):
-        shard_rows = shard_size(target)
-    if resume and not append and is_finished(target):
-        source = _name(reader)
-        return finished_before(target, recipe, lambda old: {o.source for o in old} == {source})
+    if getattr(source, "recipe", None) is not None:
+        raise DataError(f"{source.name}: is hashed already; give files of rows.")
+    if shard_rows is not None:
+        require_count("shard_rows", shard_rows)
+    elif is_shard_folder(target) and (append or resume):
+        shard_rows = len(read_signatures(Path(target) / part_name(0)))
     if append:
-        require_same_names(reader.name, reader.provenance, provenance_before(target))
-    batches = with_progress(reader, "hashing", progress)
+        provenance = reader_of(source, n_jobs).provenance
+        require_same_names(source.name, provenance, provenance_before(target))
+    part_rows = shard_rows or rows_per_part(recipe, part_bytes)
+    job = HashJob(source, recipe, part_rows, shard_rows is not None, engine, progress, n_jobs)
     if shard_rows is None:
-        part_rows = max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
-        return _to_file(reader, batches, target, recipe, part_rows, resume, append, n_jobs)
-    writer = ShardWriter(target, recipe, _name(reader), shard_rows, resume=resume, append=append)
-    with writer.writing():
-        rows = _write_parts(reader, batches, writer, n_jobs)
-    n_bytes = sum(part.stat().st_size for part in writer.parts)
-    return HashReport(str(target), rows, writer.rows_before, len(writer.parts), n_bytes)
+        return _to_file(job, target, resume, append)
+    return _to_folder(job, Path(target), resume, append)
 
 
 def provenance_before(target: PathLike) -> list[Origin]:
     """Where the rows came from to which others are to be appended, if there are any."""
-    return SignatureReader(target).provenance if has_parts(target) else []
+    is_there = Path(target).is_file() or is_shard_folder(target)
+    return SignatureReader(target).provenance if is_there else []
 
 
-def _name(reader: RowReader) -> str:
-    """What parts call the file they were hashed from."""
-    return reader.origin(0, 0).source
+def _to_file(job: "HashJob", target: PathLike, resume: bool, append: bool) -> HashReport:
+    final = require_target(target, *source_paths(job.source))
+    before = [final] if append and final.exists() else []
+    if before:
+        require_recipe(final, job.recipe)
+    with contextlib.ExitStack() as stack, atomic_write(final) as file:
+        store = job.store(stack, final, resume, bool(before))
+        n_rows = job.fill(store)
+        if store.only is not None:
+            store.only.write(file, job.recipe)
+        else:
+            merge_parts([*before, *store.paths], file, target)
+    store.discard()
+    return HashReport(str(target), n_rows, store.rows_before, 1, final.stat().st_size)
 
 
-def finished_before(
-    target: PathLike, recipe: Recipe, is_of_this_job: Callable[[list[Origin]], bool]
-) -> HashReport:
-    """The report on shards that are complete, if recipe and origins are those of this job."""
+def _to_folder(job: "HashJob", target: Path, resume: bool, append: bool) -> HashReport:
+    if resume and not append and is_shard_folder(target):
+        return _finished_before(job, target)
+    with shards_of_job(target, job.about, job.recipe, resume=resume, append=append) as shards:
+        store = PartStore(job.recipe, shards.folder, shards.first)
+        n_rows = job.fill(store)
+        shards.hand_over(store.paths)
+    n_bytes = sum((target / path.name).stat().st_size for path in store.paths)
+    return HashReport(str(target), n_rows, store.rows_before, len(store.paths), n_bytes)
+
+
+def _finished_before(job: "HashJob", target: Path) -> HashReport:
+    """The report on shards that are complete, if they are those of this job."""
     old = SignatureReader(target)
-    if old.recipe != recipe:
-        raise RecipeMismatch(old.recipe, recipe)
-    if not is_of_this_job(old.provenance):
+    require_recipe(old.parts[0], job.recipe)
+    reader = require_rows(reader_of(job.source, job.n_jobs))
+    names = {reader.origin(0, 0).source}
+    if isinstance(reader, PlanReader):
+        names = {os.path.basename(path) for path in reader.plan.paths}
+    if {origin.source for origin in old.provenance} != names:
         raise FileError(f"{target}: holds shards of other files; name another folder.")
     return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)
 
 
-def parts_folder(target: Path) -> Path:
-    """Where the parts of a file gather until they are complete."""
-    return target.with_name(f".{target.name}.parts")
+class HashJob(NamedTuple):
+    """What is hashed, how, and by what."""
 
+    source: Source
+    recipe: Recipe
+    part_rows: int
+    by_file: bool  # whether no part has rows of two files
+    engine: Engine | None
+    progress: bool | None
+    n_jobs: int | None
+    name: str = "hash"
 
-def _to_file(
-    reader: RowReader, batches: Iterator[Batch], target: Path, recipe: Recipe, part_rows: int,
-    resume: bool, append: bool, n_jobs: int | None,
-) -> HashReport:  # fmt: skip
-    named, target = target, require_target(target, reader.name)
-    old = [target] if append and target.exists() else []
-    if old:
-        require_recipe(target, recipe)
-    folder = parts_folder(target)
-    writer = ShardWriter(folder, recipe, _name(reader), part_rows, resume=resume, target=target)
-    with writer.writing():
-        rows = _write_parts(reader, batches, writer, n_jobs)
-        merge_parts([*old, *writer.parts], target)
-        writer.discard()
-    return HashReport(str(named), rows, writer.rows_before, 1, target.stat().st_size)
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the parts depend on."""
+        stamps = file_stamps(source_paths(self.source))
+        about = {"job": self.name, **self.recipe.asdict(), "shard_rows": self.part_rows}
+        return about | {"by_file": self.by_file, "files": stamps}
 
+    def store(
+        self, stack: contextlib.ExitStack, target: Path, resume: bool, is_needed: bool
+    ) -> PartStore:
+        """Where the parts of a file gather: in a folder, if it is needed, or left from before."""
+        path = unfinished_folder(target)
 
-def _write_parts(
-    reader: RowReader, batches: Iterator[Batch], writer: ShardWriter, n_jobs: int | None
-) -> int:
-    """Hash the rows that are not there yet; number of all rows of the reader."""
-    held: list[Signatures] = []
-    labels: list[Array] = []
-    n_held, n_rows, first_row = 0, 0, writer.rows_before
-
-    def write(signatures: list[Signatures], labels: list[Array], first_row: int) -> None:
-        y = joined_labels(reader, signatures, labels)
-        writer.write(signatures, y, reader.origin(first_row, sum(map(len, signatures))))
-
-    with WriteBehind(write) as write_later:
-        for batch in batches:
-            n_rows = batch.first_row + len(batch)
-            start = max(0, writer.rows_before - batch.first_row)
-            for some in _pieces(start, len(batch), writer.shard_rows - n_held, writer.shard_rows):
-                rows = batch.rows.block(some.start, some.stop)
-                S = sketch_batch(rows, writer.recipe, n_jobs, reader.name)
-                held.append(S)
-                n_held += len(S)
-                if batch.y is not None:
-                    labels.append(np.asarray(batch.y[some]))
-                if n_held == writer.shard_rows:
-                    write_later(held, labels, first_row)
-                    first_row += n_held
-                    held, labels, n_held = [], [], 0
-        if n_rows < writer.rows_before:
-            raise DataError(
-                f"{reader.name}: has {n_rows} rows, an unfinished run had hashed "
-                f"{writer.rows_before}; hash anew without resuming."
+        def open_folder() -> JobFolder:
+            return stack.enter_context(
+                JobFolder.open(path, self.about, resume=resume, redo_changed=True)
             )
-        if held or first_row == 0:
-            write_later(held or [Signatures.empty(writer.recipe, 0)], labels, first_row)
-    return n_rows
+
+        is_needed = is_needed or path.exists() or self.engine is not None
+        return PartStore(self.recipe, open_folder() if is_needed else None, 0, open_folder)
+
+    def fill(self, store: PartStore) -> int:
+        """Write the parts that are missing; number of all rows."""
+        return self._fill_here(store) if self.engine is None else self._fill_by(self.engine, store)
+
+    def _fill_here(self, store: PartStore) -> int:
+        """Hash in this process, reading ahead and writing behind."""
+        reader = require_rows(reader_of(self.source, self.n_jobs))
+        store.take_finished()
+        n_rows = store.rows_before
+        with WriteBehind(store.add) as add_later:
+            for piece, is_only in self._pieces(reader, store.rows_before):
+                add_later(piece, is_only)
+                n_rows += sum(map(len, piece.signatures))
+        return n_rows
+
+    def _pieces(self, reader: RowReader, start: int) -> Iterator[tuple[Piece, bool]]:
+        """Signatures of rows from `start` on, and whether a piece is known to be the only one."""
+        signatures: list[Signatures] = []
+        labels: list[Array] = []
+        n_held = n_rows = 0
+        first_row = start
+
+        def piece() -> tuple[Piece, bool]:
+            nonlocal signatures, labels, n_held, first_row
+            y = _joined_labels(reader, labels, n_held)
+            taken = signatures or [Signatures.empty(self.recipe, 0)]
+            made = Piece(taken, y, origins(reader, first_row, n_held))
+            is_only = first_row == 0 and n_held in (0, reader.n_rows)
+            first_row += n_held
+            signatures, labels, n_held = [], [], 0
+            return made, is_only
+
+        for batch in with_progress(reader, "hashing", self.progress):
+            n_rows = batch.first_row + len(batch)
+            is_new_file = (
+                isinstance(reader, PlanReader) and batch.first_row == reader.first_rows[-1]
+            )
+            if self.by_file and is_new_file and n_held:
+                yield piece()
+            place = max(0, start - batch.first_row)
+            while place < len(batch):
+                end = min(len(batch), place + self.part_rows - n_held)
+                rows = batch.rows.block(place, end)
+                S = sketch_batch(rows, self.recipe, self.n_jobs, reader.name)
+                signatures.append(S)
+                if batch.y is not None:
+                    labels.append(np.asarray(batch.y[place:end]))
+                n_held, place = n_held + len(S), end
+                if n_held == self.part_rows:
+                    yield piece()
+        if n_rows < start:
+            raise DataError(
+                f"{reader.name}: has {n_rows} rows, an unfinished run had hashed {start}; hash "
+                "anew without resuming."
+            )
+        if n_held or first_row == 0:
+            is_only = first_row == 0
+            yield piece()[0], is_only
+
+    def _fill_by(self, engine: Engine, store: PartStore) -> int:
+        """Hash by a task per part."""
+        assert store.folder is not None
+        parts = plan_of(self.source).cut(self.part_rows).parts
+        task = PartJob(self.recipe, str(store.folder.path))
+        arguments = [(part, store.path(part.number).name) for part in parts]
+        names = [part.path for part in parts]
+        return run_parts(engine, hash_part, task, arguments, names, store, self.progress)
 
 
-def hash_batches(
-    reader: RowReader, batches: Iterable[Batch], recipe: Recipe, n_jobs: int | None
-) -> tuple[list[Signatures], Array | None]:
-    """Signatures of all batches, and the labels of all rows."""
-    held: list[Signatures] = []
-    labels: list[Array] = []
-    for batch in batches:
-        held.append(sketch_batch(batch.rows, recipe, n_jobs, reader.name))
-        if batch.y is not None:
-            labels.append(np.asarray(batch.y))
-    return held or [Signatures.empty(recipe, 0)], joined_labels(reader, held, labels)
-
-
-def joined_labels(
-    reader: RowReader, signatures: Sequence[Signatures], labels: Sequence[Array]
-) -> Array | None:
+def _joined_labels(reader: RowReader, labels: Sequence[Array], n_rows: int) -> Array | None:
     """The labels of rows, all of which have one if any has."""
     y: Array | None = np.concatenate(labels) if labels else None
-    if y is not None and len(y) < sum(map(len, signatures)):
+    if y is not None and len(y) < n_rows:
         raise DataError(f"{reader.name}: some rows have labels and some have none.")
     return y
 
 
-def _pieces(start: int, stop: int, first: int, size: int) -> Iterator[slice]:
-    """Consecutive runs of rows: at most `first`, then at most `size` of them."""
-    while start < stop:
-        end = min(stop, start + first)
-        yield slice(start, end)
-        start, first = end, size
+def hash_part(job: PartJob, argument: tuple[Part, str]) -> HashedPart:
+    """A task: write the signatures and labels of a part of the rows as a file."""
+    part, name = argument
+    reader = require_rows(part.open())
+    whole = HashJob(reader, job.recipe, _ALL_ROWS, False, None, False, 1)
+    ((piece, _),) = whole._pieces(reader, 0)
+    return job.write(name, piece)

@@ -18,6 +18,7 @@ from ..io.readers import RowReader, read_all, require_rows
 from ..kernel_table import gamma_in_use
 from ..kernels import gram_to_file
 from ..recipe import DEFAULT_KERNEL
+from .opening import origins
 
 
 def kernel_to_file(
@@ -71,7 +72,9 @@ def kernel_to_file(
         n_jobs=n_jobs,
     )  # fmt: skip
     sides = zip(readers, K.shape, strict=False)  # one side, if both are one
-    sources = provenance_entries(side.origin(0, n_rows) for side, n_rows in sides)
+    sources = provenance_entries(
+        origin for side, n_rows in sides for origin in origins(side, 0, n_rows)
+    )
     description = {
         "format": "corekernels.gram", "version": 1, "kernel": kernel,
         "gamma": gamma_in_use(kernel, gamma),

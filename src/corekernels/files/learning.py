@@ -2,15 +2,15 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from .._core.arguments import Array, PathLike
 from ..classifier import CoREClassifier
-from ..errors import DataError, FileError
+from ..errors import DataError, ParameterError
 from ..io.atomic import require_target
 from ..io.provenance import Origin, join_runs
 from ..linear import CPath, HashedLinearClassifier, c_path
@@ -18,38 +18,44 @@ from ..models import Model
 from ..recipe import Recipe
 from ..regressor import CoRERegressor
 from ..signatures import Signatures, concatenate
-from .hashing import hash_to_file
-from .readers import (
-    AnyReader,
-    SignatureReader,
-    hashed_batches,
-    load_signatures,
-    require_labels,
-)
+from .engines import Engine
+from .hashing import HashJob, rows_per_part
+from .opening import Source, reader_of, source_paths
+from .part_learning import Round, model_for, train_by_parts
+from .readers import AnyReader, SignatureReader, hashed_batches, require_labels
+from .shards import merge_parts
 
-AnyModel = TypeVar("AnyModel", CoREClassifier, CoRERegressor)
+ROWS_FOR_ONE_MACHINE = 10_000_000  # beyond, a cluster is faster if there is one
 
 
 def train(
-    reader: AnyReader,
+    source: Source,
     target: PathLike,
     recipe: Recipe,
     *,
     regression: bool = False,
+    engine: Engine | None = None,
+    merge: bool = False,
+    resume: bool = False,
+    on_round: Callable[[Round], None] | None = None,
     progress: bool | None = None,
     n_jobs: int | None = None,
     **options: Any,
 ) -> Model:
-    """Learn from a reader of labelled rows or signatures, and write the model to `target`.
+    """Learn from labelled rows or signatures, and write the model to `target`.
 
-    Raw rows are hashed batch by batch; their signatures lie in a file beside the target,
-    memory-mapped, while the model is learned. The model is the one that
+    Raw rows are hashed batch by batch; beyond a part, their signatures lie in a file beside the
+    target, memory-mapped, while the model is learned. The model is the one that
     `CoREClassifier.fit`, or `CoRERegressor.fit`, finds with all rows in memory.
+
+    With an engine, classes are learned by parts: Newton steps on sums over all parts or, for the
+    hinge loss, which has no second derivative, the average of what each part learns on its own,
+    weighed by its rows. The model depends on the parts, not on the engine or its workers.
 
     Parameters
     ----------
-    reader : reader
-        From `open_reader`.
+    source : reader or Plan
+        From `open_reader`; for an engine from `plan_parts`.
     target : path
         The model file to create or replace.
     recipe : Recipe
@@ -57,13 +63,22 @@ def train(
     regression : bool
         Whether labels are numbers to predict, not classes. Labels alone do not tell: whole
         numbers may be either.
+    engine : Engine, optional
+        What learns by parts; all workers must reach the target's folder.
+    merge : bool
+        Hash by the engine, then learn in this process: faster up to some ten million rows.
+    resume : bool
+        Go on with what a killed run of the same job has left: parts that were hashed and, by
+        parts, the last step.
+    on_round : callable, optional
+        Called with each `Round` of learning by parts.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
     n_jobs : int, optional
         Threads; None means all cores.
     **options
-        `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`; for regression
-        `C`, `tol`, `max_iter` of `CoRERegressor`.
+        `loss`, `C`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`, and `solver` unless
+        by parts; for regression `C`, `tol`, `max_iter` of `CoRERegressor`.
 
     Examples
     --------
@@ -78,18 +93,28 @@ def train(
     >>> model.classes_, model.recipe_.n_hashes
     (array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), 128)
     """
+    if merge and engine is None:
+        raise ParameterError("merge: is for an engine, which hashes; leave it out.")
+    if engine is not None and not merge:
+        if regression:
+            raise ParameterError("regression: is not learned by parts; merge them (merge=True).")
+        return train_by_parts(
+            engine, source, target, recipe, resume=resume, on_round=on_round, progress=progress,
+            **options,
+        )  # fmt: skip
     model = model_for(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
-    beside = require_target(target, reader.name)
-    with _signatures(reader, recipe, beside, progress, n_jobs) as (S, y):
-        labels = require_labels(y, reader.name)
-        with _naming_file(reader):
+    final = require_target(target, *source_paths(source))
+    job = HashJob(source, recipe, rows_per_part(recipe), False, engine, progress, n_jobs, "train")
+    with _signatures(job, final, resume) as (S, y, provenance):
+        labels = require_labels(y, source.name)
+        with _naming_file(source.name):
             model.fit_signatures(S, labels)
-        model.save(target, provenance=_provenance(reader, len(S)))
+        model.save(target, provenance=provenance)
     return model
 
 
 def sweep(
-    reader: AnyReader,
+    source: Source,
     recipe: Recipe,
     Cs: Any,
     *,
@@ -104,14 +129,14 @@ def sweep(
 
     Parameters
     ----------
-    reader, recipe, n_jobs
+    source, recipe, n_jobs
         As for `train`.
     Cs, cv, progress
         As for `linear.c_path`.
     target : path, optional
         The model file to create or replace.
     validation : reader, optional
-        Rows to score on, instead of folds of the reader.
+        Rows to score on, instead of folds of the source.
     **options
         `loss`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
 
@@ -129,74 +154,67 @@ def sweep(
     """
     model = model_for(CoREClassifier, recipe, n_jobs, options)
     judges = None
-    beside = None
-    if target is not None:
-        sides = [reader] if validation is None else [reader, validation]
-        beside = require_target(target, *(side.name for side in sides))
-    with _signatures(reader, recipe, beside, progress, n_jobs) as (S, y):
+    others = [] if validation is None else [validation.name]
+    final = None if target is None else require_target(target, *source_paths(source), *others)
+    job = HashJob(source, recipe, rows_per_part(recipe), False, None, progress, n_jobs, "path")
+    with _signatures(job, final, False) as (S, y, provenance):
         if validation is not None:
             hashed = hashed_batches(validation, recipe, "hashing", progress=progress, n_jobs=n_jobs)
             batches = list(hashed)
             held = [require_labels(batch.y, validation.name) for batch in batches]
             judges = (concatenate([batch.signatures for batch in batches]), np.concatenate(held))
-        labels = require_labels(y, reader.name)
-        with _naming_file(reader):
+        labels = require_labels(y, source.name)
+        with _naming_file(source.name):
             linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
             path = c_path(S, labels, Cs, cv=cv, validation=judges, progress=progress, model=linear)
         if target is not None:
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
-            model.save(target, provenance=_provenance(reader, len(S)))
+            model.save(target, provenance=provenance)
     return path
 
 
-def _provenance(reader: AnyReader, n_rows: int) -> list[Origin]:
-    """Where the rows came from: of signatures, the files that were hashed."""
-    if isinstance(reader, SignatureReader):
-        return join_runs(reader.provenance)
-    return [reader.origin(0, n_rows)]
-
-
 @contextlib.contextmanager
-def _naming_file(reader: AnyReader) -> Iterator[None]:
+def _naming_file(name: str) -> Iterator[None]:
     """Errors about the labels y name the file that holds them."""
     try:
         yield
     except DataError as error:
         if not str(error).startswith("y: "):
             raise
-        raise DataError(f"{reader.name}: {str(error)[3:]}") from error
-
-
-def model_for(
-    kind: type[AnyModel], recipe: Recipe, n_jobs: int | None, options: dict[str, Any]
-) -> AnyModel:
-    """A model, not fitted, that hashes by a recipe."""
-    names = ("kernel", "n_hashes", "n_bits", "scheme", "gamma", "weight_bits")
-    hashing = {name: getattr(recipe, name) for name in names}
-    return kind(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)
+        raise DataError(f"{name}: {str(error)[3:]}") from error
 
 
 @contextlib.contextmanager
 def _signatures(
-    reader: AnyReader, recipe: Recipe, beside: Path | None, progress: bool | None,
-    n_jobs: int | None,
-) -> Iterator[tuple[Signatures, Array | None]]:  # fmt: skip
-    """Signatures and labels of a reader; of raw rows, in a file that is removed afterwards.
+    job: HashJob, target: Path | None, resume: bool
+) -> Iterator[tuple[Signatures, Array | None, list[Origin]]]:
+    """Signatures, labels and provenance of a job's source.
 
-    Its name depends on the target's alone: what a killed run leaves, the next one replaces.
+    Raw rows are hashed: into memory if they make one part, else into a file of the job's folder.
     """
-    if isinstance(reader, SignatureReader):
-        yield reader.read()
-    elif beside is None:
-        with tempfile.TemporaryDirectory() as folder:
-            hash_to_file(reader, Path(folder) / "rows", recipe, progress=progress, n_jobs=n_jobs)
-            yield load_signatures(Path(folder) / "rows")
-    else:
-        scratch = beside.with_name(f".{beside.name}.rows")
-        if scratch.is_symlink():
-            raise FileError(f"{scratch}: is a symbolic link; remove it, hashed rows go there.")
-        try:
-            hash_to_file(reader, scratch, recipe, progress=progress, n_jobs=n_jobs)
-            yield load_signatures(scratch)
-        finally:
-            scratch.unlink(missing_ok=True)
+    with contextlib.ExitStack() as stack:
+        if target is None:
+            target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model"
+        if getattr(job.source, "recipe", None) is not None:
+            reader = reader_of(job.source, job.n_jobs)
+            assert reader.holds == "signatures"
+            if job.engine is None or len(reader.parts) == 1:
+                yield *reader.read(), join_runs(reader.provenance)
+                return
+            store = job.store(stack, target, resume, True)
+            store.paths = reader.parts
+        else:
+            store = job.store(stack, target, resume, False)
+            job.fill(store)
+        if store.only is not None:
+            signatures, labels, provenance = store.only
+            yield concatenate(list(signatures)), labels, list(provenance)
+            return
+        assert store.folder is not None
+        merged = store.paths[0]
+        if len(store.paths) > 1:
+            merged = store.folder.file("merged")
+            merge_parts(store.paths, merged, target)
+        reader = SignatureReader(merged)
+        yield *reader.read(), join_runs(reader.provenance)
+        store.discard()

@@ -1,23 +1,28 @@
 """Parts of the data: which rows of which file a task works on."""
 
-import hashlib
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._core.arguments import PathLike
 from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
 from ..errors import DataError, FileError
-from ..io.provenance import column_base, matching_files
-from ..io.readers import Batch, RowReader, Selected, require_rows
-from ..io.svmlight import BlockStart, SvmlightReader
-from ..recipe import Recipe
-from .engines import Engine
-from .matching import new_columns
-from .readers import AnyReader, SignatureReader, open_reader, recipe_for
+from ..io.provenance import column_base, matching_files, text_columns_of
+from ..io.readers import Selected
+from ..io.streams import is_stream
+from ..recipe import MAX_COLUMNS, Recipe
+from .engines import Engine, LocalEngine
+from .readers import (
+    NOTHING_KNOWN,
+    AnyReader,
+    SvmlightFacts,
+    new_columns,
+    open_file,
+    open_matching_file,
+)
 from .shards import is_shard_folder, part_files
 
 ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
@@ -39,18 +44,12 @@ class Part:
         None: all rows of the file, whose number only reading it would tell.
     reading : dict
         Options of `files.open_reader`.
-    start : BlockStart or None
-        Where in svmlight text reading can begin.
-    integer_labels : bool or None
-        Whether labels of svmlight text are integers in all files.
-    narrow : int or None
-        Columns that are kept, if not all.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.files.Part(number=0, path="rows.npz", first_row=0, rows=2).rows
-    2
+    svmlight : SvmlightFacts
+        What is known of svmlight text.
+    columns_before : int or None
+        Columns of rows known before, which these must have.
+    ignore_new_columns : bool
+        Whether other columns are left out, or an error.
     """
 
     number: int
@@ -58,21 +57,32 @@ class Part:
     first_row: int
     rows: int | None
     reading: Mapping[str, Any] = field(default_factory=dict)
-    start: BlockStart | None = None
-    integer_labels: bool | None = None
-    narrow: int | None = None
+    svmlight: SvmlightFacts = NOTHING_KNOWN
+    columns_before: int | None = None
+    ignore_new_columns: bool = False
 
     def open(self, n_jobs: int | None = 1) -> AnyReader:
         """A reader of these rows, numbered from 0; tasks use one thread unless told otherwise."""
-        reader = open_reader(self.path, n_jobs=n_jobs, **self.reading)
-        if isinstance(reader, SignatureReader):
+        options = {**self.reading, "n_jobs": n_jobs, "svmlight": self.svmlight}
+        if self.columns_before is None:
+            reader = open_file(self.path, **options)
+        else:
+            reader = open_matching_file(
+                self.path, self.columns_before, ignore_new_columns=self.ignore_new_columns,
+                **options,
+            )  # fmt: skip
+        if self.rows is None or reader.holds == "signatures":
             return reader
-        if isinstance(reader, SvmlightReader):
-            reader.block_starts = () if self.start is None else (self.start,)
-            reader.integer_labels = self.integer_labels
-        if self.rows is not None:
-            reader = Selected(reader, self.first_row, self.rows)
-        return reader if self.narrow is None else Selected(reader, n_columns=self.narrow)
+        return Selected(reader, self.first_row, self.rows)
+
+    def cut(self, rows: int) -> Iterator["Part"]:
+        """Parts of at most so many rows; a part whose number of rows is not known stays whole."""
+        for first in range(0, max(1, self.rows or 0), rows if self.rows else 1):
+            row = self.first_row + first
+            starts = [start for start in self.svmlight.starts if start.row <= row][-1:]
+            n_rows = None if self.rows is None else min(rows, self.rows - first)
+            svmlight = replace(self.svmlight, starts=starts)
+            yield replace(self, first_row=row, rows=n_rows, svmlight=svmlight)
 
 
 @dataclass(frozen=True)
@@ -91,15 +101,6 @@ class Plan:
         Size of the files.
     recipe : Recipe or None
         How the rows were hashed, if they are signatures.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[1.0, 0], [0, 2]])
-    >>> with ck.files.LocalEngine() as engine:
-    ...     plan = ck.files.plan_parts(engine, "rows.npz")
-    >>> len(plan.parts), plan.n_rows, plan.n_columns
-    (1, 2, 2)
     """
 
     name: str
@@ -110,24 +111,27 @@ class Plan:
     recipe: Recipe | None = None
 
     @property
-    def key(self) -> str:
-        """Equal for equal parts of equal files, however these are reached."""
-        told = [(Path(part.path).name, part.first_row, part.rows) for part in self.parts]
-        return hashlib.sha256(repr((told, self.n_bytes)).encode()).hexdigest()[:16]
+    def paths(self) -> list[str]:
+        """The files, each once."""
+        return list(dict.fromkeys(part.path for part in self.parts))
 
-    def recipe_for(self, **options: Any) -> Recipe:
-        """A recipe for these rows, as `files.recipe_for`; signatures have theirs already."""
-        if self.recipe is not None:
-            return recipe_for(SignatureReader(self.parts[0].path), **options)
-        given = {name: value for name, value in options.items() if value is not None}
-        return Recipe(n_columns=self.n_columns, **given)
+    @property
+    def is_text(self) -> bool:
+        """Whether rows are documents."""
+        reading = self.parts[0].reading
+        return bool(reading.get("text") or text_columns_of(reading.get("like", ())))
+
+    def cut(self, rows: int | None) -> "Plan":
+        """The same rows in parts of at most so many; files of signatures are not cut."""
+        if rows is None or self.recipe is not None:
+            return self
+        pieces = (piece for part in self.parts for piece in part.cut(rows))
+        parts = tuple(replace(piece, number=number) for number, piece in enumerate(pieces))
+        return replace(self, parts=parts)
 
     def first_rows(self, counts: Sequence[int]) -> list[int]:
         """The number of each part's first row among all rows, given how many each has."""
-        firsts = [0]
-        for count in counts[:-1]:
-            firsts.append(firsts[-1] + count)
-        return firsts
+        return [sum(counts[:number]) for number in range(len(counts))]
 
 
 @dataclass(frozen=True)
@@ -139,26 +143,36 @@ class FileFacts:
     n_columns: int
     n_bytes: int
     one_based: bool | None = None
-    integer_labels: bool | None = None
-    block_starts: Sequence[BlockStart] = ()
     recipe: Recipe | None = None
     column_names: tuple[str, ...] | None = None
+    svmlight: SvmlightFacts = NOTHING_KNOWN
+    is_text: bool = False
 
 
-def look_at_file(reading: Mapping[str, Any], path: str) -> FileFacts:
+class Look(NamedTuple):
+    """How files are looked at."""
+
+    reading: Mapping[str, Any]
+    columns_before: int | None  # if svmlight text need not be scanned for its own
+
+
+def look_at_file(look: Look, path: str) -> FileFacts:
     """A task: footers are read; svmlight text is scanned if its columns are not known."""
-    reader = open_reader(path, n_jobs=1, **reading)
+    known = SvmlightFacts(look.columns_before)
+    reader = open_file(path, n_jobs=1, svmlight=known, **look.reading)
     n_bytes = (reader.n_bytes or 0) if os.path.isdir(path) else os.path.getsize(path)
     about = reader.format, reader.n_rows, reader.n_columns, n_bytes
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         return FileFacts(*about, column_base(reader.provenance), recipe=reader.recipe)
-    if isinstance(reader, SvmlightReader):
-        return FileFacts(*about, reader.one_based, reader.integer_labels, reader.block_starts)
-    return FileFacts(*about, column_names=reader.column_names)
+    if reader.one_based is not None:
+        svmlight = SvmlightFacts(None, reader.block_starts, reader.integer_labels)
+        return FileFacts(*about, reader.one_based, svmlight=svmlight)
+    is_text = reader.settings is not None
+    return FileFacts(*about, column_names=reader.column_names, is_text=is_text)
 
 
 def plan_parts(
-    engine: Engine, source: PathLike | Iterable[PathLike], *, part_rows: int | None = None,
+    engine: Engine | None, source: PathLike | Iterable[PathLike], *, part_rows: int | None = None,
     match_columns: int | None = None, ignore_new_columns: bool = False,
     progress: bool | None = None, **reading: Any,
 ) -> Plan:  # fmt: skip
@@ -166,15 +180,15 @@ def plan_parts(
 
     Parameters
     ----------
-    engine : Engine
-        Where files are looked at.
+    engine : Engine or None
+        Where files are looked at; None means in this process.
     source : path, or several
         Files of rows or of signatures; a shard folder; a folder, of which all files are meant
         whose names do not begin with a dot or an underscore; or a name with `*`, `?` or `[`. With
         `text`, each file of a folder of plain texts is a document, as for `files.open_reader`.
     part_rows : int, optional
-        Most rows of a part; if not given, each file is a part. Files of signatures or of
-        documents are not cut; a folder of plain texts is.
+        Most rows of a part; if not given, each file is a part, until a job cuts it. Files of
+        signatures or of documents are not cut; a folder of plain texts is.
     match_columns, ignore_new_columns
         `n_columns` and `ignore_new_columns` of `files.open_matching`, for rows that must have the
         columns of others known before.
@@ -189,44 +203,53 @@ def plan_parts(
     >>> import corekernels as ck
     >>> ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
     >>> ck.io.write_rows("b.npy", [[3.0, 0]])
-    >>> with ck.files.LocalEngine() as engine:
-    ...     plan = ck.files.plan_parts(engine, "*.npy")
+    >>> plan = ck.files.plan_parts(None, "*.npy")
     >>> [(part.number, part.rows) for part in plan.parts]
     [(0, 2), (1, 1)]
     """
-    is_text = reading.get("text") is not None
+    is_text = bool(reading.get("text") or text_columns_of(reading.get("like", ())))
     paths = source_files(source, is_text)
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    found = engine.run(look_at_file, reading, paths, what="looking at files", progress=progress)
-    _require_alike(paths, found)
-    n_columns, common = _columns(name, found, reading, match_columns, ignore_new_columns)
-    narrow = match_columns if match_columns is not None and match_columns < n_columns else None
-    integers = [facts.integer_labels for facts in found if facts.integer_labels is not None]
-    options = {**reading, **common}
-    parts = [
-        replace(part, number=number, reading=options, narrow=narrow,
-                integer_labels=all(integers) if integers else None)
-        for number, part in enumerate(
-            part for path, facts in zip(paths, found, strict=True)
-            for part in _cut(path, facts, part_rows, is_text)
-        )
-    ]  # fmt: skip
-    counts = [facts.n_rows for facts in found]
+    scanned = part_rows is not None or match_columns is None
+    wide = MAX_COLUMNS if ignore_new_columns else match_columns
+    look = Look(reading, None if scanned else wide)
+    with contextlib.nullcontext(engine) if engine is not None else LocalEngine() as runner:
+        facts = runner.run(look_at_file, look, paths, what="looking at files", progress=progress)
+    _require_alike(paths, facts)
+    common = _common_options(facts, reading, match_columns)
+    n_columns = common.get("n_columns", facts[0].n_columns)
+    if match_columns is not None:
+        if scanned and n_columns > match_columns and not ignore_new_columns:
+            raise new_columns(name, n_columns, match_columns)
+        if n_columns != match_columns and "n_columns" not in common:
+            raise DataError(f"{name}: has {n_columns} columns, {match_columns} were known before.")
+        common.pop("n_columns", None)
+        n_columns = match_columns
+    integers = [f.svmlight.integer_labels for f in facts if f.svmlight.integer_labels is not None]
+    parts = []
+    for number, (path, file) in enumerate(zip(paths, facts, strict=True)):
+        is_corpus = file.is_text and file.format != FOLDER
+        svmlight = replace(file.svmlight, integer_labels=all(integers) if integers else None)
+        parts.append(
+            Part(
+                number, path, 0, None if is_corpus else file.n_rows, {**reading, **common},
+                svmlight, match_columns, ignore_new_columns,
+            )
+        )  # fmt: skip
+    counts = [file.n_rows for file in facts]
     n_rows = None if None in counts else sum(count or 0 for count in counts)
-    n_bytes = sum(facts.n_bytes for facts in found)
-    return Plan(name, tuple(parts), narrow or n_columns, n_rows, n_bytes, found[0].recipe)
+    n_bytes = sum(file.n_bytes for file in facts)
+    return Plan(name, tuple(parts), n_columns, n_rows, n_bytes, facts[0].recipe).cut(part_rows)
 
 
-def _cut(path: str, facts: FileFacts, part_rows: int | None, is_text: bool) -> Iterator[Part]:
-    """The parts of a file; one of documents or of signatures is not cut, a folder of texts is."""
-    n_rows = None if is_text and facts.format != FOLDER else facts.n_rows
-    if n_rows is None or part_rows is None or facts.recipe is not None:
-        yield Part(0, path, 0, n_rows)
-        return
-    for first in range(0, max(1, n_rows), part_rows):
-        starts = [start for start in facts.block_starts if start.row <= first]
-        start = starts[-1] if starts else None
-        yield Part(0, path, first, min(part_rows, n_rows - first), start=start)
+def is_several(path: Any, is_text: bool) -> bool:
+    """Whether a path means several files: a list, a folder of files, or a pattern."""
+    if not isinstance(path, str | os.PathLike):
+        return not is_text
+    if is_text or is_stream(path) or is_shard_folder(path):
+        return False
+    name = os.fspath(path)
+    return os.path.isdir(name) or (any(sign in name for sign in "*?[") and not os.path.exists(name))
 
 
 def source_files(source: PathLike | Iterable[PathLike], is_text: bool = False) -> list[str]:
@@ -259,95 +282,42 @@ def source_files(source: PathLike | Iterable[PathLike], is_text: bool = False) -
     return [name]
 
 
-def _require_alike(paths: Sequence[str], found: Sequence[FileFacts]) -> None:
-    first = found[0]
-    for path, facts in zip(paths, found, strict=True):
-        if (facts.recipe is None) != (first.recipe is None):
+def _require_alike(paths: Sequence[str], facts: Sequence[FileFacts]) -> None:
+    """Refuse files of which one holds what does not go with the first."""
+    first = facts[0]
+    named = [(path, file) for path, file in zip(paths, facts, strict=True) if file.column_names]
+    for path, file in zip(paths, facts, strict=True):
+        if (file.recipe is None) != (first.recipe is None):
             raise FileError(
-                f"{path}: holds {facts.format}, {paths[0]} holds {first.format}; give either rows "
+                f"{path}: holds {file.format}, {paths[0]} holds {first.format}; give either rows "
                 "or signatures."
             )
-        names, others = facts.column_names, _names(found)
-        if names is not None and others is not None and set(names) != set(others):
-            raise DataError(
-                f"{path}: of it and those before, one has no column {min({*names} ^ {*others})!r}; "
-                "give files with the same columns."
-            )
-        if facts.recipe != first.recipe:
+        if file.recipe != first.recipe:
             raise DataError(f"{path}: was hashed in another way than {paths[0]}; hash both alike.")
+    for other in named:
+        for (path, has), (lacking, lacks) in (named[0], other), (other, named[0]):
+            if missing := set(has.column_names or ()) - set(lacks.column_names or ()):
+                raise DataError(
+                    f"{lacking}: has no column {min(missing)!r}, which {path} has; give files with "
+                    "the same columns."
+                )
 
 
-def _names(found: Sequence[FileFacts]) -> tuple[str, ...] | None:
-    """What the columns are called, in the order of the first file that says so."""
-    return next((facts.column_names for facts in found if facts.column_names is not None), None)
-
-
-def _columns(
-    name: str, found: Sequence[FileFacts], reading: Mapping[str, Any], wanted: int | None,
-    ignore_new: bool,
-) -> tuple[int, dict[str, Any]]:  # fmt: skip
-    """The number of columns of all files, and the options of `open_reader` that follow from it."""
-    first = found[0]
-    bases = [facts.one_based for facts in found if facts.one_based is not None]
+def _common_options(
+    facts: Sequence[FileFacts], reading: Mapping[str, Any], columns_before: int | None
+) -> dict[str, Any]:
+    """Options of `open_reader` that follow from all files together."""
+    if facts[0].recipe is not None or facts[0].is_text:
+        return {}
+    bases = [file.one_based for file in facts if file.one_based is not None]
     base = all(bases) if bases else None
-    largest = max(facts.n_columns + bool(facts.one_based) for facts in found) - bool(base)
-    if wanted is not None and largest > wanted and not ignore_new:
-        raise new_columns(name, largest, wanted)
-    if first.recipe is not None or reading.get("text") is not None:
-        if wanted is not None and wanted != first.n_columns:
-            raise DataError(f"{name}: has {first.n_columns} columns, {wanted} were known before.")
-        return first.n_columns, {}
-    n_columns = max(largest, wanted or 0, reading.get("n_columns") or 0)
-    common: dict[str, Any] = {"n_columns": n_columns}
-    if len(bases) == len(found):
+    largest = max(file.n_columns + bool(file.one_based) for file in facts) - bool(base)
+    common: dict[str, Any] = {
+        "n_columns": max(largest, columns_before or 0, reading.get("n_columns") or 0)
+    }
+    if len(bases) == len(facts):
         common["one_based"] = base
-    if _names(found) is not None:  # of all files, in whatever order each has them
-        common["column_names"] = _names(found)
-    return n_columns, common
-
-
-def open_plan(plan: Plan, n_jobs: int | None = None) -> RowReader:
-    """A reader of all rows, one part after the other; of documents, a `DocumentReader`.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("a.npy", [[1.0, 0], [0, 2]])
-    >>> ck.io.write_rows("b.npy", [[3.0, 0]])
-    >>> with ck.files.LocalEngine() as engine:
-    ...     plan = ck.files.plan_parts(engine, "*.npy")
-    >>> [batch.first_row for batch in ck.files.open_plan(plan)]
-    [0, 2]
-    """
-    reading = plan.parts[0].reading
-    if reading.get("text") is None:
-        return PlanReader(plan, n_jobs)
-    paths: Any = list(dict.fromkeys(part.path for part in plan.parts))
-    return require_rows(open_reader(paths, n_jobs=n_jobs, **reading))
-
-
-class PlanReader(RowReader):
-    """The rows of all parts."""
-
-    def __init__(self, plan: Plan, n_jobs: int | None = None) -> None:
-        super().__init__(plan.name)
-        self._plan, self._n_jobs = plan, n_jobs
-        first = require_rows(plan.parts[0].open(n_jobs))
-        self.format, self._first_notes = first.format, first.notes
-        self.one_based, self.column_names = first.one_based, first.column_names
-        self.n_columns, self.n_rows, self.n_bytes = plan.n_columns, plan.n_rows, plan.n_bytes
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What the reader of the first part noted."""
-        return self._first_notes
-
-    def batches(self, first_row: int = 0) -> Iterator[Batch]:
-        """The batches of each part."""
-        first, parts = 0, self._plan.parts
-        for number, part in enumerate(parts):
-            n_rows, bytes_done = 0, self._plan.n_bytes * number // len(parts)
-            for batch in require_rows(part.open(self._n_jobs)):
-                yield replace(batch, first_row=first + n_rows, bytes_done=bytes_done)
-                n_rows += len(batch)
-            first += n_rows
+    names = [file.column_names for file in facts if file.column_names is not None]
+    if names:  # of all files, in whatever order each has them
+        common["column_names"] = names[0]
+    return common

@@ -1,21 +1,28 @@
 """Applying a model to files, batch by batch."""
 
+import copy
+import hashlib
+import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .._core.arguments import Array, require_choice
 from .._core.escaping import field, fields
+from .._core.progress import Progress
 from ..classifier import CoREClassifier
-from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
-from ..io.atomic import Target, open_target
+from ..io.atomic import Target
 from ..io.provenance import require_same_names
 from ..models import Model
+from .engines import Engine
+from .lines import Lines, write_lines
+from .opening import Source, plan_of, reader_of
+from .plan import Part
 from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 
 Outcomes = Counter[tuple[Any, Any]] | tuple[Array, Array]
@@ -34,14 +41,6 @@ class Evaluation:
         All labels of the model and of the file, sorted.
     confusion : ndarray of shape (n_classes, n_classes)
         Rows of class i that were given class j.
-
-    Examples
-    --------
-    >>> import corekernels as ck, numpy as np
-    >>> confusion = np.array([[8, 2], [1, 9]])
-    >>> found = ck.files.Evaluation(20, 0.85, 0.08, np.array(["ham", "spam"]), confusion)
-    >>> found.recall, found.precision.round(2)
-    (array([0.8, 0.9]), array([0.89, 0.82]))
     """
 
     rows: int
@@ -71,13 +70,6 @@ class RegressionEvaluation:
     r2 : float
         Share of the variance of the values that is explained; NaN if all values are equal.
     mean_absolute_error, root_mean_squared_error : float
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> found = ck.files.RegressionEvaluation(797, 0.75, 1.1, 1.4)
-    >>> f"{found.r2:.0%} of the variance of {found.rows} values explained"
-    '75% of the variance of 797 values explained'
     """
 
     rows: int
@@ -87,7 +79,7 @@ class RegressionEvaluation:
 
 
 def predictions(
-    model: Model, reader: AnyReader, what: str = "predicting", progress: bool | None = None,
+    model: Model, reader: AnyReader, what: str = "predicting", progress: Progress = None,
 ) -> Iterator[tuple[Array, Array | None]]:  # fmt: skip
     """Predicted labels or values of a reader's rows, and their own labels, batch by batch.
 
@@ -105,7 +97,7 @@ def predictions(
 
 
 def _hashed(
-    model: Model, reader: AnyReader, what: str, progress: bool | None
+    model: Model, reader: AnyReader, what: str, progress: Progress
 ) -> Iterator[HashedBatch]:
     """The signatures of a reader, whose columns must be called as the model knows them."""
     names = getattr(model, "feature_names_in_", None)
@@ -121,11 +113,18 @@ def _require_one_label(model: Model) -> None:
         )
 
 
+class PredictJob(NamedTuple):
+    """What is predicted."""
+
+    model: Model
+    output: str
+
+
 def predict(
-    model: Model, reader: AnyReader, target: Target, *, output: str = "labels",
-    progress: bool | None = None,
+    model: Model, source: Source, target: Target, *, output: str = "labels",
+    engine: Engine | None = None, resume: bool = False, progress: bool | None = None,
 ) -> int:  # fmt: skip
-    """Write what a model predicts for each row of a reader, a line per row; number of rows.
+    """Write what a model predicts for each row of a source, a line per row; number of rows.
 
     Rows that have names have them at the beginning of the line, with a tab behind. Control
     characters of names and labels are escaped as in JSON strings, and so are backslashes.
@@ -133,14 +132,18 @@ def predict(
     Parameters
     ----------
     model : CoREClassifier or CoRERegressor
-    reader : reader
-        From `open_matching`, with the model's number of columns.
+    source : reader or Plan
+        From `open_matching`, with the model's number of columns; for an engine from `plan_parts`.
     target : path or open binary file
         A file is created or replaced, whole or not at all.
     output : {"labels", "scores", "probabilities"}
         Only the label, or the value of a regressor. Or also the score or probability of each
         class, with tabs between, after a line of names; of two classes the score of the second.
         Probabilities are for models of the log loss.
+    engine : Engine, optional
+        What runs a task per part, in place of this process; all workers must reach the target.
+    resume : bool
+        With an engine: go on with the parts that an unfinished run has left.
     progress : bool, optional
         As for `hash_to_file`.
 
@@ -158,17 +161,35 @@ def predict(
     """
     require_choice("output", output, ("labels", *_NUMBERS))
     _require_one_label(model)
+    header = b""
     if output != "labels":
         _require_numbers(model, output)
-    has_names = isinstance(reader, DocumentReader) and reader.columns.id is not None
-    n_rows = 0
-    with open_target(target, reader.name) as file:
-        if output != "labels":
-            file.write(_names(model, output, has_names))
-        for batch in _hashed(model, reader, "predicting", progress):
-            file.write(_lines(model, batch, output))
-            n_rows += len(batch.signatures)
-    return n_rows
+        reader = reader_of(source, 1)
+        has_names = reader.has_names
+        header = _names(model, output, has_names)
+    about: dict[str, Any] = {"job": "predict", "output": output}
+    if engine is not None:
+        model = _in_one_thread(model)
+        about["model"] = hashlib.sha256(pickle.dumps(model)).hexdigest()
+    totals = write_lines(
+        predicted_lines, PredictJob(model, output), source, target, header, about=about,
+        engine=engine, resume=resume, progress=progress, n_jobs=model.n_jobs,
+    )  # fmt: skip
+    return totals.rows
+
+
+def predicted_lines(job: PredictJob, reader: AnyReader, progress: Progress) -> Iterator[Lines]:
+    """The lines of a reader's rows."""
+    for batch in _hashed(job.model, reader, "predicting", progress):
+        n_rows = len(batch.signatures)
+        yield Lines(_lines(job.model, batch, job.output), n_rows, n_rows)
+
+
+def _in_one_thread(model: Model) -> Model:
+    """A copy of the model, which tasks of a process share, that uses one thread."""
+    copied: Model = copy.copy(model).set_params(n_jobs=1)
+    copied.linear_ = copy.copy(model.linear_).set_params(n_jobs=1)
+    return copied
 
 
 _NUMBERS = {"scores": "decision_function", "probabilities": "predict_proba"}
@@ -227,9 +248,9 @@ def label_text(label: Any) -> str:
 
 
 def evaluate(
-    model: Model, reader: AnyReader, *, progress: bool | None = None
+    model: Model, source: Source, *, engine: Engine | None = None, progress: bool | None = None
 ) -> Evaluation | RegressionEvaluation:
-    """How well a model does on the labelled rows of a reader.
+    """How well a model does on the labelled rows of a source, a reader or a `Plan`.
 
     Examples
     --------
@@ -240,10 +261,23 @@ def evaluate(
     >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 2)
     (3, 0.67, 0.27)
     """
-    return evaluation(model, [outcomes(model, reader, progress)], reader.name)
+    if engine is None:
+        outcomes = [outcomes_of(model, reader_of(source, model.n_jobs), progress)]
+    else:
+        parts, model = plan_of(source).parts, _in_one_thread(model)
+        outcomes = engine.run(evaluate_part, model, parts, what="evaluating", progress=progress)
+    if isinstance(model, CoREClassifier):
+        return _evaluate_classes(model, sum(outcomes, Counter()), source.name)  # type: ignore[arg-type]
+    values, truth = (np.concatenate(some) for some in zip(*outcomes, strict=True))
+    return _evaluate_values(values, truth, source.name)
 
 
-def outcomes(model: Model, reader: AnyReader, progress: bool | None = None) -> Outcomes:
+def evaluate_part(model: Model, part: Part) -> Outcomes:
+    """A task: the outcomes of a part."""
+    return outcomes_of(model, part.open(), False)
+
+
+def outcomes_of(model: Model, reader: AnyReader, progress: bool | None = None) -> Outcomes:
     """How often each label was given to rows of each; of a regressor, values found and true."""
     _require_one_label(model)
     batches = predictions(model, reader, "evaluating", progress)
@@ -254,14 +288,6 @@ def outcomes(model: Model, reader: AnyReader, progress: bool | None = None) -> O
             counts.update(zip(truth.tolist(), found.tolist(), strict=True))
         return counts
     return _values(labelled, reader.name)
-
-
-def evaluation(model: Model, parts: Iterable[Any], name: str) -> Evaluation | RegressionEvaluation:
-    """How well a model does on rows, from the outcomes of all their parts."""
-    if isinstance(model, CoREClassifier):
-        return _evaluate_classes(model, sum(parts, Counter()), name)
-    found, truth = (np.concatenate(some) for some in zip(*parts, strict=True))
-    return _evaluate_values(found, truth, name)
 
 
 def _evaluate_classes(

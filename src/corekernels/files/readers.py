@@ -1,23 +1,34 @@
 """Readers of files: raw rows and signatures alike."""
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from .. import io
 from .._core.arguments import Array, PathLike
+from .._core.progress import Progress
 from .._core.team import Team
 from .._core.validation import Rows
-from ..documents.opening import open_documents
-from ..errors import DataError, ParameterError, RecipeMismatch
-from ..io.provenance import Identity, Origin, column_base, names_of, require_same_columns, text_of
-from ..io.readers import Reader, RowReader, with_progress
+from ..documents.opening import document_format, open_documents
+from ..errors import DataError, FileError, ParameterError, RecipeMismatch
+from ..io.provenance import (
+    Identity,
+    Origin,
+    column_base,
+    names_of,
+    require_same_columns,
+    text_columns_of,
+    text_of,
+)
+from ..io.readers import Batch, BlockStart, Reader, RowReader, Selected, with_progress
 from ..io.signature_file import SignatureFile, read_signatures
-from ..recipe import Recipe
+from ..io.streams import is_stream
+from ..recipe import MAX_COLUMNS, Recipe
 from ..signatures import Signatures, concatenate, sketch_rows
 from ..text.settings import settings_like
 from .shards import is_shard_folder, part_files
@@ -43,7 +54,7 @@ class HashedBatch:
 
 
 class SignatureReader(Reader):
-    """The signatures of a file or shard folder, in batches that stay on the disk until used.
+    """The signatures of a file or shard folder, or of several, in batches that stay on the disk.
 
     Attributes are those of `io.Reader`, and `recipe`.
 
@@ -58,12 +69,16 @@ class SignatureReader(Reader):
     """
 
     format = "signatures"
+    holds: Literal["signatures"] = "signatures"
+    has_names = False
     n_rows: int
     n_bytes: int
 
-    def __init__(self, path: PathLike) -> None:
-        self.name = os.fspath(path)
-        self.parts = part_files(path)
+    def __init__(self, path: PathLike | Sequence[PathLike]) -> None:
+        paths = [path] if isinstance(path, str | os.PathLike) else list(path)
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        self.name = os.fspath(paths[0]) + more
+        self.parts = [part for path in paths for part in part_files(path)]
         self._provenance: list[Origin] = []
         self._identities: list[Identity] = []
         self.n_rows = 0
@@ -80,6 +95,11 @@ class SignatureReader(Reader):
         self.n_bytes = sum(identity.n_bytes for identity in self._identities)
 
     @property
+    def paths(self) -> list[str]:
+        """The files that are read."""
+        return [str(path) for path in self.parts]
+
+    @property
     def provenance(self) -> list[Origin]:
         """The files that were hashed."""
         return list(self._provenance)
@@ -87,11 +107,11 @@ class SignatureReader(Reader):
     def __iter__(self) -> Iterator[HashedBatch]:
         first_row, bytes_done = 0, 0
         for found in self._contents():
-            S, labels = _signatures_and_labels(found)
+            S, labels = Signatures.trusted(found.recipe, found.arrays), found.labels()
             size = max(1, _BATCH_BYTES * max(1, len(S)) // max(1, S.nbytes))
             for start in range(0, len(S), size):
                 some = slice(start, start + size)
-                batch = S[some]
+                batch = Signatures.from_arrays(self.recipe, S[some].arrays())
                 bytes_done += batch.nbytes
                 y = None if labels is None else labels[some]
                 yield HashedBatch(batch, y, first_row + start, bytes_done)
@@ -133,6 +153,18 @@ class SignatureReader(Reader):
 AnyReader = RowReader | SignatureReader
 
 
+@dataclass(frozen=True)
+class SvmlightFacts:
+    """What is known of svmlight text before it is read: it is not scanned for its columns then."""
+
+    n_columns: int | None = None
+    starts: Sequence[BlockStart] = ()  # where reading can begin
+    integer_labels: bool | None = None  # whether all labels are integers
+
+
+NOTHING_KNOWN = SvmlightFacts()
+
+
 def load_signatures(path: PathLike) -> tuple[Signatures, Array | None]:
     """Signatures and labels (or None) of a signature file or a shard folder.
 
@@ -148,8 +180,8 @@ def load_signatures(path: PathLike) -> tuple[Signatures, Array | None]:
     return SignatureReader(path).read()
 
 
-def open_reader(
-    path: PathLike,
+def open_file(
+    path: Any,
     *,
     format: str | None = None,  # noqa: A002
     n_columns: int | None = None,
@@ -163,41 +195,16 @@ def open_reader(
     id: str | None = None,  # noqa: A002
     shingles: Any = None,
     frequencies: "InverseDocumentFrequency | None" = None,
+    skip_bad: int = 0,
+    svmlight: SvmlightFacts = NOTHING_KNOWN,
 ) -> AnyReader:
-    """A reader of a file: rows (`io.open_rows`), documents (`documents.open_documents`) or
-    signatures.
+    """A reader of one file, or of all files of a corpus; options of `files.open_reader`.
 
-    Parameters
-    ----------
-    path : path
-        A file of rows or of signatures, or a shard folder; "-" is standard input. With `text`,
-        a file, several, or a pattern, as for `documents.open_documents`.
-    format, n_columns, one_based, labels, n_jobs
-        As for `io.open_rows`; a signature file needs none of them.
-    like : sequence of io.Origin
-        Provenance of the signatures or the model that the rows are for. svmlight text does not
-        say whether columns count from 0 or 1; unless `one_based` does, it is read as they were.
-        Text becomes rows as theirs did, and plain columns of Parquet are matched by their names.
-    column_names : sequence of str, optional
-        Names of those columns, if `like` does not tell: `feature_names_in_` of a model.
-    text, label, id
-        Columns of a file of documents, as for `documents.open_documents`: with `text`, it is one.
-        Without, `label` is a column of Parquet, as for `io.open_rows`; a signature file needs none.
-    shingles : text.Shingles, text.TextSettings or dict, optional
-        How text becomes rows; a dict has some of the settings of `Shingles`, by name.
-    frequencies : text.InverseDocumentFrequency, optional
-        What weighs n-grams by their rarity: `count_frequencies` makes it.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.svm", [[0, 1.5, 0], [2, 0, 1]], [1, -1])
-    >>> reader = ck.files.open_reader("rows.svm")
-    >>> [(batch.X.nnz, batch.y.tolist()) for batch in reader]
-    [(3, [1, -1])]
-    >>> reader.format, reader.n_columns
-    ('svmlight', 3)
+    `svmlight` has what is known of it if it is svmlight text.
     """
+    columns = text_columns_of(like)
+    if text is None and columns is not None and _holds_documents(path, format):
+        text = columns
     if text is not None:
         if n_columns is not None or one_based is not None:
             raise ParameterError("n_columns, one_based: are not for text; leave them out.")
@@ -205,14 +212,17 @@ def open_reader(
         digest = None if frequencies is None else frequencies.digest()
         return open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
-            frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
+            frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
         )  # fmt: skip
-    of_documents = {"id": id, "frequencies": frequencies}
-    given_names = [name for name, value in of_documents.items() if value is not None]
-    if given_names or shingles:
+    of_documents = {
+        "id": id, "frequencies": frequencies, "shingles": shingles or None,
+        "skip_bad": skip_bad or None,
+    }  # fmt: skip
+    unused = [name for name, value in of_documents.items() if value is not None]
+    if unused:
         raise ParameterError(
-            f"{[*given_names, 'shingles'][0]}: needs text='COLUMN', being for documents; name the "
-            "column of text, or leave it out."
+            f"{unused[0]}: needs text='COLUMN', being for documents; name the column of text, or "
+            "leave it out."
         )
     if format is None and Path(path).is_file():
         format = io.detect(path)  # noqa: A001
@@ -225,18 +235,94 @@ def open_reader(
             f"{path}: is to match rows that were made from text; name the column of text "
             "(text='COLUMN')."
         )
-    if one_based is None and format in (None, "svmlight"):
-        one_based = column_base(like)
-    return io.open_rows(
+    if format in (None, "svmlight"):
+        one_based = column_base(like) if one_based is None else one_based
+        n_columns = svmlight.n_columns if n_columns is None else n_columns
+    reader = io.open_rows(
         path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs,
         column_names=names_of(like) if column_names is None else column_names, label=label,
     )  # fmt: skip
+    if svmlight.integer_labels is not None:
+        reader.integer_labels = svmlight.integer_labels
+        reader.block_starts = svmlight.starts
+    return reader
 
 
-def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
-    """A recipe for the columns of a reader; options that are None keep their default.
+def _holds_documents(path: Any, format: str | None) -> bool:  # noqa: A002
+    """Whether a file may hold documents, for rows that are to match some made from text."""
+    if not isinstance(path, str | os.PathLike) or is_stream(path):
+        return True
+    if format is not None:
+        return format != "signatures"
+    if is_shard_folder(path):
+        return False
+    with contextlib.suppress(FileError):  # what is no rows may be documents
+        if Path(path).is_file() and io.detect(path) == "signatures":
+            return False
+    with contextlib.suppress(FileError):
+        return bool(document_format(path))
+    return False
 
-    A reader of signatures has its recipe already; options that contradict it are refused.
+
+def open_matching_file(
+    path: Any, n_columns: int, *, ignore_new_columns: bool = False,
+    svmlight: SvmlightFacts = NOTHING_KNOWN, **reading: Any,
+) -> AnyReader:  # fmt: skip
+    """A reader of one file over columns known before; options of `files.open_matching`."""
+    wide = MAX_COLUMNS if ignore_new_columns else n_columns
+    svmlight = replace(svmlight, n_columns=wide)
+    with _counting_columns(path, n_columns, reading):
+        reader = open_file(path, svmlight=svmlight, **reading)
+    if reader.holds == "signatures":
+        return reader
+    if reader.n_columns == n_columns:
+        is_file = reader.one_based is not None and not reader.is_stream
+        return _Matching(reader, reading) if is_file else reader
+    if reader.settings is not None:
+        raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
+    if reader.n_columns < n_columns:
+        return open_file(path, n_columns=n_columns, **reading)
+    if ignore_new_columns:
+        return Selected(reader, n_columns=n_columns)
+    raise new_columns(reader.name, reader.n_columns, n_columns)
+
+
+class _Matching(Selected):
+    """svmlight text over columns known before, which is not scanned for the number of its own."""
+
+    def __init__(self, reader: RowReader, reading: dict[str, Any]) -> None:
+        super().__init__(reader)
+        self._reading = reading
+
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """As of `RowReader`."""
+        with _counting_columns(self.name, self.n_columns, self._reading):
+            yield from self._reader.batches(first_row)
+
+
+@contextlib.contextmanager
+def _counting_columns(path: Any, n_before: int, reading: dict[str, Any]) -> Iterator[None]:
+    """Turn an error on columns that are too large into one that says how many there are."""
+    try:
+        yield
+    except DataError as error:
+        if f"there are to be {n_before} columns" not in str(error) or is_stream(path):
+            raise
+        raise new_columns(path, open_file(path, **reading).n_columns, n_before) from None
+
+
+def new_columns(name: str, n_columns: int, n_before: int) -> DataError:
+    """The error about rows that have more columns than were known before."""
+    return DataError(
+        f"{name}: has {n_columns} columns, {n_before} were known before; leave the new ones out "
+        f"(ignore_new_columns=True), or begin again with n_columns={n_columns}."
+    )
+
+
+def recipe_for(reader: Any, **options: Any) -> Recipe:
+    """A recipe for the columns of a reader or `Plan`; options that are None keep their default.
+
+    Signatures have their recipe already; options that contradict it are refused.
 
     Examples
     --------
@@ -248,24 +334,24 @@ def recipe_for(reader: AnyReader, **options: Any) -> Recipe:
     ('core2', 64, 3)
     """
     given = {name: value for name, value in options.items() if value is not None}
-    if isinstance(reader, SignatureReader):
-        for name, value in given.items():
-            found = getattr(reader.recipe, name)
-            if found != value:
-                raise ParameterError(
-                    f"{name}: got {value!r}, but {reader.name} was hashed with {found!r}; "
-                    "leave it out, or hash the rows again."
-                )
-        return reader.recipe
-    return Recipe(n_columns=reader.n_columns, **given)
+    recipe: Recipe | None = getattr(reader, "recipe", None)
+    if recipe is None:
+        return Recipe(n_columns=reader.n_columns, **given)
+    for name, value in given.items():
+        if getattr(recipe, name) != value:
+            raise ParameterError(
+                f"{name}: got {value!r}, but {reader.name} was hashed with "
+                f"{getattr(recipe, name)!r}; leave it out, or hash the rows again."
+            )
+    return recipe
 
 
 def hashed_batches(
     reader: AnyReader, recipe: Recipe, what: str, *,
-    progress: bool | None = None, n_jobs: int | None = None,
+    progress: Progress = None, n_jobs: int | None = None,
 ) -> Iterator[HashedBatch]:  # fmt: skip
     """The signatures of a reader, batch by batch; raw rows are hashed on the way."""
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         if reader.recipe != recipe:
             raise RecipeMismatch(recipe, reader.recipe)
         yield from with_progress(reader, what, progress)

@@ -2,9 +2,9 @@
 
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,14 +13,20 @@ from scipy import sparse
 
 from .._core.arguments import Array, PathLike, require_count
 from .._core.escaping import fields
+from .._core.progress import Progress
 from ..errors import DataError, ParameterError
 from ..io.atomic import Target, open_target, require_target
 from ..io.faults import BadRecords
+from ..io.job_folder import file_stamps
 from ..io.provenance import require_same_names, text_of
-from ..io.readers import RowReader, read_all, require_rows, with_progress
+from ..io.readers import Batch, RowReader, read_all, require_rows, with_progress
 from ..neighbors import CoRENeighbors, RecallCheck
 from ..text.rows import rows_of_documents
 from ..text.settings import settings_like
+from .engines import Engine
+from .lines import Lines, Totals, require_queries, write_lines
+from .opening import Source, origins, reader_of
+from .readers import AnyReader
 
 if TYPE_CHECKING:
     from ..text.frequencies import InverseDocumentFrequency
@@ -28,16 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IndexReport:
-    """What was indexed, and how it will be searched.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[0, 1, 0, 1], [1, 0, 1, 0]])
-    >>> found = ck.files.index_rows(ck.files.open_reader("rows.npz"), "rows.index")
-    >>> found.rows, found.method, found.estimated_recall
-    (2, 'exact', 1.0)
-    """
+    """What was indexed, and how it will be searched."""
 
     target: str
     rows: int
@@ -52,15 +49,7 @@ class IndexReport:
 
 @dataclass(frozen=True)
 class SearchReport:
-    """What was looked up, and how fast; `seconds` are those of the search alone.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> found = ck.files.SearchReport("neighbours.tsv", 100, 10, None, 1000, 0.5, None)
-    >>> f"{found.found} neighbours of {found.queries} rows, {found.queries_per_second} per second"
-    '1000 neighbours of 100 rows, 200.0 per second'
-    """
+    """What was looked up, and how fast; `seconds` are those of the search alone."""
 
     target: str
     queries: int
@@ -113,18 +102,44 @@ def index_rows(
     X = whole.X
     index = CoRENeighbors(**options).fit(X)
     index.names_ = whole.names
-    index.save(target, provenance=[reader.origin(0, X.shape[0])])
+    index.save(target, provenance=origins(reader, 0, X.shape[0]))
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
         index.estimated_recall_, Path(target).stat().st_size, time.perf_counter() - start,
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class SearchJob:
+    """What is searched, and how; the first queries gather in `checked`."""
+
+    index: CoRENeighbors | str  # itself, or its file
+    n_neighbors: int | None
+    radius: float | None
+    n_checked: int
+    checked: list[Any] = field(default_factory=list)
+
+    def opened(self) -> CoRENeighbors:
+        """The index."""
+        return _loaded(self.index) if isinstance(self.index, str) else self.index
+
+    def n_neighbors_of(self, index: CoRENeighbors) -> int:
+        """Neighbours per query."""
+        given = index.n_neighbors if self.n_neighbors is None else self.n_neighbors
+        return require_count("n_neighbors", given)
+
+
+@lru_cache(1)
+def _loaded(path: str) -> CoRENeighbors:
+    return CoRENeighbors.load(path).set_params(n_jobs=1)
+
+
 def search(
-    index: CoRENeighbors, reader: RowReader, target: Target, n_neighbors: int | None = None, *,
-    radius: float | None = None, n_checked: int = 0, progress: bool | None = None,
+    index: CoRENeighbors | PathLike, source: Source, target: Target,
+    n_neighbors: int | None = None, *, radius: float | None = None, n_checked: int = 0,
+    engine: Engine | None = None, resume: bool = False, progress: bool | None = None,
 ) -> SearchReport:  # fmt: skip
-    """Write the nearest rows of each row of a reader, in batches.
+    """Write the nearest rows of each row of a source, in batches.
 
     A target that ends in `.npz` gets the arrays `distances` and `indices`, which are in memory
     together, and with a radius `indptr`: those of query q are from indptr[q] to indptr[q + 1].
@@ -134,9 +149,11 @@ def search(
 
     Parameters
     ----------
-    index : CoRENeighbors
-    reader : RowReader
-        Queries, from `open_matching` with the columns of the index.
+    index : CoRENeighbors or path
+        An engine needs the path of its file, which every worker maps into its memory.
+    source : reader or Plan
+        Queries, from `open_matching` with the columns of the index; for an engine from
+        `plan_parts`.
     target : path or open binary file
         A file is created or replaced, whole or not at all.
     n_neighbors : int, optional
@@ -145,8 +162,8 @@ def search(
         All rows within this distance 1 - K instead, by exact search.
     n_checked : int
         Look up this many of the first queries by exact search as well, and report the recall.
-    progress : bool, optional
-        As for `hash_to_file`.
+    engine, resume, progress
+        As for `predict`.
 
     Examples
     --------
@@ -159,47 +176,86 @@ def search(
     >>> found.getvalue().decode().split()
     ['query', 'id', 'similarity', '0', '1', '1.000000']
     """
-    names = getattr(index, "feature_names_in_", None)
-    require_same_names(reader.name, require_rows(reader).provenance, index.provenance_, names)
     if radius is not None and (n_neighbors is not None or n_checked):
         raise ParameterError(
             "radius: has no n_neighbors, and needs no check, being exact; leave them out."
         )
     if n_checked < 0:
         raise ParameterError(f"n_checked: got {n_checked!r}; give 0 or more.")
-    n_neighbors = index.n_neighbors if n_neighbors is None else n_neighbors
-    wanted = require_count("n_neighbors", n_neighbors)
-    ask = partial(_nearest, index, wanted) if radius is None else partial(_within, index, radius)
+    if n_neighbors is not None:
+        require_count("n_neighbors", n_neighbors)
     name = os.fspath(target) if isinstance(target, str | os.PathLike) else "-"
-    as_arrays = name.endswith(".npz")
-    n_queries, n_found, seconds = 0, 0, 0.0
-    parts: list[_Found] = []
-    checked: list[Any] = []
-    with open_target(target, reader.name) as file:
-        file.write(b"" if as_arrays else b"query\tid\tsimilarity\n")
-        for batch in with_progress(reader, "searching", progress):
-            if not n_queries:
-                ask(batch.X[:1])  # the first search loads the loops
-            if n_queries < n_checked:
-                checked.append(batch.X[: n_checked - n_queries])
-            start = time.perf_counter()
-            found = ask(batch.X)
-            seconds += time.perf_counter() - start
-            n_queries += len(found.lengths)
-            n_found += len(found.ids)
-            if as_arrays:
-                parts.append(found)
-            else:
-                names = batch.names or range(batch.first_row, batch.first_row + len(batch))
-                file.write(found.lines(fields(names), fields(named(index, found.ids))))
+    about: dict[str, Any] = {"job": "search", "n_neighbors": n_neighbors, "radius": radius}
+    if engine is not None:
+        if isinstance(index, CoRENeighbors):
+            raise ParameterError("index: is in memory; save it, and give an engine its file.")
+        if name.endswith(".npz"):
+            raise ParameterError("target: an engine writes lines, not arrays; name such a file.")
+        if n_checked:
+            raise ParameterError("n_checked: got one with an engine; check in this process.")
+        about["index"] = file_stamps([index])
+        index = os.path.abspath(index)
+    index = index if isinstance(index, CoRENeighbors) else os.fspath(index)
+    job = SearchJob(index, n_neighbors, radius, n_checked)
+    if name.endswith(".npz"):
+        totals = _write_arrays(job, source, target, progress)
+    else:
+        totals = write_lines(
+            found_lines, job, source, target, b"query\tid\tsimilarity\n", about=about,
+            numbered=True, engine=engine, resume=resume, progress=progress,
+        )  # fmt: skip
+    check = None
+    if n_checked:
+        first = sparse.vstack(job.checked, format="csr")
+        check = job.opened().check_recall(first, job.n_neighbors_of(job.opened()))
+    per_query = totals.lines // totals.rows if radius is None else None
+    return SearchReport(
+        name, totals.rows, per_query, radius, totals.lines, totals.seconds, check
+    )  # fmt: skip
+
+
+def _answers(
+    job: SearchJob, reader: AnyReader, progress: Progress
+) -> Iterator[tuple[Batch, "_Found", float]]:
+    """Batches of queries, what is found for each, and the seconds that took."""
+    index = job.opened()
+    names = getattr(index, "feature_names_in_", None)
+    require_same_names(reader.name, reader.provenance, index.provenance_, names)
+    if job.radius is None:
+        ask = partial(_nearest, index, job.n_neighbors_of(index))
+    else:
+        ask = partial(_within, index, job.radius)
+    n_queries = 0
+    for batch in with_progress(require_rows(reader), "searching", progress):
         if not n_queries:
-            raise DataError(f"{reader.name}: holds no rows; give some to look up.")
-        if as_arrays:
-            np.savez(file, **_arrays(parts, radius is not None))
-        first = sparse.vstack(checked, format="csr") if checked else None
-        check = None if first is None else index.check_recall(first, wanted)
-    per_query = n_found // n_queries if radius is None else None
-    return SearchReport(name, n_queries, per_query, radius, n_found, seconds, check)
+            ask(batch.X[:1])  # the first search loads the loops
+        if n_queries < job.n_checked:
+            job.checked.append(batch.X[: job.n_checked - n_queries])
+        n_queries += len(batch)
+        start = time.perf_counter()
+        found = ask(batch.X)
+        yield batch, found, time.perf_counter() - start
+
+
+def found_lines(job: SearchJob, reader: AnyReader, progress: Progress) -> Iterator[Lines]:
+    """The lines of a reader's queries."""
+    index = job.opened()
+    for batch, found, seconds in _answers(job, reader, progress):
+        queries = batch.names or range(batch.first_row, batch.first_row + len(batch))
+        text = found.lines(fields(queries), fields(named(index, found.ids)))
+        yield Lines(text, len(batch), len(found.ids), seconds)
+
+
+def _write_arrays(job: SearchJob, source: Source, target: Target, progress: bool | None) -> Totals:
+    """Write what is found for all queries as arrays."""
+    reader, totals, parts = reader_of(source, None), Totals(), []
+    with open_target(target, reader.name) as file:
+        for batch, found, seconds in _answers(job, reader, progress):
+            parts.append(found)
+            totals = totals.plus(Totals(len(batch), len(found.ids), seconds))
+        require_queries(totals, source)
+        np.savez(file, **_arrays(parts, job.radius is not None))
+    return totals
 
 
 def search_texts(

@@ -10,6 +10,7 @@ A file is the length of the header (8 bytes), the header (JSON) and the bytes of
 after the other in the order of their offsets, without gaps and to the end of the file.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -22,7 +23,7 @@ import numpy as np
 
 from .._core.arguments import Array, PathLike
 from ..errors import DataError, FileError
-from .atomic import atomic_write
+from .atomic import Target, atomic_write
 from .npy import Pieces, Span, Stored
 from .provenance import Identity, open_file
 
@@ -145,7 +146,7 @@ class Container:
 
 
 def save_arrays(
-    path: PathLike,
+    path: Target,
     kind: str,
     version: int,
     arrays: Mapping[str, Array | Stored],
@@ -155,6 +156,8 @@ def save_arrays(
     shared: bool = False,
 ) -> None:
     """Write arrays and a description of them; `kind` and `version` say how to read it.
+
+    The target is a path, or a binary file that is open for this alone.
 
     Unless `durable`, the file is safe from a killed process but not from a power failure.
     `shared` is that of `atomic_write`.
@@ -195,7 +198,12 @@ def save_arrays(
             f"{path}: names of classes and columns take {len(text):,} bytes, of which a file "
             f"holds {MAX_HEADER_BYTES:,}; shorten them or leave them out."
         )
-    with atomic_write(path, 8 + len(text) + end, durable=durable, shared=shared) as file:
+    opened: contextlib.AbstractContextManager[IO[bytes]]
+    if isinstance(path, str | os.PathLike):
+        opened = atomic_write(path, 8 + len(text) + end, durable=durable, shared=shared)
+    else:
+        opened = contextlib.nullcontext(path)
+    with opened as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         for array in ordered.values():

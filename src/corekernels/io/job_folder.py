@@ -23,7 +23,7 @@ _JOB, _PARTS = "job.json", "parts"
 _LEFTOVERS = ".*.part"  # of killed writers
 _KIND, _VERSION = "part", 1
 _LONG_NAME = 200  # bytes; most systems allow 255
-_MOST_FILES = 100  # listed one by one in job.json
+_MOST_FILES = 100_000  # listed one by one in job.json
 
 
 def unfinished_folder(target: PathLike) -> Path:
@@ -51,6 +51,16 @@ def _stamp(path: PathLike) -> list[Any]:
     return [name, status.st_size, status.st_mtime_ns]
 
 
+def _changed_files(before: Any, now: Any) -> frozenset[str] | None:
+    """Names of the files whose stamps differ; None if they are not the same files."""
+    if not (isinstance(before, list) and isinstance(now, list)):
+        return None
+    if [stamp[:1] for stamp in before] != [stamp[:1] for stamp in now]:
+        return None
+    pairs = zip(before, now, strict=True)
+    return frozenset(new[0] for old, new in pairs if old != new)
+
+
 class JobFolder:
     """The finished parts of a job. Tasks in other processes may have one of the same path.
 
@@ -59,15 +69,20 @@ class JobFolder:
     path : Path
     parts : Path
         Where the finished parts lie.
+    changed : frozenset of str
+        Names of files that have changed since the unfinished run.
     """
 
     def __init__(self, path: PathLike) -> None:
         self.path = Path(path).absolute()
         self.parts = self.path / _PARTS
+        self.changed: frozenset[str] = frozenset()
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, path: PathLike, job: dict[str, Any], *, resume: bool) -> Iterator["JobFolder"]:
+    def open(
+        cls, path: PathLike, job: dict[str, Any], *, resume: bool, redo_changed: bool = False
+    ) -> Iterator["JobFolder"]:  # fmt: skip
         """The folder of a job, made if need be, closed to other runs until the block ends.
 
         After an error or a kill it stays with the parts that were finished; without any, an error
@@ -83,6 +98,8 @@ class JobFolder:
         resume : bool
             Whether to keep the parts of an unfinished run, which must be of the same job. Without
             it, they are removed.
+        redo_changed : bool
+            Whether the job makes parts of files anew that have changed; else that is an error.
         """
         folder = cls(path)
         folder._require_own()
@@ -90,7 +107,7 @@ class JobFolder:
             folder.path.mkdir(0o700, parents=True, exist_ok=True)
             folder.parts.mkdir(exist_ok=True)
             with locked(folder.path):
-                folder._begin(json.loads(json.dumps(job)), resume)
+                folder._begin(json.loads(json.dumps(job)), resume, redo_changed)
                 try:
                     yield folder
                 except BaseException:
@@ -109,9 +126,13 @@ class JobFolder:
                     f"{self.path}: is not of an unfinished job; name a new folder, or remove it."
                 )
 
-    def _begin(self, job: dict[str, Any], resume: bool) -> None:
-        before = self._job()
+    def _begin(self, job: dict[str, Any], resume: bool, redo_changed: bool) -> None:
+        before = self.job()
         if resume and before is not None:
+            files = _changed_files(before.get("files"), job.get("files"))
+            if redo_changed and files is not None:
+                self.changed = files
+                before["files"] = job["files"]
             self._require_same(before, job)
         else:
             self.remove("*")
@@ -119,7 +140,8 @@ class JobFolder:
             file.write(json.dumps(job, indent=1).encode())
         self.remove(_LEFTOVERS)
 
-    def _job(self) -> dict[str, Any] | None:
+    def job(self) -> dict[str, Any] | None:
+        """What an unfinished run has noted, if there is one."""
         try:
             job = parse_json((self.path / _JOB).read_bytes())
         except FileNotFoundError:
@@ -187,7 +209,7 @@ class JobFolder:
 def describe_unfinished(target: PathLike) -> str | None:
     """What an unfinished run with this target has left: "2 finished parts of `hash`"."""
     folder = JobFolder(unfinished_folder(target))
-    if not folder.path.is_dir() or (job := folder._job()) is None:
+    if not folder.path.is_dir() or (job := folder.job()) is None:
         return None
     n_parts = len(folder.names())
     return f"{n_parts} finished part{'s' * (n_parts != 1)} of `{job.get('job')}`"

@@ -76,10 +76,7 @@ def open_file(path: PathLike) -> IO[bytes]:
             raise FileError(f"{path}: is a folder; give the name of a file.")
         return open(path, "rb")
     except FileNotFoundError:
-        remedy = "check the name"
-        if glob.has_magic(os.fspath(path)):
-            remedy = "patterns are for documents and for work by parts on an engine; name one file"
-        raise FileError(f"{path}: does not exist; {remedy}.") from None
+        raise FileError(f"{path}: does not exist; check the name.") from None
     except PermissionError as error:
         raise FileError(f"{path}: may not be read; ask for the permission.") from error
     except (OSError, ValueError) as error:
@@ -158,6 +155,8 @@ class Origin:
         How text became rows (`text.TextSettings`), if it did.
     column_names : tuple of str or None
         What the columns are called, in order, if each was a column of a Parquet file.
+    text_columns : tuple of str or None
+        Where the text stood, if rows came from text.
 
     Examples
     --------
@@ -171,13 +170,19 @@ class Origin:
     one_based: bool | None = None
     text: dict[str, Any] | None = field(default=None, hash=False)
     column_names: tuple[str, ...] | None = None
+    text_columns: tuple[str, ...] | None = None
 
     def asdict(self) -> dict[str, Any]:
         """The fields, for a file."""
         fields = {"source": self.source, "first_row": self.first_row, "rows": self.rows}
-        names = None if self.column_names is None else list(self.column_names)
-        more = {"one_based": self.one_based, "text": self.text, "column_names": names}
-        return fields | {name: value for name, value in more.items() if value is not None}
+        more = {
+            "one_based": self.one_based, "text": self.text, "text_columns": self.text_columns,
+            "column_names": self.column_names,
+        }  # fmt: skip
+        listed = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in more.items()
+        }
+        return fields | {name: value for name, value in listed.items() if value is not None}
 
 
 def provenance_entries(origins: Iterable[Origin]) -> list[dict[str, Any]]:
@@ -201,14 +206,16 @@ def read_provenance(entries: Any) -> list[Origin]:
             require_fit(isinstance(name, str) and base in (None, False, True), "not a source")
             base, text = None if base is None else bool(base), entry.get("text")
             require_fit(text is None or isinstance(text, dict), "not a way of text")
-            found.append(Origin(name, first_row, rows, base, text, _names(entry)))
+            names, columns = _strings(entry, "column_names"), _strings(entry, "text_columns")
+            found.append(Origin(name, first_row, rows, base, text, names, columns))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return found
 
 
-def _names(entry: dict[str, Any]) -> tuple[str, ...] | None:
-    names = entry.get("column_names")
+def _strings(entry: dict[str, Any], field: str) -> tuple[str, ...] | None:
+    """Different names that an entry lists, if it lists any."""
+    names = entry.get(field)
     if names is None:
         return None
     fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
@@ -247,6 +254,12 @@ def text_of(origins: Sequence[Origin]) -> dict[str, Any] | None:
     """How text became these rows, if they came from text in one way."""
     ways = [origin.text for origin in origins]
     return ways[0] if ways and all(way == ways[0] for way in ways) else None
+
+
+def text_columns_of(origins: Sequence[Origin]) -> tuple[str, ...] | None:
+    """Where the text of these rows stood, if it stood in the same columns of all files."""
+    columns = {origin.text_columns for origin in origins}
+    return columns.pop() if len(columns) == 1 else None
 
 
 def names_of(origins: Sequence[Origin]) -> tuple[str, ...] | None:

@@ -12,6 +12,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from ..errors import DataError
 from ..recipe import Recipe
+from .atomic import Target
 from .containers import Container, read_container, save_arrays
 from .npy import Span
 from .provenance import (
@@ -59,7 +60,7 @@ class SignatureFile:
 
 
 def write_signatures(
-    path: PathLike,
+    path: Target,
     recipe: Recipe,
     arrays: Mapping[str, Any],
     labels: Any = None,
@@ -95,8 +96,8 @@ def read_signatures(
 def _checked(path: PathLike, container: Container) -> SignatureFile:
     """What a file holds, if its parts fit together.
 
-    Codes and weights, which are most of the file, are looked at by those who use them: a file of
-    many gigabytes opens at once.
+    Codes and weights, which are most of the file, are looked at when they become `Signatures`: a
+    file of many gigabytes opens at once.
     """
     arrays, about = container.arrays, container.about
     recipe = Recipe.fromdict(about["recipe"])

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.arguments import Array, require_choice, require_positive
+from .._core.arguments import Array, require_positive
 from .._core.estimator import require_some_rows
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
@@ -26,16 +25,10 @@ from .labels import (
     check_weights,
     encode_labels,
 )
-from .model import HashedLinearModel
+from .losses import Loss, loss_of
+from .model import HashedLinearModel, OfProbabilities
 from .problem import TrainingSet
 from .solver import Stream
-
-LOSS_NAMES = ("squared_hinge", "hinge", "log_loss")
-
-
-def has_probabilities(model: Any) -> bool:
-    """Whether scores are log odds."""
-    return bool(model.loss == "log_loss")
 
 
 class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
@@ -57,8 +50,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     Parameters
     ----------
-    loss : {"squared_hinge", "hinge", "log_loss"}
-        The last one makes a logistic regression, with `predict_proba`. For probabilities
+    loss : {"squared_hinge", "hinge", "log_loss"} or Loss
+        The log loss makes a logistic regression, with `predict_proba`. For probabilities
         from the others, calibrate: `CalibratedClassifierCV` takes a `CoREClassifier`.
     C : float
         Weight of the losses against the length of w: small means smooth.
@@ -129,7 +122,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     _stream: Stream | None = None
 
     def __init__(
-        self, loss: str = "squared_hinge", *, C: float = 1.0, tol: float = 1e-5,
+        self, loss: str | Loss = "squared_hinge", *, C: float = 1.0, tol: float = 1e-5,
         max_iter: int = 1000, fit_intercept: bool = True, intercept_scaling: float = 1.0,
         class_weight: Any = None, solver: str = "auto", random_state: Any = None,
         n_jobs: int | None = None,
@@ -207,7 +200,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @OfProbabilities
     def predict_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
         """Probability of each class: the log loss only. Several classes' are scaled to sum to 1.
 
@@ -223,7 +216,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         even = np.full_like(positive, 1 / positive.shape[1])
         return np.divide(positive, total, out=even, where=total > 0)
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @OfProbabilities
     def predict_log_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
         """Logarithm of the probability of each class: finite where the probability rounds to 0."""
         scores = self.decision_function(S)
@@ -244,7 +237,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         self, S: Signatures, y: Any, sample_weight: Any, classes: Array | None = None
     ) -> tuple[Array, OneVsRest, TrainingSet]:
         """The classes (those in y, unless they are known), the problem and the training set."""
-        loss, intercept = require_choice("loss", self.loss, LOSS_NAMES), self._constant()
+        loss, intercept = loss_of(self.loss, "classes"), self._constant()
         packed = pack(S, self.n_jobs)
         require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))

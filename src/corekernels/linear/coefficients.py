@@ -121,7 +121,6 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
             "n_bits: these signatures keep their locations whole, which would take a weight for "
             f"every location; choose n_bits from 1 to {MAX_BITS}."
         )
-    S.require_codes()
     codes, weights = loop_slots(S.arrays())
     lengths = read_only(S.lengths, np.int64)
     scales = np.empty(len(codes), np.float32)

@@ -51,6 +51,11 @@ class SavedModel:
 def write_model(path: PathLike, model: SavedModel) -> None:
     """Write a model, whole or not at all."""
     parameters = dict(model.parameters)
+    if not isinstance(parameters["loss"], str):
+        raise ParameterError(
+            f"loss: a file cannot hold {parameters['loss']!r}, only the names of losses; pickle "
+            "the model."
+        )
     if isinstance(parameters.get("class_weight"), dict):
         pairs = [[_plain(label), float(w)] for label, w in parameters["class_weight"].items()]
         parameters["class_weight"] = pairs

@@ -18,10 +18,11 @@ from .._core.arguments import Array
 from .._core.threads import run_blocks, stop_if_asked
 from .._core.validation import read_only
 from .._loops.learning.coefficients import mix_planes, plane_products
-from .._loops.learning.descent import Active, Solution, SweepSums, sweep
+from .._loops.learning.descent import Active, Solution, SweepSums, combined_conjugates, sweep
 from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
 from .coefficients import Packed, Planes, lane_blocks, number_of_planes
+from .losses import Loss
 from .problem import (
     Block,
     Measure,
@@ -43,7 +44,7 @@ class OneVsRest:
     (n_sets, n_classes).
     """
 
-    loss: str
+    loss: Loss
     intercept: float  # value of the constant column; 0: none
     class_weights: npt.NDArray[np.float64]
     label_sets: npt.NDArray[np.bool_] | None = None
@@ -92,16 +93,11 @@ def extrapolate(block: Block, state: State, before: State) -> None:
     the planes by the sum of all that was clipped, mostly of one sign; that costs more sweeps
     than it saves.)
 
-    For the hinge loss, where most dual variables are at a bound, `state` is only scaled, as far
-    as the bounds allow. The dual problem of the log loss is not quadratic; its solution is left
-    alone.
+    Where the conjugate of the loss is not quadratic, both stay as they are.
     """
-    factors = np.zeros((2, block.n_lanes))
-    factors[0] = 1.0
-    if block.loss == "hinge":
-        factors[0] = _scaling(block, state)
-    elif block.loss == "squared_hinge":
-        factors = _combination(block, state, before)
+    if not block.loss.quadratic_conjugate:
+        return
+    factors = _combination(block, state, before)
     _mix(state.duals, before.duals, factors)
     _mix(state.biases, before.biases, factors)
     lanes = np.zeros((2, LANES), np.float32)
@@ -111,39 +107,24 @@ def extrapolate(block: Block, state: State, before: State) -> None:
 
 def _combination(block: Block, state: State, before: State) -> Array:
     """For each lane, the factors of both solutions that are best together."""
-    now, then = state.duals[block.rows], before.duals[block.rows]
-    halves = 0.5 / _costs(block)
-    squares, crossed, others = _products(block, state, before)
-    squares += (now * now * halves).sum(axis=0)
-    crossed += (now * then * halves).sum(axis=0)
-    others += (then * then * halves).sum(axis=0)
-    gain, other_gain = now.sum(axis=0), then.sum(axis=0)
+    sums = np.empty((5, block.n_lanes))
+    conjugates = block.loss.compiled(combined_conjugates)
+    conjugates(block.rows, block.problem, state.duals, before.duals, sums)
+    one, two, other, other_two, both = sums
+    # the conjugates are (a, b) -> squares a^2 / 2 + crossed a b + others b^2 / 2 - gain a - ...
+    squares, others, crossed = two - 2 * one, other_two - 2 * other, both - one - other
+    gain, other_gain = 0.5 * squares - one, 0.5 * others - other
+    products = np.empty((3, block.n_lanes))
+    plane_products(state.planes, before.planes, products)
+    new, old = state.biases, before.biases
+    squares += products[0] + new * new
+    crossed += products[1] + new * old
+    others += products[2] + old * old
     # The older solution counts with what in it is orthogonal to the newer one.
     share = _divide(crossed, squares, 0.0)
     rest = others - share * crossed
     older = _divide(other_gain - share * gain, np.where(rest > _PARALLEL * others, rest, 0), 0.0)
     return np.stack([_divide(gain, squares, 1.0) - share * older, older])
-
-
-def _scaling(block: Block, state: State) -> Array:
-    """For each lane, the best factor among those that keep to the bounds."""
-    duals = state.duals[block.rows]
-    room = _divide(_costs(block), duals, np.inf).min(axis=0)
-    best = _divide(duals.sum(axis=0), _products(block, state, state)[0], 1.0)
-    return np.minimum(best, room)
-
-
-def _products(block: Block, state: State, before: State) -> Array:
-    """Inner products lane by lane: of the newer planes, of both, of the older ones."""
-    out = np.empty((3, block.n_lanes))
-    plane_products(state.planes, before.planes, out)
-    new, old = state.biases, before.biases
-    return out + np.stack([new * new, new * old, old * old])
-
-
-def _costs(block: Block) -> Array:
-    costs = np.where(block.targets[block.rows] > 0, block.costs[1], block.costs[0])
-    return block.row_costs[block.rows, None] * costs
 
 
 def _mix(now: Array, then: Array, factors: Array) -> None:
@@ -156,48 +137,45 @@ def _divide(x: Array, y: Array, otherwise: float) -> Array:
     return np.divide(x, y, out=np.full(np.shape(x), otherwise), where=y > 0)
 
 
-_HINGE_RATIO = 10.0  # of a sweep's estimate of the gap to the true one, with the hinge loss
-
-
 def descend(packed: Packed, block: Block, state: State, options: Options) -> Outcome:
     """Sweep over the rows of a block, from `state` on, until the gaps are small enough.
 
     Each sweep yields an estimate of the gaps as it goes; once that is small enough for all
     lanes, one pass over all rows finds the true ones. Lanes that pass are finished, the others
-    go on with no row shrunk. The hinge loss, whose estimates are far too large, gets such a pass
-    earlier and now and then.
+    go on with no row shrunk. A loss whose estimates are too large (`Loss.gap_excess`) gets such a
+    pass earlier and now and then.
     """
     rows, problem, n_lanes = packed.rows(), block.problem, block.n_lanes
+    compiled_sweep = block.loss.compiled(sweep)
     solution = Solution(state.duals, state.planes, state.biases)
     unfinished = np.ones(n_lanes, np.bool_)
     shrunk = np.zeros(len(packed), np.uint8)
-    limits = np.array([[-np.inf], [np.inf]]).repeat(n_lanes, axis=1)
-    extremes, sums = np.empty((2, n_lanes)), SweepSums(np.empty(n_lanes), np.empty(n_lanes))
+    limits, steepest = np.full(n_lanes, np.inf), np.empty(n_lanes)
+    sums = SweepSums(np.empty(n_lanes), np.empty(n_lanes))
     next_look = 1
     for epoch in range(1, options.max_iter + 1):
         stop_if_asked()
         order = np.random.default_rng([*options.seed, epoch]).permutation(block.rows)
         active = Active(read_only(unfinished), read_only(limits), shrunk)
-        moved = sweep(rows, read_only(order), problem, active, solution, extremes, sums)
-        limits[0] = np.where(extremes[0] < 0, extremes[0], -np.inf)
-        limits[1] = np.where(extremes[1] > 0, extremes[1], np.inf)
+        moved = compiled_sweep(rows, read_only(order), problem, active, solution, steepest, sums)
+        limits[:] = np.where(steepest > 0, steepest, np.inf)
         estimate = Measure(sums.objectives, sums.gaps)
         done = not (moved and _some_too_large(estimate, solution, options, unfinished))
-        early = block.loss == "hinge" and epoch >= next_look
+        early = block.loss.gap_excess > 1 and epoch >= next_look
         if early:
-            hopeful = Measure(sums.objectives, sums.gaps / _HINGE_RATIO)
+            hopeful = Measure(sums.objectives, sums.gaps / block.loss.gap_excess)
             early = not _some_too_large(hopeful, solution, options, unfinished)
         if not (done or early or epoch == options.max_iter):
             continue
         next_look = epoch + 1 + epoch // 8
-        found = measure(packed, block.rows, problem, solution, state.is_sum, options.tol)
+        found = measure(packed, block, solution, state.is_sum, options.tol)
         require_finite(found)
         unfinished = _too_large(found, solution, options)
         if not unfinished.any():
             break
         if done:
             shrunk[:] = 0
-            limits[0], limits[1] = -np.inf, np.inf
+            limits[:] = np.inf
     return Outcome(epoch, found.objectives, found.relative_gaps(), not unfinished.any())
 
 

@@ -139,7 +139,8 @@ class Passes:
                 self._new_tile(), self._curvatures, self._sums,
             )  # fmt: skip
 
-        self._team.run(gradient_parts, arguments, len(self._sums.planes), 1)
+        loop = self._block.loss.compiled(gradient_parts)
+        self._team.run(loop, arguments, len(self._sums.planes), 1)
         return self._add_up(out)
 
     def choose_lanes(self, lanes: npt.NDArray[np.bool_]) -> None:
@@ -167,7 +168,8 @@ class Passes:
         n_blocks = -(-len(self._chosen) // ROWS_PER_TASK)
         sums = np.empty((n_blocks, len(steps), self._block.n_lanes))
         arguments = (self._chosen, self._block.problem, self._scores, self._moves, steps, sums)
-        self._team.run(line_blocks, arguments, len(self._chosen), ROWS_PER_TASK)
+        loop = self._block.loss.compiled(line_blocks)
+        self._team.run(loop, arguments, len(self._chosen), ROWS_PER_TASK)
         return sums.sum(axis=0)
 
     def step(self, steps: Lanes) -> None:

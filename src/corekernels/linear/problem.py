@@ -8,12 +8,11 @@ import numpy.typing as npt
 from .._core.arguments import Array
 from .._core.threads import row_blocks
 from .._core.validation import read_only
-from .._loops.learning import losses
 from .._loops.learning.coefficients import copy_planes, plane_products
 from .._loops.learning.descent import GapSums, Problem, SlotScratch, Solution, row_gaps, sum_rows
-from .._loops.learning.losses import SQUARED
 from ..errors import DataError, ParameterError
 from .coefficients import Packed, new_planes
+from .losses import Loss
 
 
 @dataclass(frozen=True)
@@ -100,13 +99,6 @@ class TrainingSet:
 
 _LEAST_COST = 1e-30  # planes of smaller costs would vanish in single precision
 
-LOSSES = {
-    "squared_hinge": losses.SQUARED_HINGE,
-    "hinge": losses.HINGE,
-    "log_loss": losses.LOG,
-    "squared_error": losses.SQUARED,
-}
-
 
 @dataclass(frozen=True)
 class Block:
@@ -117,7 +109,7 @@ class Block:
     `rows` are the rows to learn from: all with a positive cost.
     """
 
-    loss: str
+    loss: Loss
     rows: npt.NDArray[np.int64]
     targets: Array
     row_costs: npt.NDArray[np.float64]
@@ -133,7 +125,11 @@ class Block:
     def problem(self) -> Problem:
         """The problems as the loops take them."""
         return Problem(
-            LOSSES[self.loss], self.targets, self.row_costs, read_only(self.costs), self.intercept
+            self.loss.in_loops(),
+            self.targets,
+            self.row_costs,
+            read_only(self.costs),
+            self.intercept,
         )
 
     def require_costs(self) -> None:
@@ -224,26 +220,24 @@ def half_squares(planes: Array, biases: Array) -> npt.NDArray[np.float64]:
     return 0.5 * (products[0] + biases**2)
 
 
-def measure(
-    packed: Packed, rows: Array, problem: Problem, solution: Solution, is_sum: bool, tol: float
-) -> Measure:  # fmt: skip
+def measure(packed: Packed, block: Block, solution: Solution, is_sum: bool, tol: float) -> Measure:
     """Objectives and duality gaps.
 
     If the planes are to be the sum of the rows times their dual variables (`is_sum`), what
     rounding has done to that sum counts. Some slots tell how much it is, as slots are alike;
     if it matters beside `tol` times the objective, all planes become the exact sum again.
     """
-    lost = np.zeros(len(solution.biases))
+    rows, lost = block.rows, np.zeros(len(solution.biases))
     parts = _slot_parts(packed, solution)
     if is_sum:
-        _restore_biases(rows, problem, solution)
+        solution.biases[:] = block.intercept * solution.duals[rows].sum(axis=0)
         first, last = parts[0]
-        before, _ = _restore(packed, rows, problem, solution, parts[:1])
+        before, _ = _restore(packed, rows, solution, parts[:1])
         lost = before * packed.codes.shape[1] / (last - first)
-    found = _add_up(packed, rows, problem, solution)
+    found = _add_up(packed, block, solution)
     if is_sum and (lost > _NEGLIGIBLE * tol * found.objectives).any():
-        _, lost = _restore(packed, rows, problem, solution, parts)
-        found = _add_up(packed, rows, problem, solution)
+        _, lost = _restore(packed, rows, solution, parts)
+        found = _add_up(packed, block, solution)
     return Measure(found.objectives, found.gaps + lost)
 
 
@@ -254,17 +248,9 @@ def _slot_parts(packed: Packed, solution: Solution) -> list[tuple[int, int]]:
     return row_blocks(0, packed.codes.shape[1], n_slots)
 
 
-def _restore_biases(rows: Array, problem: Problem, solution: Solution) -> None:
-    """Make the biases the sum of the rows again."""
-    duals = solution.duals[rows]
-    shares = duals if problem.loss == SQUARED else duals * problem.targets[rows]
-    solution.biases[:] = problem.intercept * shares.sum(axis=0)
-
-
 def _restore(
-    packed: Packed, rows: Array, problem: Problem, solution: Solution,
-    parts: list[tuple[int, int]],
-) -> npt.NDArray[np.float64]:  # fmt: skip
+    packed: Packed, rows: Array, solution: Solution, parts: list[tuple[int, int]]
+) -> npt.NDArray[np.float64]:
     """Make some slots of the planes the sum of the rows again, rounded once.
 
     Half the squared distance from the exact sum, lane by lane: before that, and after.
@@ -279,8 +265,8 @@ def _restore(
         )
         out = np.empty((2, len(biases)))
         sum_rows(
-            packed.codes, packed.weights, packed.scales, rows, problem, duals, first, last,
-            scratch, planes, out,
+            packed.codes, packed.weights, packed.scales, rows, duals, first, last, scratch, planes,
+            out,
         )  # fmt: skip
         return out
 
@@ -288,10 +274,10 @@ def _restore(
     return 0.5 * np.sum(found, axis=0)
 
 
-def _add_up(packed: Packed, rows: Array, problem: Problem, solution: Solution) -> Measure:
+def _add_up(packed: Packed, block: Block, solution: Solution) -> Measure:
     """Objectives, and the gaps of all rows."""
     sums = GapSums(np.empty(len(solution.biases)), np.empty(len(solution.biases)))
-    row_gaps(*packed.rows(), rows, problem, *solution, sums)
+    block.loss.compiled(row_gaps)(*packed.rows(), block.rows, block.problem, *solution, sums)
     return Measure(sums.losses + half_squares(solution.planes, solution.biases), sums.gaps)
 
 

@@ -14,6 +14,7 @@ from ..errors import DataError
 from ..signatures import Signatures
 from .coefficients import pack
 from .labels import check_values, check_weights
+from .losses import Loss, loss_of
 from .model import HashedLinearModel
 from .problem import Block, TrainingSet
 
@@ -32,6 +33,8 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
 
     Parameters
     ----------
+    loss : "squared_error" or Loss
+        Another loss stands in the place of the square: `docs/extending.md` writes Huber's.
     C : float
         Weight of the errors against the length of w: 1 / (2 alpha) of a ridge.
     tol, max_iter, fit_intercept, intercept_scaling, solver, random_state, n_jobs
@@ -58,9 +61,22 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     array([3., 5.])
     """
 
+    def __init__(
+        self, loss: str | Loss = "squared_error", *, C: float = 1.0, tol: float = 1e-5,
+        max_iter: int = 1000, fit_intercept: bool = True, intercept_scaling: float = 1.0,
+        solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            C=C, tol=tol, max_iter=max_iter, fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling, solver=solver, random_state=random_state,
+            n_jobs=n_jobs,
+        )  # fmt: skip
+        self.loss = loss
+
     def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearRegressor":
         """Learn from signatures S with values y, and weights of the rows if given."""
         C, options, intercept = require_positive("C", self.C), self._options(), self._constant()
+        loss = loss_of(self.loss, "values")
         packed = pack(S, self.n_jobs)
         require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))
@@ -69,7 +85,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         middle = _median(values, weights) if self.fit_intercept else 0.0
         _require_range(values - middle)
         block = Block(
-            "squared_error",
+            loss,
             read_only(training.rows),
             read_only((values - middle)[:, None]),
             read_only(training.row_weights),

@@ -28,10 +28,7 @@ MakeBlocks = Callable[[int], Sequence[Block]]  # the problems, in blocks of so m
 
 # Time of a descent in a block of so many planes over that of eight (benchmarks/README.md)
 _WIDTHS = (1, 2, 4, LANES)
-_SMOOTH_COST = dict(zip(_WIDTHS, (0.45, 0.75, 0.9, 1.0), strict=True))
-_LOG_COST = dict(zip(_WIDTHS, (0.7, 0.9, 0.95, 1.0), strict=True))
-# Processor time of Newton steps over that of a descent, for one plane
-_NEWTON_COST = {"squared_hinge": 3.0, "squared_error": 3.0, "log_loss": 5.0}
+_WIDTH_COSTS = dict(zip(_WIDTHS, (0.45, 0.75, 0.9, 1.0), strict=True))
 _EFFICIENCY = 0.75  # of threads that share a pass
 _LEAST_GAIN = 1.3  # for which the usual blocks are given up
 _LEAST_ROWS = 20_000  # below, a descent is over before threads have begun
@@ -53,30 +50,30 @@ def make_plan(
 ) -> Plan:
     """What `solver` means for these problems; `block` is one of them."""
     require_choice("solver", solver, SOLVERS)
-    if solver == "newton" and block.loss not in _NEWTON_COST:
+    solvers = block.loss.solvers
+    if solver != "auto" and solver not in solvers:
         raise ParameterError(
-            'solver: got "newton", which needs a loss with a second derivative; with '
-            'loss="hinge" choose "descent" or "auto".'
+            f"solver: got {solver!r}, which cannot solve the {block.loss.label}; choose "
+            f"{' or '.join(solvers)}, or auto."
         )
-    if solver != "auto":
-        return Plan(solver, LANES if solver == "descent" else 1)
+    if solver != "auto" or len(solvers) == 1:
+        method = solvers[0] if solver == "auto" else solver
+        return Plan(method, LANES if method == "descent" else 1)
     packed = training.packed
     fits = packed.n_codes * packed.codes.shape[1] <= _MOST_NUMBERS
-    has_newton = block.loss in _NEWTON_COST and fits
-    if has_newton and training.contested_weight * float(block.costs.max()) > _CONTESTED:
+    if fits and training.contested_weight * float(block.costs.max()) > _CONTESTED:
         return Plan("newton", 1)
     n_threads, n_rows = thread_count(n_jobs), len(training.rows)
     if n_threads == 1 or n_rows < _LEAST_ROWS:
-        return Plan("descent", LANES)
-    costs = _LOG_COST if block.loss == "log_loss" else _SMOOTH_COST
+        return Plan(solvers[0], LANES if solvers[0] == "descent" else 1)
     times = {}
     for width in reversed(_WIDTHS):
         n_blocks = -(-n_planes // width)
         widest = -(-n_planes // n_blocks)
-        cost = next(costs[least] for least in _WIDTHS if least >= widest)
+        cost = next(_WIDTH_COSTS[least] for least in _WIDTHS if least >= widest)
         times[Plan("descent", width)] = cost * -(-n_blocks // n_threads)
-    if has_newton and n_rows >= _ROWS_PER_CODE * packed.n_codes:
-        work = n_planes * costs[1] * _NEWTON_COST[block.loss]
+    if fits and n_rows >= _ROWS_PER_CODE * packed.n_codes:
+        work = n_planes * _WIDTH_COSTS[1] * block.loss.newton_cost
         times[Plan("newton", 1)] = work / (_EFFICIENCY * n_threads)
     usual = Plan("descent", LANES)
     best = min(times, key=times.__getitem__)

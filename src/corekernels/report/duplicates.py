@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from .._core.arguments import Array
-from ..documents.reader import DocumentReader
 from ..files import FileDuplicates, FileMatches
 from ..io.readers import RowReader
 from .layout import Figure, Line, Panel, Report, Section, Table
@@ -73,10 +72,8 @@ class _Shown:
     """Names and texts of some documents; rows that are no documents have numbers only."""
 
     def __init__(self, reader: RowReader, rows: Array, progress: bool | None) -> None:
-        self._kind, self._names, self.texts = "row", {}, {}
-        if isinstance(reader, DocumentReader):
-            self._kind, self._names = "document", reader.names(rows, progress)
-            self.texts = reader.texts(rows, progress)
+        self._kind, self._names = reader.unit, reader.names(rows, progress)
+        self.texts = reader.texts(rows, progress)
 
     def name(self, row: int) -> str:
         name = self._names.get(row)

@@ -48,15 +48,9 @@ def next_block(task):
 
 
 @loop(inline="always")
-def row_pointers(task, block):
-    """Where the rows of a block begin and end."""
-    return task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
-
-
-@loop(inline="always")
 def unit_rows(task, block, room):
     """Row pointers, columns and unit values of a block's rows, the values in `room`."""
-    indptr = row_pointers(task, block)
+    indptr = task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
     columns = task.indices[indptr[0] : indptr[-1]]
     values = room[: columns.shape[0]]
     unit_values(indptr, task.data, values)

@@ -19,16 +19,7 @@ from ..compilation import allocating_loop, inner_loop, loop
 from ..simd.halves import code_of, read_weights
 from ..simd.integers import LINE
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat_double, store, widen
-from .losses import (
-    HINGE,
-    SQUARED,
-    SQUARED_HINGE,
-    best_dual,
-    dual_gradient,
-    loss_value,
-    margin,
-    row_gap,
-)
+from .losses import best_dual, conjugate, dual_bounds, dual_slope, loss_value, shrinks
 from .scoring import add_row, place, score_row
 
 
@@ -39,7 +30,7 @@ class Problem(NamedTuple):
     positive, `costs[1]`.
     """
 
-    loss: int
+    loss: tuple[float, ...]  # of its parameters: see `losses`
     targets: np.ndarray  # (n_rows, n_lanes): -1 or 1, or the values to predict
     row_costs: np.ndarray  # (n_rows,)
     costs: np.ndarray  # (2, n_lanes)
@@ -57,12 +48,12 @@ class Solution(NamedTuple):
 class Active(NamedTuple):
     """Lanes and rows that a sweep works on.
 
-    Rows at a bound in all active lanes, held there by a gradient beyond `limits`, are shrunk, as
-    in LIBLINEAR: later sweeps skip them until the caller clears `shrunk`.
+    Rows at a bound in all active lanes, held there by a slope beyond `limits`, are shrunk, as in
+    LIBLINEAR: later sweeps skip them until the caller clears `shrunk`.
     """
 
     lanes: np.ndarray  # (n_lanes,): True for those not finished
-    limits: np.ndarray  # (2, n_lanes): least and greatest gradient of the sweep before
+    limits: np.ndarray  # (n_lanes,): steepest slope of the sweep before
     shrunk: np.ndarray  # (n_rows,): 1 for rows to skip; changed in place
 
 
@@ -77,8 +68,8 @@ class SweepSums(NamedTuple):
 def sweep(rows, order, problem, active, solution, out_limits, out_sums):
     """Visit the rows in `order` once; False if no plane has changed.
 
-    `out_limits` are the extremes of the gradients. `out_sums` add up what each row had at the
-    moment of its visit: estimates of the true sums that cost nothing.
+    `out_limits` are the steepest slopes of the dual problem. `out_sums` add up what each row had
+    at the moment of its visit: estimates of the true sums that cost nothing.
     """
     # fields are read once: within the loop each reading would count references
     codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
@@ -87,11 +78,10 @@ def sweep(rows, order, problem, active, solution, out_limits, out_sums):
     lanes, limits, shrunk = active.lanes, active.limits, active.shrunk
     duals, planes, biases = solution.duals, solution.planes, solution.biases
     objectives, gaps = out_sums.objectives, out_sums.gaps
-    has_bounds = loss in (SQUARED_HINGE, HINGE)
+    may_shrink = shrinks(loss)
     scores = np.empty(LANES, np.float32)
     steps = np.zeros(LANES, np.float32)
-    out_limits[0] = np.inf
-    out_limits[1] = -np.inf
+    out_limits[:] = 0
     objectives[:] = 0
     gaps[:] = 0
     moved = False
@@ -102,33 +92,28 @@ def sweep(rows, order, problem, active, solution, out_limits, out_sums):
         score_row(codes, weights, i, buffer, planes, scores)
         scale = np.float64(scales[i])
         square = (1.0 if scale > 0 else 0.0) + intercept * intercept
-        changed, shrinks = False, has_bounds
+        changed, is_held = False, may_shrink
         for lane in range(lanes.shape[0]):
             if not lanes[lane]:
                 continue
             target = np.float64(targets[i, lane])
             cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
-            m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
-            a = duals[i, lane]
-            value = loss_value(loss, m, cost)
-            signed_score = m - 1.0 + target if loss == SQUARED else m
-            objectives[lane] += value + 0.5 * a * signed_score  # |w|^2 / 2 is a sum over rows too
-            gaps[lane] += row_gap(loss, m, cost, a, value)
-            if has_bounds:
-                gradient = dual_gradient(loss, m, cost, a)
-                if a == 0 and gradient >= 0:
-                    shrinks = shrinks and gradient > limits[1, lane]
+            score = scale * scores[lane] + intercept * biases[lane]
+            dual = duals[i, lane]
+            value = loss_value(loss, score, target, cost)
+            objectives[lane] += value + 0.5 * dual * score  # |w|^2 / 2 is a sum over rows too
+            gaps[lane] += max(0.0, value + conjugate(loss, dual, target, cost) + dual * score)
+            if may_shrink:
+                low, high = dual_bounds(loss, target, cost)
+                slope = dual_slope(loss, score, target, cost, dual)
+                if (dual == low and slope >= 0) or (dual == high and slope <= 0):
+                    is_held = is_held and abs(slope) > limits[lane]
                     steps[lane] = 0
                     continue
-                if loss == HINGE and a == cost and gradient <= 0:
-                    shrinks = shrinks and gradient < limits[0, lane]
-                    steps[lane] = 0
-                    continue
-                shrinks = False
-                out_limits[0, lane] = min(out_limits[0, lane], gradient)
-                out_limits[1, lane] = max(out_limits[1, lane], gradient)
-            best = best_dual(loss, m, cost, a, square)
-            step = best - a if loss == SQUARED else target * (best - a)
+                is_held = False
+                out_limits[lane] = max(out_limits[lane], abs(slope))
+            best = best_dual(loss, score, target, cost, dual, square)
+            step = best - dual
             duals[i, lane] = best
             biases[lane] += step * intercept
             steps[lane] = step * scale
@@ -138,9 +123,27 @@ def sweep(rows, order, problem, active, solution, out_limits, out_sums):
             if scale > 0:
                 next_row = order[min(t + 1, order.shape[0] - 1)]
                 add_row(codes, weights, i, buffer, next_row, steps, planes)
-        elif shrinks:
+        elif is_held:
             shrunk[i] = 1
     return moved
+
+
+@loop
+def combined_conjugates(rows, problem, duals, others, out):
+    """Sums over some rows of the conjugates at five combinations of two sets of dual variables."""
+    loss, targets = problem.loss, problem.targets
+    row_costs, costs = problem.row_costs, problem.costs
+    out[:] = 0
+    for i in rows:
+        for lane in range(duals.shape[1]):
+            target = np.float64(targets[i, lane])
+            cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
+            dual, other = duals[i, lane], others[i, lane]
+            out[0, lane] += conjugate(loss, dual, target, cost)
+            out[1, lane] += conjugate(loss, 2 * dual, target, cost)
+            out[2, lane] += conjugate(loss, other, target, cost)
+            out[3, lane] += conjugate(loss, 2 * other, target, cost)
+            out[4, lane] += conjugate(loss, dual + other, target, cost)
 
 
 _U = np.uint64
@@ -162,13 +165,13 @@ class SlotScratch(NamedTuple):
 
 
 @allocating_loop
-def sum_rows(codes, weights, scales, rows, problem, duals, first, last, scratch, planes, out):
+def sum_rows(codes, weights, scales, rows, duals, first, last, scratch, planes, out):
     """Set slots first to last of the planes to the sum of the rows times their dual variables.
 
     `out` are the squared distances of the planes from the exact sum, lane by lane: before that,
     and after, when they differ by rounding alone.
     """
-    loss, targets, sums, numbers = problem.loss, problem.targets, scratch.sums, scratch.weights
+    sums, numbers = scratch.sums, scratch.weights
     k, n_slots = codes.shape[1], last - first
     parts = np.zeros(LANES)
     for t in range(rows.shape[0]):
@@ -181,8 +184,7 @@ def sum_rows(codes, weights, scales, rows, problem, duals, first, last, scratch,
                 prefetch(weights, ahead + j)
         used = False
         for lane in range(duals.shape[1]):
-            part = duals[i, lane] if loss == SQUARED else targets[i, lane] * duals[i, lane]
-            parts[lane] = np.float64(scales[i]) * part
+            parts[lane] = np.float64(scales[i]) * duals[i, lane]
             used = used or parts[lane] != 0
         if used:
             if weights is not None:
@@ -241,10 +243,11 @@ def row_gaps(codes, weights, scales, buffer, rows, problem, duals, planes, biase
         for lane in range(gaps.shape[0]):
             target = np.float64(targets[i, lane])
             cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
-            m = margin(loss, target, scale * scores[lane] + intercept * biases[lane])
-            value = loss_value(loss, m, cost)
+            score = scale * scores[lane] + intercept * biases[lane]
+            dual = duals[i, lane]
+            value = loss_value(loss, score, target, cost)
             losses[lane] += value
-            gaps[lane] += row_gap(loss, m, cost, duals[i, lane], value)
+            gaps[lane] += max(0.0, value + conjugate(loss, dual, target, cost) + dual * score)
 
 
 @inner_loop

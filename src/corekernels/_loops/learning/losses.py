@@ -1,124 +1,99 @@
-"""The losses, one row and one class at a time: value, best dual step, gap.
+"""What the solvers ask a loss, one row and one class at a time.
 
-With margin m, cost c and dual variable a (the row's share in the plane), the
-primal problem is 1/2 |w|^2 + sum of `loss_value`, and w = sum of sign * a * x.
-`row_gap` is the Fenchel-Young gap of one row: never negative, and zero exactly
-where a is the dual variable that belongs to m. The gaps of all rows sum to the
-duality gap of (w, a).
-
-    loss             value                   domain of a
-    squared hinge    c max(0, 1 - m)^2       a >= 0
-    hinge            c max(0, 1 - m)         0 <= a <= c
-    log              c log(1 + exp(-m))      0 < a < c
-    squared          c (1 - m)^2             any a         (m = 1 + prediction - target)
+Loops get a loss as a named tuple of its parameters, whose class names the loss: see
+`linear/losses.py`. The methods of that loss are compiled into every loop that calls the functions
+below, once per class of tuple. Numba keeps such loops on the disk, as it would not if functions
+were arguments.
 """
 
-import numpy as np
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
-from ..compilation import inlined_loop, inner_loop
+from numba import jit, types
+from numba.extending import overload
 
-SQUARED_HINGE = 0
-HINGE = 1
-LOG = 2
-SQUARED = 3
-
-_NEWTON_STEPS = 50
+_INLINED = {"error_model": "numpy", "forceinline": True, "nogil": True, "_nrt": False}
 
 
-@inlined_loop
-def loss_value(loss, m, c):
-    """Loss of a row with margin m."""
-    if loss == LOG:
-        return c * (np.log1p(np.exp(-abs(m))) + max(0.0, -m))
-    short = 1.0 - m
-    if loss != SQUARED:
-        short = max(0.0, short)
-    return c * short if loss == HINGE else c * short * short
+def loss_value(loss, score, target, cost):
+    """Loss of a row."""
+    return loss.of.value(loss, score, target, cost)
 
 
-@inner_loop
-def margin(loss, target, score):
-    """The number the losses are functions of."""
-    return 1.0 + score - target if loss == SQUARED else target * score
+def loss_slope(loss, score, target, cost):
+    """Derivative of the loss in the score."""
+    return loss.of.slope(loss, score, target, cost)
 
 
-@inlined_loop
-def loss_slope(loss, m, c):
-    """Derivative of the loss in m; not for the hinge."""
-    if loss == LOG:
-        return -c / (1.0 + np.exp(m))
-    short = 1.0 - m
-    return -2.0 * c * (short if loss == SQUARED else max(0.0, short))
+def loss_curvature(loss, score, target, cost):
+    """Second derivative of the loss in the score."""
+    return loss.of.curvature(loss, score, target, cost)
 
 
-@inlined_loop
-def loss_curvature(loss, m, c):
-    """Second derivative of the loss in m; not for the hinge."""
-    if loss == LOG:
-        share = 1.0 / (1.0 + np.exp(abs(m)))
-        return c * share * (1.0 - share)
-    return 2.0 * c if loss == SQUARED or m < 1.0 else 0.0
+def conjugate(loss, dual, target, cost):
+    """Convex conjugate of the loss at minus the dual variable."""
+    return loss.of.conjugate(loss, dual, target, cost)
 
 
-@inlined_loop(error_model="numpy")
-def row_gap(loss, m, c, a, value):
-    """What a row adds to the duality gap; the cost c is positive, `value` its loss."""
-    if loss == LOG:
-        rest = c - a
-        entropy = (a * np.log(a / c) if a > 0 else 0.0) + (
-            rest * np.log1p(-a / c) if rest > 0 else 0.0
-        )
-        return max(0.0, value + entropy + a * m)
-    gap = value + a * (m - 1.0)
-    if loss != HINGE:
-        gap += a * (a / (4.0 * c))
-    return max(0.0, gap)
+def dual_bounds(loss, target, cost):
+    """Least and largest dual variable."""
+    return loss.of.dual_bounds(loss, target, cost)
 
 
-@inner_loop(error_model="numpy")
-def dual_gradient(loss, m, c, a):
-    """Derivative of the dual problem (as a minimum) in a; not for the log loss."""
-    return m - 1.0 if loss == HINGE else m - 1.0 + a / (2.0 * c)
+def dual_slope(loss, score, target, cost, dual):
+    """Derivative of the dual problem (as a minimum) in the dual variable."""
+    return loss.of.dual_slope(loss, score, target, cost, dual)
 
 
-@inlined_loop(error_model="numpy")
-def best_dual(loss, m, c, a, square):
+def best_dual(loss, score, target, cost, dual, square):
     """The dual variable that is best while all others stay; `square` is the row's |x|^2."""
-    if loss == LOG:
-        return _best_logistic(m, c, a, square)
-    gradient = dual_gradient(loss, m, c, a)
-    if loss == HINGE:
-        if square == 0:
-            return c if gradient < 0 else 0.0
-        return min(max(a - gradient / square, 0.0), c)
-    best = a - gradient / (square + 0.5 / c)
-    return best if loss == SQUARED else max(best, 0.0)
+    return loss.of.best_dual(loss, score, target, cost, dual, square)
 
 
-@inner_loop(error_model="numpy")
-def _best_logistic(m, c, a, square):
-    """Root of square (b - a) + m + log(b / (c - b)) in b, by Newton steps on t = log(b / (c - b)).
+def shrinks(loss):
+    """Whether rows whose dual variables are at a bound may be skipped."""
+    return loss.of.shrinks
 
-    In t the function rises with a slope between 1 and 1 + square c / 4; the
-    bracket keeps steps on the flat parts of the sigmoid from jumping over the root.
-    It stays narrow where c is huge: square b is at most 1 below t = -log(square c).
+
+def _method_of(name: str) -> Callable[..., Any]:
+    """How Numba finds a method of the loss that a tuple stands for."""
+
+    def find(loss, *_):
+        return getattr(_loss_of(loss), name, None)
+
+    return find
+
+
+def _loss_of(loss: Any) -> Any:
+    is_tuple = isinstance(loss, types.BaseNamedTuple)
+    return getattr(loss.instance_class, "of", None) if is_tuple else None
+
+
+for _name, _question in (
+    ("value", loss_value),
+    ("slope", loss_slope),
+    ("curvature", loss_curvature),
+    ("conjugate", conjugate),
+    ("dual_bounds", dual_bounds),
+    ("dual_slope", dual_slope),
+    ("best_dual", best_dual),
+):
+    overload(_question, jit_options=_INLINED, strict=False)(_method_of(_name))
+
+
+@overload(shrinks, jit_options=_INLINED)
+def _shrinks(loss):
+    answer = _loss_of(loss).shrinks
+    return lambda loss: answer
+
+
+@cache
+def unkept(loop: Any) -> Any:
+    """A loop that is not kept on the disk, for losses from outside the package.
+
+    Numba's index of what it keeps would name their classes, which other programs cannot import.
     """
-    low, high = -m - square * (c - a), -m + square * a
-    if square > 0:
-        low = max(low, min(high - 1.0, -np.log(square) - np.log(c)))
-    t = np.log(a / (c - a)) if 0 < a < c else 0.5 * (low + high)
-    b = a
-    for turn in range(_NEWTON_STEPS):
-        if turn % 4 == 3 or not low <= t <= high:
-            t = 0.5 * (low + high)
-        share = 1.0 / (1.0 + np.exp(-t))
-        b = c * share
-        value = square * (b - a) + m + t
-        if abs(value) <= 1e-10 * (1.0 + abs(t)):
-            break
-        if value > 0:
-            high = t
-        else:
-            low = t
-        t -= value / (1.0 + square * b * (1.0 - share))
-    return b
+    if not hasattr(loop, "py_func"):  # loops are not compiled
+        return loop
+    return jit(**loop.targetoptions)(loop.py_func)

@@ -15,7 +15,7 @@ from ..compilation import allocating_loop, loop
 from ..rows import next_block
 from ..simd.halves import code_of, read_weights
 from ..simd.vectors import LANES, load, multiply_add, splat, store
-from .losses import SQUARED, loss_curvature, loss_slope, loss_value, margin
+from .losses import loss_curvature, loss_slope, loss_value
 from .scoring import place, score_rows
 
 _U = np.uint64
@@ -75,12 +75,12 @@ def gradient_parts(blocks, n_blocks, rows, chosen, problem, scores, tile, curvat
                 for lane in range(scores.shape[1]):
                     target = np.float64(targets[i, lane])
                     cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
-                    m = margin(loss, target, scores[t, lane])
-                    slope = loss_slope(loss, m, cost) * (1.0 if loss == SQUARED else target)
+                    score = scores[t, lane]
+                    slope = loss_slope(loss, score, target, cost)
                     numbers[0, lane] += intercept * slope
-                    numbers[1, lane] += loss_value(loss, m, cost)
+                    numbers[1, lane] += loss_value(loss, score, target, cost)
                     tile[t - start, lane] = slope * scales[i]
-                    curvatures[t, lane] = loss_curvature(loss, m, cost)
+                    curvatures[t, lane] = loss_curvature(loss, score, target, cost)
             _add_rows(codes, weights, buffer, chosen[start:stop], tile, planes)
     return True
 
@@ -138,8 +138,7 @@ def line_blocks(blocks, n_blocks, chosen, problem, scores, moves, steps, sums):
                 cost = row_costs[i] * costs[1 if target > 0 else 0, lane]
                 score, move = scores[t, lane], moves[t, lane]
                 for s in range(steps.shape[0]):
-                    m = margin(loss, target, score + steps[s] * move)
-                    total[s, lane] += loss_value(loss, m, cost)
+                    total[s, lane] += loss_value(loss, score + steps[s] * move, target, cost)
     return True
 
 

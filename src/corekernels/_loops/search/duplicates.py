@@ -10,7 +10,7 @@ import numpy as np
 from ..compilation import allocating_loop, inner_loop, loop
 from ..kernels import kernel_value, support_bound, uses_values
 from ..mixing import mix, step
-from .pairs import BELOW, SLACK
+from .pairs import BELOW, SLACK, erase, scatter, shared_product, sum_of_squares
 
 # of the digests: odd numbers without a pattern
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
@@ -69,8 +69,6 @@ class PairRange(NamedTuple):
     boundary, pairs lie on both sides of it, and the later row comes first.
     """
 
-    first: int  # the earlier row is one of first to last
-    last: int
     n_rows: int
     boundary: int  # -1: none
     largest: int  # rows of a key that are all paired; of more, the first ones with each other
@@ -97,8 +95,7 @@ def write_pairs(keys, rows, wanted, state, out):
     while i < keys.shape[0]:
         if i == stop:
             begin, stop = i, _end_of_key(keys, i)
-        is_paired = stop - begin <= wanted.largest or i - begin < REPRESENTATIVES
-        if is_paired and wanted.first <= rows[i] < wanted.last:
+        if stop - begin <= wanted.largest or i - begin < REPRESENTATIVES:
             if n + stop - i - 1 > out.shape[0]:
                 break
             for j in range(i + 1, stop):
@@ -110,6 +107,39 @@ def write_pairs(keys, rows, wanted, state, out):
                     n += 1
         i += 1
     state[0], state[1], state[2] = i, begin, n
+
+
+@loop
+def write_linked_pairs(links, rows, n_rows, cut, state, seen, out):
+    """Write the pairs of rows that share a key in some table, each once, as `PairRange` says.
+
+    links[i, t] is the next place whose row has the key of place i in table t, or -1; rows[i] is the
+    number of the row. With a cut, pairs are of a place before it and one behind. `state` holds the
+    place to go on from, and the number of pairs written: where `out` is full, the next call goes
+    on. `seen` is zero on entry and on return.
+    """
+    n, size = 0, links.shape[0] if cut < 0 else cut
+    while state[0] < size:
+        i, begin, is_full = state[0], n, False
+        for t in range(links.shape[1]):
+            other = links[i, t]
+            while other >= 0 and n < out.shape[0]:
+                if other >= cut and seen[other] == 0:
+                    seen[other] = 1
+                    out[n] = other
+                    n += 1
+                other = links[other, t]
+            is_full |= other >= 0
+        for p in range(begin, n):
+            seen[out[p]] = 0
+        if is_full:
+            n = begin
+            break
+        for p in range(begin, n):
+            other = rows[out[p]]
+            out[p] = rows[i] * n_rows + other if cut < 0 else other * n_rows + rows[i]
+        state[0] += 1
+    state[1] = n
 
 
 class SortedRows(NamedTuple):
@@ -139,9 +169,12 @@ def gather_rows(indptr, columns, values, chosen, first, out):
 
 
 @loop
-def sums_of_squares(indptr, values, out):
-    """Sum of squares of each row, added up in the order of its columns."""
+def sums_of_squares(indptr, values, is_narrow, out):
+    """Sum of squares of each row, added up as products are: a row's cosine with itself is 1."""
     for row in range(indptr.shape[0] - 1):
+        if is_narrow:
+            out[row] = sum_of_squares(values[indptr[row] : indptr[row + 1]])
+            continue
         total = 0.0
         for p in range(indptr[row], indptr[row + 1]):
             total += np.float64(values[p]) * np.float64(values[p])
@@ -199,6 +232,48 @@ def compare_pairs(least, kernel, rows, left, right, out):
                 dot = _product(columns, rows.values[begin:end], others, rows.values[start:stop])
         value = kernel_value(kernel, dot, both, end - begin, stop - start, a)
         out[p] = value if value >= least else BELOW
+
+
+@loop
+def connect(left, right, heads):
+    """Write the first node of each node's component, given edges; `heads` counts up from 0."""
+    for p in range(left.shape[0]):
+        a, b = left[p], right[p]
+        while heads[a] != a:
+            heads[a] = heads[heads[a]]
+            a = heads[a]
+        while heads[b] != b:
+            heads[b] = heads[heads[b]]
+            b = heads[b]
+        heads[max(a, b)] = min(a, b)
+    for node in range(heads.shape[0]):
+        heads[node] = heads[heads[node]]
+
+
+@loop
+def compare_narrow_pairs(least, kernel, rows, left, right, dense, out):
+    """As `compare_pairs`, for rows with values; `dense` has an entry per column, zero on entry.
+
+    A row on the left is laid out once for all pairs that it comes first in.
+    """
+    laid_out = -1
+    for p in range(left.shape[0]):
+        begin, end = rows.indptr[left[p]], rows.indptr[left[p] + 1]
+        start, stop = rows.indptr[right[p]], rows.indptr[right[p] + 1]
+        n, m = end - begin, stop - start
+        out[p] = BELOW
+        if support_bound(kernel, n, m, min(n, m)) < least * SLACK:
+            continue
+        if laid_out != left[p]:
+            if laid_out >= 0:
+                erase(rows.columns[rows.indptr[laid_out] : rows.indptr[laid_out + 1]], dense)
+            laid_out = left[p]
+            scatter(rows.columns[begin:end], rows.values[begin:end], dense)
+        a, dot = shared_product(rows.columns[start:stop], rows.values[start:stop], dense)
+        both = rows.squares[left[p]] * rows.squares[right[p]]
+        value = kernel_value(kernel, dot, both, n, m, a)
+        if value >= least:
+            out[p] = value
 
 
 NO_COLUMN = -1

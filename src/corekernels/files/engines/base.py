@@ -5,6 +5,7 @@ that all tasks of a call share, which every worker receives once, and one argume
 may run more than once, on any machine: paths must mean the same files everywhere.
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,15 +23,15 @@ FAN_IN = 8  # sums that are added at a time; the result of a sum depends on it i
 
 
 class Failure(NamedTuple):
-    """An error on bad input, which another try would not mend, on its way to the caller."""
+    """User error from a task; raised by the driver, not retried."""
 
     kind: str
     message: str
 
     def error(self) -> CoREError:
         """The error itself."""
-        found = getattr(errors, self.kind, DataError)
-        return (DataError if found is errors.RecipeMismatch else found)(self.message)
+        kind = getattr(errors, self.kind, DataError)
+        return (DataError if kind is errors.RecipeMismatch else kind)(self.message)
 
 
 def attempt(task: Task, shared: Any, argument: Any) -> Any:
@@ -38,7 +39,16 @@ def attempt(task: Task, shared: Any, argument: Any) -> Any:
     try:
         return task(shared, argument)
     except CoREError as error:
-        return Failure(type(error).__name__, str(error))
+        return Failure(type(error).__name__, _with_path(str(error), argument))
+
+
+def _with_path(message: str, argument: Any) -> str:
+    """A message that names the file of the part that a task was given, if it was given one."""
+    part = argument[0] if isinstance(argument, tuple) and argument else argument
+    path = getattr(part, "path", None)
+    if not isinstance(path, str) or os.path.basename(path) in message:
+        return message
+    return f"{path}: {message.removeprefix('y: ')}"
 
 
 def attempt_each(task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
@@ -71,18 +81,12 @@ class Engine(ABC):
         """Pairs (number of the argument, result or `Failure`), in any order."""
 
     @abstractmethod
-    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
-        """Sums of consecutive results, tuples of arrays and numbers; at most so many of them.
-
-        `FAN_IN` consecutive ones are added, then as many of these sums, and so on, until there are
-        few enough: always in the same order. Each is the sum of `terms_per_sum` results, but for
-        the last.
-        """
-
     def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
-        """The sum of all results, as of `sums`."""
-        (total,) = self.sums(task, shared, arguments, 1)
-        return total
+        """The sum of all results, which are tuples of arrays and numbers.
+
+        `FAN_IN` consecutive ones are added, then as many of these sums, and so on: always in the
+        same order.
+        """
 
     @abstractmethod
     def shuffle(
@@ -135,20 +139,12 @@ def add_up(results: Sequence[Any]) -> Any:
     return total
 
 
-def terms_per_sum(n_terms: int, most: int) -> int:
-    """Results in each of the sums of `Engine.sums`, which are at most so many."""
-    size = 1
-    while -(-n_terms // size) > most:
-        size *= FAN_IN
-    return size
-
-
-def added_to(most: int, sums: Sequence[Any]) -> list[Any]:
-    """Sums of consecutive terms, at most so many."""
-    sums = list(sums)
-    while len(sums) > most:
+def total_of(sums: Sequence[Any]) -> Any:
+    """The sum of consecutive results, in the order of `Engine.total`; a failure is raised."""
+    while len(sums) > 1:
         sums = [add_up(sums[at : at + FAN_IN]) for at in range(0, len(sums), FAN_IN)]
-    return sums
+    (total,) = checked_results(sums)
+    return total
 
 
 def gather_group(gather: Task, shared: Any, pieces: Sequence[Any]) -> Any:
@@ -212,7 +208,6 @@ class LocalEngine(Engine):
             ]
             return checked_results([future.result() for future in waiting])
 
-    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`."""
-        results = [result for _, result in self.results(task, shared, arguments)]
-        return checked_results(added_to(most, results))
+        return total_of([result for _, result in self.results(task, shared, arguments)])

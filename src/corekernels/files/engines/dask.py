@@ -1,6 +1,7 @@
 """Tasks on a Dask cluster."""
 
 import contextlib
+import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from .base import (
     attempt_each,
     checked_results,
     gather_group,
+    total_of,
 )
 
 _GROUP = "group"  # the column of numbers of groups, in tables of records
@@ -76,7 +78,10 @@ class DaskEngine(Engine):
             dask = require_extra("dask", "dask", "Dask clusters")
             self._own.enter_context(dask.config.set(_SETTINGS))
             cluster = self._distributed.LocalCluster(
-                n_workers=thread_count(workers), threads_per_worker=1, dashboard_address=":0"
+                n_workers=thread_count(workers),
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,  # what fails comes back as an error
             )
             self._own.callback(cluster.close)
         try:
@@ -109,15 +114,15 @@ class DaskEngine(Engine):
         finally:
             self.client.cancel(futures, force=True)
 
-    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`."""
         sums = self._submit(task, shared, arguments)
-        while len(sums) > most:
+        while len(sums) > 1:
             sums = [
                 self.client.submit(add_up, sums[at : at + FAN_IN], pure=False)
                 for at in range(0, len(sums), FAN_IN)
             ]
-        return checked_results(self.client.gather(sums))
+        return total_of(self.client.gather(sums))
 
     def shuffle(
         self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int

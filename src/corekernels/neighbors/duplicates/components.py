@@ -1,18 +1,19 @@
 """Rows that pairs connect, directly or by way of other rows."""
 
 import numpy as np
-from scipy import sparse
 
 from ..._core.arguments import Array
+from ..._core.validation import read_only
+from ..._loops.search import duplicates as loops
 
 
 def connected_rows(pairs: Array) -> tuple[Array, Array]:
-    """The rows of pairs (n_pairs, 2), ascending, and for each the number of its component."""
+    """The rows of pairs (n_pairs, 2), ascending, and for each the first row of its component."""
     rows, places = np.unique(pairs, return_inverse=True)
-    left, right = places.reshape(-1, 2).T
-    links = sparse.coo_array((np.ones(len(left)), (left, right)), shape=(len(rows), len(rows)))
-    _, labels = sparse.csgraph.connected_components(links, directed=False)
-    return rows, labels
+    left, right = (read_only(side, np.int64) for side in places.reshape(-1, 2).T)
+    heads = np.arange(len(rows))
+    loops.connect(left, right, heads)
+    return rows, rows[heads]
 
 
 def spanning_forest(pairs: Array) -> Array:
@@ -23,10 +24,7 @@ def spanning_forest(pairs: Array) -> Array:
     >>> spanning_forest(np.array([[4, 7], [1, 2], [7, 9], [4, 9]])).tolist()
     [[1, 2], [4, 7], [4, 9]]
     """
-    if not len(pairs):
-        return np.empty((0, 2), np.int64)
-    rows, labels = connected_rows(pairs)
-    _, firsts = np.unique(labels, return_index=True)
-    heads = rows[firsts[labels]]
+    rows, heads = connected_rows(pairs)
     is_other = heads != rows
-    return np.stack([heads[is_other], rows[is_other]], axis=1)
+    order = np.lexsort((rows[is_other], heads[is_other]))
+    return np.stack([heads[is_other][order], rows[is_other][order]], axis=1)

@@ -5,17 +5,16 @@ row, so is about that share of the sample: the other row is a candidate if it ha
 the sample that fewer would be a chance of 0.0005.
 """
 
+import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from scipy import special
 
 from ..._core.arguments import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.mixing import mix
 from ..._loops.search import duplicates as loops
-from ..._loops.text import lookup
+from ..._loops.text import grams
 from .tables import Candidates
 
 SAMPLE = 16  # columns per row
@@ -31,18 +30,21 @@ def needed_columns(threshold: float, n_columns: int = SAMPLE) -> int:
     >>> needed_columns(0.8), needed_columns(1.0)
     (7, 16)
     """
-    counts = np.arange(1, n_columns + 1)
-    return int(np.max(counts[_chance_of_fewer(counts, n_columns, threshold) <= _MISSED], initial=1))
+    counts = range(2, n_columns + 1)
+    rare = [n for n in counts if _chance_of_fewer(n, n_columns, threshold) <= _MISSED]
+    return max(rare, default=1)
 
 
 def missed_share(threshold: float) -> float:
     """Largest expected share of pairs at the threshold that are missed."""
-    return float(_chance_of_fewer(needed_columns(threshold), SAMPLE, threshold))
+    return _chance_of_fewer(needed_columns(threshold), SAMPLE, threshold)
 
 
-def _chance_of_fewer(counts: Any, n_columns: int, share: float) -> Any:
+def _chance_of_fewer(count: int, n_columns: int, share: float) -> float:
     """Chance that fewer than so many of n columns are there, if each is with a chance `share`."""
-    return special.bdtr(counts - 1, n_columns, share)
+    return math.fsum(
+        math.comb(n_columns, n) * share**n * (1 - share) ** (n_columns - n) for n in range(count)
+    )
 
 
 def sampled_columns(rows: Rows, seed: int) -> Array:
@@ -77,18 +79,18 @@ def containment_candidates(
     columns = read_only(columns[starts], np.int64)
     shift = max(0, int(columns.max(initial=0)).bit_length() - _DIRECTORY_BITS)
     directory = np.zeros((int(columns.max(initial=0)) >> shift) + 2, np.int64)
-    lookup.fill_directory(columns, shift, directory)
+    grams.fill_directory(columns, shift, directory)
     counts, touched = np.zeros(n_rows, np.int32), np.empty(n_rows, np.int64)
     found = Candidates(n_rows, boundary)
     for first_row, part in parts:
         for start in range(0, len(part), _TOGETHER):
             some = part.block(start, min(start + _TOGETHER, len(part))).compact()
             first = first_row + start
-            here = np.full(some.nnz, lookup.NOT_THERE)
+            here = np.full(some.nnz, grams.NOT_THERE)
             known = some.indices <= columns.max(initial=-1)
             known &= np.repeat(is_first[first : first + len(some)], some.lengths)
             where = np.empty(int(known.sum()), np.int64)
-            lookup.look_up(
+            grams.look_up(
                 read_only(some.indices[known], np.int64), columns, shift, read_only(directory),
                 where,
             )  # fmt: skip

@@ -7,10 +7,8 @@ import numpy as np
 
 from ..._core.arguments import Array, PathLike
 from ..._core.escaping import fields
-from ...documents.reader import DocumentReader
 from ...io.atomic import Target, open_target
-from ...io.readers import RowReader, with_progress
-from ...io.rows import RowWriter
+from ...io.readers import RowReader
 from .components import connected_rows
 
 _LINES = 1 << 16
@@ -219,16 +217,4 @@ def write_kept(
     >>> ck.files.write_kept(reader, dropped, "clean.npz")
     2
     """
-    if isinstance(reader, DocumentReader):
-        return reader.write_without(target, dropped, progress)
-    n_rows = 0
-    with RowWriter(target, format) as writer:
-        for batch in with_progress(reader, "writing", progress):
-            first = batch.first_row
-            start, stop = np.searchsorted(dropped, [first, first + len(batch)])
-            kept = np.ones(len(batch), bool)
-            kept[dropped[start:stop] - first] = False
-            if kept.any():
-                writer.write(batch.X[kept], None if batch.y is None else batch.y[kept])
-                n_rows += int(kept.sum())
-    return n_rows
+    return reader.write_without(target, dropped, format, progress)

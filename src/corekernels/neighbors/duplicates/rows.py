@@ -10,6 +10,7 @@ from ..._core.arguments import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.search import duplicates as loops
 
+NARROW = 1 << 16  # columns of which a row can be laid out to be compared
 _SAFE = 1e150  # values up to here, and down to its inverse, have squares that are safe
 _NO_VALUES = np.empty(0, np.float32)
 
@@ -122,5 +123,5 @@ def sorted_rows(rows: Rows, uses_values: bool) -> loops.SortedRows:
     squares = rows.lengths.astype(np.float64)
     if uses_values and len(rows.data):
         squares = np.empty(len(rows))
-        loops.sums_of_squares(rows.indptr, rows.data, squares)
+        loops.sums_of_squares(rows.indptr, rows.data, rows.n_columns <= NARROW, squares)
     return loops.SortedRows(rows.indptr, rows.indices, rows.data, read_only(squares))

@@ -20,7 +20,7 @@ from .containment import containment_candidates, missed_share, sampled_columns
 from .copies import Copies, find_copies_by_side, pairs_with_copies
 from .result import FileDuplicates, FileMatches, NearDuplicates
 from .rows import RowStore, row_digests, rows_to_keep
-from .tables import Keys, TablePlan, candidate_pairs, plan_tables, repeated_keys
+from .tables import TablePlan, linked_pairs, plan_tables
 
 _FEW_ROWS = 2048  # of which all pairs may be compared
 _FEW_STEPS = 1 << 28  # along the columns of all pairs: half a second
@@ -173,20 +173,16 @@ def _by_tables(
     """Pairs of rows that share a key, in portions."""
     plan = criterion.tables
     assert plan is not None
-    keys = np.empty((plan.n_tables, len(own)), np.uint64)
+    keys = np.empty((len(own), plan.n_tables), np.uint64)
     together = max(1, len(own) // 16)
     with progress_bar(len(own), "hashing", "rows", steps) as bar:
         for start in range(0, len(own), together):
             some = slice(start, start + together)
-            plan.write_keys(store.take(own[some]), criterion.seed, n_jobs, keys[:, some])
+            plan.write_keys(store.take(own[some]), criterion.seed, n_jobs, keys[some].T)
             bar.update(len(own[some]))
 
-    def tables() -> Iterator[Keys]:
-        for table in range(plan.n_tables):
-            yield repeated_keys(keys[table], own)
-
     most = max(1, int(n_bytes / _BYTES_PER_PAIR))
-    yield from candidate_pairs(tables, n_rows, boundary, most)
+    yield from linked_pairs(keys, own, n_rows, boundary, most)
 
 
 def _by_exact_search(

@@ -6,7 +6,7 @@ So rows of K >= t share a key in one of T tables with probability at least
 1 - (1 - p^m)^T, p that least resemblance.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,6 @@ from ..._core.arguments import Array
 from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
-from ..._hashing.hashing import hash_rows
 from ..._loops.search import duplicates as loops
 from ...kernel_table import RESEMBLANCE, Kernel
 from ...recipe import Recipe
@@ -40,6 +39,8 @@ class TablePlan:
 
     def write_keys(self, rows: Rows, seed: int, n_jobs: int | None, out: Array) -> None:
         """The key of each row in each table (n_tables, n_rows)."""
+        from ..._hashing.hashing import hash_rows  # of no use where rows are few
+
         recipe = Recipe(
             RESEMBLANCE.name, self.n_slots * self.n_tables, n_bits=None, seed=seed,
             n_columns=rows.n_columns,
@@ -83,9 +84,6 @@ def repeated_keys(keys: Array, rows: Array) -> tuple[Array, Array]:
     return ordered, read_only(found)
 
 
-Keys = tuple[Array, Array]  # as of `repeated_keys`
-
-
 class Candidates:
     """The pairs of rows that share a key, each once, as numbers; see `PairRange`.
 
@@ -94,11 +92,10 @@ class Candidates:
     """
 
     def __init__(
-        self, n_rows: int, boundary: int | None = None, first: int = 0, last: int | None = None,
-        largest: int | None = None,
-    ) -> None:  # fmt: skip
+        self, n_rows: int, boundary: int | None = None, largest: int | None = None
+    ) -> None:
         self._wanted = loops.PairRange(
-            first, n_rows if last is None else last, n_rows, -1 if boundary is None else boundary,
+            n_rows, -1 if boundary is None else boundary,
             _UNLIMITED if largest is None else largest,
         )  # fmt: skip
         self._pairs = np.empty(0, np.int64)
@@ -106,15 +103,14 @@ class Candidates:
         self._n_waiting = 0
         self._room = np.empty(_TOGETHER >> 8, np.int64)
 
-    def add_keys(self, keys: Array, rows: Array) -> int:
-        """Add the pairs of rows of equal keys; how many pairs there are, counting some twice."""
+    def add_keys(self, keys: Array, rows: Array) -> None:
+        """Add the pairs of rows of equal keys."""
         state = np.zeros(3, np.int64)
         while state[0] < len(keys):
             loops.write_pairs(keys, rows, self._wanted, state, self._room)
             self.add(self._room[: state[2]].copy())
             if state[0] < len(keys) and len(self._room) < _TOGETHER + len(keys):
                 self._room = np.empty(min(4 * len(self._room), _TOGETHER) + len(keys), np.int64)
-        return len(self._pairs) + self._n_waiting
 
     def add(self, pairs: Array) -> None:
         """Add pairs, in any order."""
@@ -133,23 +129,27 @@ class Candidates:
         return self._pairs
 
 
-def candidate_pairs(
-    tables: Callable[[], Iterable[Keys]], n_rows: int, boundary: int | None, most: int,
-    first: int = 0, last: int | None = None,
-) -> Iterator[Array]:  # fmt: skip
-    """The pairs of rows that share a key in some table, in portions of at most `most`.
+def linked_pairs(
+    keys: Array, rows: Array, n_rows: int, boundary: int | None, most: int
+) -> Iterator[Array]:
+    """The pairs of rows that share a key in some table, as `Candidates` gives them.
 
-    Where there are more, earlier rows are halved until there are not, or there is one of them.
+    They come in portions of about `most`. `keys` (n_rows, n_tables) are those of the rows, which
+    ascend; links to the next row with the same key take their place.
     """
-    last = n_rows if last is None else last
-    found = Candidates(n_rows, boundary, first, last)
-    for keys, rows in tables():
-        if found.add_keys(keys, rows) > most and len(found.pairs()) > most and last - first > 1:
-            break
-    else:
-        yield found.pairs()
-        return
-    del found
-    middle = (first + last) // 2
-    yield from candidate_pairs(tables, n_rows, boundary, most, first, middle)
-    yield from candidate_pairs(tables, n_rows, boundary, most, middle, last)
+    links, every = keys.view(np.int64), np.arange(len(rows))
+    for table in range(keys.shape[1]):
+        repeated, places = repeated_keys(keys[:, table].copy(), every)
+        links[:, table] = -1
+        is_linked = repeated[1:] == repeated[:-1]
+        links[places[:-1][is_linked], table] = places[1:][is_linked]
+    cut = -1 if boundary is None else int(np.searchsorted(rows, boundary))
+    state, seen = np.zeros(2, np.int64), np.zeros(len(rows), np.uint8)
+    rows, out = read_only(rows, np.int64), np.empty(min(most, _TOGETHER), np.int64)
+    size = len(rows) if boundary is None else cut
+    while state[0] < size:
+        loops.write_linked_pairs(read_only(links), rows, n_rows, cut, state, seen, out)
+        if state[1]:
+            yield np.sort(out[: state[1]])
+        else:
+            out = np.empty(2 * len(out), np.int64)

@@ -5,14 +5,14 @@ import pytest
 from scipy import sparse
 
 import corekernels as ck
-from corekernels import distributed, files
-from corekernels.distributed.columns import (
+from corekernels import files
+from corekernels.errors import DataError
+from corekernels.files.engines.frames import (
     FrameColumns,
     rows_of_table,
     signature_columns,
     signatures_of_table,
 )
-from corekernels.errors import DataError
 from corekernels.signatures import sketch
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -71,7 +71,7 @@ def test_rows_of_every_kind_of_column(rows):
         for some in (slice(0, N_ROWS), slice(13, 40)):
             part = table.slice(some.start, some.stop - some.start)
             found = rows_of_table(part, FrameColumns(features), 64, "frame")
-            np.testing.assert_array_equal(found.toarray(), X.toarray()[some])
+            np.testing.assert_array_equal(found.matrix().toarray(), X.toarray()[some])
 
 
 def test_what_is_wrong_with_a_frame_is_named(rows):
@@ -103,12 +103,12 @@ def test_a_dask_frame(engine, rows, recipe, tmp_path):
     X, y = rows
     pandas = pd.DataFrame({**lists(X), "label": y})
     with pytest.raises(DataError, match="Dask makes text of lists unless"):
-        distributed.hash_dask_blocks(
+        files.hash_dask_blocks(
             engine, dd.from_pandas(pandas, npartitions=1), tmp_path / "text", recipe
         )
     with dask.config.set({"dataframe.convert-string": False}):
         frame = dd.from_pandas(pandas, npartitions=3)
-    report = distributed.hash_dask_blocks(engine, frame, tmp_path / "out", recipe, LABELLED)
+    report = files.hash_dask_blocks(engine, frame, tmp_path / "out", recipe, LABELLED)
     assert (report.rows, report.parts) == (N_ROWS, 3)
     found, labels = files.load_signatures(tmp_path / "out")
     np.testing.assert_array_equal(found.codes, sketch(X, recipe).codes)
@@ -127,12 +127,12 @@ def test_a_dask_array_of_sparse_blocks(engine, rows, recipe, tmp_path):
         for start in range(0, N_ROWS, 30)
     ]
     array, labels = da.concatenate(blocks), da.from_array(y, chunks=30)
-    distributed.hash_dask_blocks(engine, array, tmp_path / "out", recipe, labels=labels)
+    files.hash_dask_blocks(engine, array, tmp_path / "out", recipe, labels=labels)
     found, labels = files.load_signatures(tmp_path / "out")
     np.testing.assert_array_equal(found.codes, sketch(X, recipe).codes)
     np.testing.assert_array_equal(labels, y)
     with pytest.raises(DataError, match="its columns are in 2 blocks"):
-        distributed.hash_dask_blocks(engine, da.zeros((9, 64), chunks=(3, 32)), "x", recipe)
+        files.hash_dask_blocks(engine, da.zeros((9, 64), chunks=(3, 32)), "x", recipe)
 
 
 @pytest.mark.engines
@@ -144,9 +144,7 @@ def test_a_spark_frame(engine, rows, recipe, tmp_path):
     made = [(row, int(y[row]), columns["indices"][row], columns["values"][row]) for row in shuffled]
     names = ["row", "label", "indices", "values"]
     frame = engine.session.createDataFrame(made, names).repartition(2)
-    report = distributed.hash_spark_rows(
-        frame, tmp_path / "out", recipe, LABELLED, id="row", n_parts=3
-    )
+    report = files.hash_spark_rows(frame, tmp_path / "out", recipe, LABELLED, id="row", n_parts=3)
     assert report.rows == N_ROWS
     found, labels = files.load_signatures(tmp_path / "out")
     np.testing.assert_array_equal(found.codes, sketch(X, recipe).codes)
@@ -154,4 +152,4 @@ def test_a_spark_frame(engine, rows, recipe, tmp_path):
     wrong = FrameColumns(("indices", "indices"), "label")
     small = ck.Recipe(n_columns=10, n_hashes=4)
     with pytest.raises(DataError, match="has the column"):
-        distributed.hash_spark_rows(frame, tmp_path / "bad", small, wrong, id="row")
+        files.hash_spark_rows(frame, tmp_path / "bad", small, wrong, id="row")

@@ -16,15 +16,14 @@ from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCo
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import functions
 
-from .._core.arguments import PathLike, require_extra
-from ..classifier import CoREClassifier
-from ..files.engines.spark import SparkEngine
-from ..files.plan import plan_parts
-from ..files.readers import sketch_batch
-from ..recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
-from .columns import FrameColumns, rows_of_table, signature_columns
-from .learning import train_parts
-from .spark_frames import hash_spark_rows
+from ..._core.arguments import PathLike, require_extra
+from ...classifier import CoREClassifier
+from ...recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
+from ..learning import train
+from ..plan import plan_parts
+from ..readers import sketch_batch
+from .frames import FrameColumns, hash_spark_rows, rows_of_table, signature_columns
+from .spark import SparkEngine
 
 # fields of a recipe, and what Spark's naming makes of them
 _OF_RECIPE = {
@@ -99,7 +98,7 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
     featuresCol, labelCol, predictionCol : str
     kernel, nHashes, nBits, weightBits, gamma, seed, loss, C, tol, maxIter
         `kernel`, `n_hashes`, `n_bits`, `weight_bits`, `gamma`, `random_state`, `loss`, `C`, `tol`,
-        `max_iter` of `train_parts` and `CoREClassifier`.
+        `max_iter` of `files.train` and `CoREClassifier`.
     """
 
     loss = _parameter("loss", "squared_hinge or log_loss", TypeConverters.toString)
@@ -133,7 +132,7 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
             plan = plan_parts(engine, shards, progress=False)
             options = {name: self.getOrDefault(name) for name in ("loss", "C", "tol")}
             options["max_iter"] = self.getOrDefault("maxIter")
-            train_parts(engine, plan, target, recipe, progress=False, **options)
+            train(plan, target, recipe, engine=engine, progress=False, **options)
             model = CoRESparkModel(CoREClassifier.load(target))
         self._copyValues(model)
         return model
@@ -177,8 +176,9 @@ def _kept_fields(frame: Any, stage: HasFeaturesCol) -> list[str]:
 def _hashed_batches(recipe: Recipe, columns: FrameColumns, batches: Iterator[Any]) -> Iterator[Any]:
     """Batches with signatures in the place of their vectors."""
     for batch in batches:
-        X = rows_of_table(batch, columns, recipe.n_columns, "frame")
-        yield _with_columns(batch, columns, signature_columns(sketch_batch(X, recipe, 1, "frame")))
+        rows = rows_of_table(batch, columns, recipe.n_columns, "frame")
+        S = sketch_batch(rows, recipe, 1, "frame")
+        yield _with_columns(batch, columns, signature_columns(S))
 
 
 def _predicted_batches(
@@ -188,8 +188,8 @@ def _predicted_batches(
     arrow = require_extra("pyarrow", "spark", "Spark frames")
     model = sent.value.set_params(n_jobs=1)
     for batch in batches:
-        X = rows_of_table(batch, columns, model.recipe_.n_columns, "frame")
-        labels = model.predict(X)
+        rows = rows_of_table(batch, columns, model.recipe_.n_columns, "frame")
+        labels = model.predict(rows.matrix())
         array = arrow.array(labels if labels.dtype.kind == "U" else labels.astype(float))
         yield _with_columns(batch, columns, {name: array})
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
-from corekernels import distributed, files, io
+from corekernels import files, io
 from corekernels.errors import DataError, ParameterError
 from support.command_line import as_json, ok, run
 
@@ -41,7 +41,7 @@ def opened(base, **options):
 )
 def test_predictions_are_the_same_bytes(engine, learned, tmp_path, name, output):
     model, plan = ck.load_model(learned / name), planned(engine, learned)
-    n_rows = distributed.predict_parts(engine, model, plan, tmp_path / "parts", output=output)
+    n_rows = files.predict(model, plan, tmp_path / "parts", output=output, engine=engine)
     files.predict(model, opened(learned), tmp_path / "one", output=output)
     assert n_rows == 120
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "one").read_bytes()
@@ -51,7 +51,7 @@ def test_predictions_are_the_same_bytes(engine, learned, tmp_path, name, output)
 @pytest.mark.parametrize("name", ["classes", "values"])
 def test_evaluations_are_the_same(engine, learned, name):
     model, plan = ck.load_model(learned / name), planned(engine, learned)
-    found = distributed.evaluate_parts(engine, model, plan)
+    found = files.evaluate(model, plan, engine=engine)
     expected = files.evaluate(model, opened(learned))
     for field, value in vars(expected).items():
         np.testing.assert_array_equal(getattr(found, field), value)
@@ -63,7 +63,7 @@ def test_neighbours_are_the_same_bytes(engine, learned, tmp_path, options):
         pytest.skip("one kind of search is enough for a cluster")
     plan = planned(engine, learned, labels=False)
     target = tmp_path / "parts"
-    report = distributed.search_parts(engine, learned / "index", plan, target, **options)
+    report = files.search(learned / "index", plan, target, engine=engine, **options)
     index = ck.CoRENeighbors.load(learned / "index")
     expected = files.search(index, opened(learned, labels=False), tmp_path / "one", **options)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "one").read_bytes()
@@ -73,21 +73,26 @@ def test_neighbours_are_the_same_bytes(engine, learned, tmp_path, options):
 def test_columns_that_the_model_does_not_know(local, learned, tmp_path, digits):
     X = np.hstack([digits[0][:20], np.ones((20, 3))])
     io.write_rows(tmp_path / "wide.svm", X, digits[1][:20])
-    with pytest.raises(DataError, match=r"has 67 columns, 64 .* \(ignore_new_columns=True\)"):
-        files.plan_parts(local, tmp_path / "wide.svm", match_columns=64, one_based=True)
+    model = ck.load_model(learned / "classes")
+    refused = pytest.raises(DataError, match=r"has 67 columns, 64 .* \(ignore_new_columns=True\)")
+    options = {"match_columns": 64, "one_based": True}
+    with refused:  # svmlight text is scanned only where it is to be cut
+        files.plan_parts(local, tmp_path / "wide.svm", part_rows=7, **options)
+    plan = files.plan_parts(local, tmp_path / "wide.svm", **options)
+    with refused:
+        files.evaluate(model, plan, engine=local)
     plan = files.plan_parts(
         local, tmp_path / "wide.svm", match_columns=64, ignore_new_columns=True, part_rows=7
     )
-    model = ck.load_model(learned / "classes")
-    found = distributed.evaluate_parts(local, model, plan)
+    found = files.evaluate(model, plan, engine=local)
     reader = files.open_matching(tmp_path / "wide.svm", 64, ignore_new_columns=True)
     assert found.accuracy == files.evaluate(model, reader).accuracy
 
 
 def test_arrays_are_not_written_by_parts(local, learned):
     plan = planned(local, learned)
-    with pytest.raises(ParameterError, match="arrays are not written on a cluster"):
-        distributed.search_parts(local, learned / "index", plan, "found.npz")
+    with pytest.raises(ParameterError, match="an engine writes lines, not arrays"):
+        files.search(learned / "index", plan, "found.npz", engine=local)
 
 
 def test_the_commands(learned, tmp_path):

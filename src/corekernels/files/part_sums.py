@@ -16,17 +16,27 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core.arguments import Array
+from .._loops.learning.descent import Solution
 from ..errors import DataError
-from ..files.engines.base import Engine
-from ..files.plan import Part
-from ..files.readers import load_signatures, require_labels
 from ..io.containers import load_arrays, save_arrays
 from ..linear.coefficients import pack
-from ..linear.descent import OneVsRest
+from ..linear.descent import OneVsRest, descend
 from ..linear.labels import check_labels, encode_labels
 from ..linear.newton import Lanes, Passes, Vector
-from ..linear.problem import TrainingSet
+from ..linear.problem import (
+    Block,
+    Measure,
+    Options,
+    Outcome,
+    State,
+    TrainingSet,
+    half_squares,
+    measure,
+)
 from ..signatures import Signatures
+from .engines.base import Engine
+from .plan import Part
+from .readers import load_signatures, require_labels
 
 _KEPT_PARTS = 32  # that a process keeps as passes need them
 _KIND, _VERSION = "vector", 1
@@ -59,10 +69,7 @@ class LearnJob(NamedTuple):
 def labelled_rows(part: Part) -> tuple[Signatures, Array]:
     """The signatures and labels of a part."""
     S, y = load_signatures(part.path)
-    try:
-        return S, check_labels(require_labels(y, part.path), len(S))
-    except DataError as error:
-        raise DataError(f"{part.path}: {str(error).removeprefix('y: ')}") from error
+    return S, check_labels(require_labels(y, part.path), len(S))
 
 
 class LabelCounts(NamedTuple):
@@ -76,11 +83,10 @@ class LabelCounts(NamedTuple):
 def labels_part(_: Any, part: Part) -> LabelCounts:
     """A task: the labels of a part, each once, how many rows have them, and its largest code."""
     S, y = labelled_rows(part)
-    S.require_codes()
     return LabelCounts(*np.unique(y, return_counts=True), S.largest_code())
 
 
-class Point(NamedTuple):
+class GradientTask(NamedTuple):
     """Where sums are taken: a job, and the file of a vector w."""
 
     job: LearnJob
@@ -88,19 +94,19 @@ class Point(NamedTuple):
 
     def vector(self) -> Vector:
         """The vector w."""
-        return load_vector(Path(self.path))[0]
+        return load_vector(Path(self.path))
 
 
-def save_vector(path: Path, w: Vector, **about: Any) -> None:
-    """Write a vector to a file, with what is to be known about it."""
+def save_vector(path: Path, w: Vector) -> None:
+    """Write a vector to a file."""
     arrays: dict[str, Array] = {"planes": w.planes, "biases": w.biases}
-    save_arrays(path, _KIND, _VERSION, arrays, about, durable=False)
+    save_arrays(path, _KIND, _VERSION, arrays, {}, durable=False, shared=True)
 
 
-def load_vector(path: Path) -> tuple[Vector, dict[str, Any]]:
-    """A vector from a file, and what was noted about it."""
-    arrays, about = load_arrays(path, _KIND, _VERSION, mmap=False)
-    return Vector(arrays["planes"], arrays["biases"]), about
+def load_vector(path: Path) -> Vector:
+    """A vector from a file."""
+    arrays, _ = load_arrays(path, _KIND, _VERSION, mmap=False)
+    return Vector(arrays["planes"], arrays["biases"])
 
 
 class _Kept(NamedTuple):
@@ -112,7 +118,7 @@ _kept: "OrderedDict[tuple[str, int, str], _Kept]" = OrderedDict()  # the latest 
 
 
 @contextlib.contextmanager
-def _passes_of(point: Point, part: Part) -> Iterator[tuple[Passes, bool]]:
+def _passes_of(point: GradientTask, part: Part) -> Iterator[tuple[Passes, bool]]:
     """The rows of a part, and whether they are at the point already; they are there at the end.
 
     They are taken out in the meantime: no two threads use them at once.
@@ -127,7 +133,7 @@ def _passes_of(point: Point, part: Part) -> Iterator[tuple[Passes, bool]]:
 
 
 @contextlib.contextmanager
-def _passes_at(point: Point, part: Part) -> Iterator[Passes]:
+def _passes_at(point: GradientTask, part: Part) -> Iterator[Passes]:
     """The rows of a part at a point."""
     with _passes_of(point, part) as (passes, is_there):
         if not is_there:
@@ -137,7 +143,7 @@ def _passes_at(point: Point, part: Part) -> Iterator[Passes]:
         yield passes
 
 
-def gradient_part(point: Point, part: Part) -> tuple[Lanes, Array, Lanes]:
+def gradient_part(point: GradientTask, part: Part) -> tuple[Lanes, Array, Lanes]:
     """A task: the losses of the rows of a part, and their gradient."""
     w = point.vector()
     out = w.zeros_like()
@@ -148,35 +154,35 @@ def gradient_part(point: Point, part: Part) -> tuple[Lanes, Array, Lanes]:
     return losses, out.planes, out.biases
 
 
-class Asked(NamedTuple):
+class HessianTask(NamedTuple):
     """Where products are taken, of which lanes, with which direction."""
 
-    point: Point
+    point: GradientTask
     lanes: npt.NDArray[np.bool_]
     direction: Vector
 
 
-def product_part(asked: Asked, part: Part) -> tuple[Array, Lanes, float, int]:
+def product_part(task: HessianTask, part: Part) -> tuple[Array, Lanes, float, int]:
     """A task: the Hessian of the losses of a part, times a direction; rows visited, and parts."""
-    out = asked.direction.zeros_like()
-    with _passes_at(asked.point, part) as passes:
-        passes.choose_lanes(asked.lanes)
-        share = passes.product(asked.direction, out)
+    out = task.direction.zeros_like()
+    with _passes_at(task.point, part) as passes:
+        passes.choose_lanes(task.lanes)
+        share = passes.product(task.direction, out)
     return out.planes, out.biases, share, 1
 
 
-class Line(NamedTuple):
+class LineSearchTask(NamedTuple):
     """Where losses are taken: steps from a point in a direction."""
 
-    point: Point
+    point: GradientTask
     direction: Vector
     steps: Lanes
 
 
-def line_part(line: Line, part: Part) -> tuple[Array]:
+def line_part(task: LineSearchTask, part: Part) -> tuple[Array]:
     """A task: losses of the rows of a part along a line, one row per step."""
-    with _passes_at(line.point, part) as passes:
-        return (passes.losses_along(line.direction, line.steps),)
+    with _passes_at(task.point, part) as passes:
+        return (passes.losses_along(task.direction, task.steps),)
 
 
 @dataclass
@@ -201,7 +207,7 @@ class PartSums:
         path = self.folder / f"w-{self.job.block}-{self._n_points}"
         self._n_points += 1
         save_vector(path, w)
-        self._w, self._point = w, Point(self.job, str(path))
+        self._w, self._point = w, GradientTask(self.job, str(path))
         if before is not None:
             Path(before.path).unlink(missing_ok=True)
 
@@ -218,17 +224,83 @@ class PartSums:
 
     def product(self, direction: Vector, out: Vector) -> float:
         """Add the Hessian of the losses times a direction to `out`; the share of rows visited."""
-        asked = Asked(self._point, self._lanes, direction)
-        planes, biases, share, n_parts = self.engine.total(product_part, asked, self.parts)
+        task = HessianTask(self._point, self._lanes, direction)
+        planes, biases, share, n_parts = self.engine.total(product_part, task, self.parts)
         out.planes[...] += planes
         out.biases[:] += biases
         return float(share / n_parts)
 
     def losses_along(self, direction: Vector, steps: Lanes) -> Array:
         """Losses at w + step * direction, one row per step."""
-        (found,) = self.engine.total(line_part, Line(self._point, direction, steps), self.parts)
+        (found,) = self.engine.total(
+            line_part, LineSearchTask(self._point, direction, steps), self.parts
+        )
         return found
 
     def step(self, steps: Lanes) -> None:
         """Take sums at where w has moved to."""
         self.move_to(self._w)
+
+
+class AverageTask(NamedTuple):
+    """What parts learn each on its own: of all rows they have `shares`, by their numbers."""
+
+    job: LearnJob
+    options: Options
+    shares: Array
+    folder: str
+
+    def duals_file(self, part: Part) -> Path:
+        """The dual variables that a part has found, as a share of those of all rows."""
+        return Path(self.folder) / f"duals-{self.job.block}-{part.number}"
+
+    def block(self, part: Part) -> tuple[TrainingSet, Block]:
+        """The rows of a part, and their problems."""
+        training = self.job.training_set(part)
+        return training, self.job.problem.blocks(training, self.job.C)[self.job.block]
+
+
+def average_part(task: AverageTask, part: Part) -> tuple[Array, Lanes, float]:
+    """A task: what a part has learned, times its share of the rows, and so its passes.
+
+    The part stands for all rows: its costs are divided by its share. Times the share, its dual
+    variables are feasible for all rows, and the sum of the vectors belongs to them.
+    """
+    share = float(task.shares[part.number])
+    training, block = task.block(part)
+    state = State.zero(training.packed, block.n_lanes)
+    outcome = descend(
+        training.packed, replace(block, costs=block.costs / share), state, task.options
+    )
+    arrays = {"duals": share * state.duals}
+    save_arrays(task.duals_file(part), _KIND, _VERSION, arrays, {}, durable=False, shared=True)
+    return np.float32(share) * state.planes, share * state.biases, share * outcome.n_iter
+
+
+def gap_part(task: tuple[AverageTask, GradientTask], part: Part) -> tuple[Lanes, Lanes]:
+    """A task: the losses of a part's rows at the average, and their share of the duality gap."""
+    average, point = task
+    training, block = average.block(part)
+    w = point.vector()
+    arrays, _ = load_arrays(average.duals_file(part), _KIND, _VERSION, mmap=False)
+    solution = Solution(arrays["duals"], w.planes, w.biases)
+    at = measure(training.packed, block, solution, False, 1.0)
+    return at.objectives - half_squares(w.planes, w.biases), at.gaps
+
+
+def average(engine: Engine, parts: Sequence[Part], task: AverageTask) -> tuple[Vector, Outcome]:
+    """The average of what all parts learn, weighed by their rows, with its duality gap."""
+    planes, biases, n_iter = engine.total(average_part, task, parts)
+    w = Vector(planes, biases)
+    path = Path(task.folder) / f"average-{task.job.block}"
+    save_vector(path, w)
+    point = GradientTask(task.job, str(path))
+    losses, gaps = engine.total(gap_part, (task, point), parts)
+    at = Measure(losses + half_squares(w.planes, w.biases), gaps)
+    path.unlink(missing_ok=True)
+    for part in parts:
+        task.duals_file(part).unlink(missing_ok=True)
+    relative = at.relative_gaps()
+    return w, Outcome(
+        round(n_iter), at.objectives, relative, bool((relative <= task.options.tol).all())
+    )

@@ -1,0 +1,138 @@
+"""What a stranger adds from outside, by public names alone: the examples of docs/extending.md."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+
+import corekernels as ck
+from corekernels.errors import ParameterError
+from corekernels.linear import HashedLinearRegressor, Loss
+
+
+# [loss]
+class Huber(Loss):
+    """cost e^2 for errors e of at most delta, cost delta (2 |e| - delta) for larger ones."""
+
+    delta: float = 1.0
+
+    label = "Huber loss"
+    predicts = "values"
+    solvers = ("descent", "newton")
+    shrinks = True  # rows with large errors have their dual variables at a bound
+
+    def value(self, score, target, cost):
+        error = abs(score - target)
+        if error <= self.delta:
+            return cost * error * error
+        return cost * self.delta * (2.0 * error - self.delta)
+
+    def slope(self, score, target, cost):
+        return 2.0 * cost * min(max(score - target, -self.delta), self.delta)
+
+    def curvature(self, score, target, cost):
+        return 2.0 * cost if abs(score - target) <= self.delta else 0.0
+
+    def conjugate(self, dual, target, cost):
+        return dual * dual / (4.0 * cost) - dual * target
+
+    def dual_bounds(self, target, cost):
+        return -2.0 * cost * self.delta, 2.0 * cost * self.delta
+
+    def dual_slope(self, score, target, cost, dual):
+        return score - target + dual / (2.0 * cost)
+
+    def best_dual(self, score, target, cost, dual, square):
+        best = dual - (score - target + dual / (2.0 * cost)) / (square + 0.5 / cost)
+        most = 2.0 * cost * self.delta
+        return min(max(best, -most), most)
+
+
+# [end]
+
+
+class TooLittle:
+    """No loss."""
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Rows and values, some of them far off."""
+    X, y = load_diabetes(return_X_y=True)
+    y = (y - y.mean()) / y.std()
+    y[::17] += 20
+    return np.maximum(X, 0), y
+
+
+def dense_solution(S, y, loss, C):
+    """Weights and intercept that minimise the objective, in double precision."""
+    X = np.column_stack([S.to_csr().toarray(), np.ones(len(S))]).astype(np.float64)
+    X = X[:, X.any(axis=0)]
+    middle = np.sort(y)[(len(y) - 1) // 2]  # the regressor's starting point for the intercept
+
+    def objective(w):
+        errors = np.abs(X @ w + middle - y)
+        small = errors <= loss.delta
+        values = np.where(small, errors**2, loss.delta * (2 * errors - loss.delta))
+        slopes = 2 * np.clip(X @ w + middle - y, -loss.delta, loss.delta)
+        return 0.5 * w @ w + C * values.sum(), w + C * X.T @ slopes
+
+    best = minimize(objective, np.zeros(X.shape[1]), jac=True, options={"gtol": 1e-9})
+    return best.fun, X @ best.x + middle
+
+
+@pytest.mark.parametrize("solver", ["auto", "descent", "newton"])
+@pytest.mark.parametrize("delta", [0.5, 3.0])
+def test_a_loss(rows, solver, delta):
+    """Against the dense optimum: the objective is within tol, so are the predictions.
+
+    The objective grows by half the squared distance from the best weights at least; a row's
+    score, with the constant column, moves by at most the root of two of that distance.
+    """
+    X, y = rows
+    loss, tol = Huber(delta), 1e-6
+    model = ck.CoRERegressor(
+        n_hashes=32, loss=loss, C=0.5, tol=tol, solver=solver, random_state=0
+    ).fit(X, y)
+    least, expected = dense_solution(model.sketch(X), y, loss, 0.5)
+    distance = np.sqrt(2 * tol * least)
+    np.testing.assert_allclose(model.predict(X), expected, atol=np.sqrt(2) * distance + 1e-5)
+    assert np.median(np.abs(model.predict(X) - y)) < 1
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_loss_is_what_its_parameters_say(rows):
+    X, y = rows
+    S = ck.CoREHasher(n_hashes=32, random_state=0).fit(X).sketch(X)
+    few, many = (
+        HashedLinearRegressor(Huber(delta), random_state=0).fit(S, y).predict(S)
+        for delta in (0.1, 1e6)
+    )
+    squared = HashedLinearRegressor(random_state=0).fit(S, y).predict(S)
+    assert np.abs(many - squared).max() < 0.05 * np.abs(few - squared).max()
+    assert repr(Huber(2)) == "Huber(delta=2)"
+
+
+def test_what_is_no_loss_is_refused(rows, tmp_path):
+    X, y = rows
+    with pytest.raises(
+        ParameterError, match=r"choose one of squared_error, or give a linear\.Loss"
+    ):
+        ck.CoRERegressor(n_hashes=8, loss=TooLittle()).fit(X, y)
+    with pytest.raises(ParameterError, match="the Huber loss is for values, and classes are to be"):
+        ck.CoREClassifier(n_hashes=8, loss=Huber()).fit(X, y > 0)
+    with pytest.raises(TypeError, match="Half: a loss of its kind needs best_dual, conjugate"):
+
+        class Half(Loss):
+            label = "half a loss"
+            predicts = "values"
+            solvers = ("descent",)
+
+            def value(self, score, target, cost):
+                return cost * abs(score - target)
+
+    model = ck.CoRERegressor(n_hashes=8, loss=Huber(), random_state=0).fit(X, y)
+    with pytest.raises(ParameterError, match="loss: a file cannot hold Huber"):
+        model.save(tmp_path / "model.ck")

@@ -147,6 +147,19 @@ def test_report_shows_what_was_found(corpus):
         browser.require_readable(Path("page.html"))
 
 
+def test_long_names_are_broken_on_the_page(corpus):
+    """No column is pushed out of sight, and none is so narrow that its text makes a tall band."""
+    pytest.importorskip("jinja2")
+    folder = "a-package-2.0-py3-none-any.whl/package/contrib/some-thing/locale/en/LC_MESSAGES"
+    named = [dict(document, key=f"{folder}/{document['key']}.po") for document in corpus]
+    write_json_lines(Path("named.jsonl"), named)
+    ok(f"dedup named.jsonl pairs.tsv {HOW} --id key --page page.html")
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert text.count('<table class="prose">') == 1
+    if browser.find_browser() is not None:
+        browser.require_readable(Path("page.html"))
+
+
 def test_report_of_rows_and_of_nothing(tmp_path):
     path = tmp_path / "rows.npy"
     ck.io.write_rows(path, np.eye(5))

@@ -304,8 +304,8 @@ def test_targets_that_cannot_be(tmp_path):
     for name in ("rows", "rows.xls", "rows.npz.gz"):
         with pytest.raises(ParameterError, match="does not tell a format"):
             io.write_rows(tmp_path / name, [[1.0]])
-    with pytest.raises(ParameterError, match="format: got 'csv'; choose one of svmlight"):
-        io.write_rows(tmp_path / "rows", [[1.0]], format="csv")
+    with pytest.raises(ParameterError, match="format: got 'xls'; choose one of svmlight"):
+        io.write_rows(tmp_path / "rows", [[1.0]], format="xls")
     with pytest.raises(FileError, match="standard output: only svmlight"):
         io.RowWriter("-", "npz")
     with pytest.raises(ParameterError, match="`with` block"):

@@ -130,12 +130,11 @@ def test_links_in_place_of_temporary_files_are_not_followed(folder):
     victim.write_bytes(b"dear")
     left = folder / f".out.{'0' * 16}.part"
     left.symlink_to(victim)
-    for name in (".out.parts", ".out.rows"):
-        (folder / name).symlink_to(victim)
+    (folder / ".out.unfinished").symlink_to(victim)
     ok("convert rows.svm out --to svmlight")
     assert not left.is_symlink()
     for job in ("hash", "train"):
-        refused(job, "out", "is a symbolic link; remove it")
+        refused(job, "out", ".out.unfinished: is no folder; remove it")
     assert victim.read_bytes() == b"dear"
 
 

@@ -1,5 +1,4 @@
 from ..neighbors.duplicates.result import (
-    FileDuplicates as FileDuplicates,
     FileMatches as FileMatches,
     write_groups as write_groups,
     write_kept as write_kept,
@@ -24,6 +23,7 @@ from .surveys import (
 )
 from .dedup import (
     duplicates_by_parts as duplicates_by_parts,
+    duplicates_default as duplicates_default,
     matches_by_parts as matches_by_parts,
     near_duplicates as near_duplicates,
     near_matches as near_matches,

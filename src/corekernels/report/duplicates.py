@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from .._core.arguments import Array
-from ..files import FileDuplicates, FileMatches
+from ..files import FileMatches
 from ..io.readers import RowReader
+from ..neighbors import NearDuplicates
 from .layout import Figure, Line, Panel, Report, Section, Table
 
 _BINS = 20
@@ -18,7 +19,7 @@ _SHOWN_WORDS = 60  # of each document of a pair
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SIZES = ((2, 2), (3, 5), (6, 10), (11, 100), (101, None))
 
-Result = FileDuplicates | FileMatches
+Result = NearDuplicates | FileMatches
 
 
 def duplicates_report(
@@ -29,7 +30,7 @@ def duplicates_report(
 
     Parameters
     ----------
-    result : FileDuplicates or FileMatches
+    result : NearDuplicates or FileMatches
         From `files.near_duplicates` or `files.near_matches`.
     reader, others : RowReader
         The file, and the other one of `near_matches`. Of documents, words are shown.

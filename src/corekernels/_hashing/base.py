@@ -24,7 +24,7 @@ from .._loops.hashing.minwise import (
     hash_codes,
     hash_codes_and_values,
 )
-from .._loops.hashing.projection import CosinePhases, Rounding
+from .._loops.hashing.projection import CosinePhases, Rounding, project_blocks
 from .._loops.hashing.rotation import Rotations
 from .._loops.hashing.sieve import SieveScratch
 from .._loops.rows import Blocks
@@ -150,10 +150,11 @@ class Sketch(ABC):
 
 
 class Tables(NamedTuple):
-    """What is random in a sketch; projections and phases are None for kernels without them."""
+    """What is random in a sketch; projections are by rotations or directions, if at all."""
 
     banks: Banks | BinnedBanks
-    projections: Rotations | Array | None
+    rotations: Rotations | None
+    directions: Array | None
     phases: CosinePhases | None
 
 
@@ -170,11 +171,8 @@ class TableSketch(Sketch):
         return MinimaScratch(sieve=sieve_scratch(banks, with_values=self.has_values))
 
     @abstractmethod
-    def projection_step(self, task: Task, room: Array, weights: Array) -> Callable[[], None]:
-        """A function that projects the blocks that a task hashed last; `room` is for their values.
-
-        It is for one thread, as it holds scratch.
-        """
+    def projection_scratch(self) -> tuple[int, Any]:
+        """Slots that are projected together at most, and scratch of one thread for that."""
 
     @property
     def tables(self) -> Tables:
@@ -207,24 +205,25 @@ class TableSketch(Sketch):
         of up to `largest`.
         """
         recipe, banks = self.recipe, self.tables.banks
-        table = banks.table if isinstance(banks, BinnedBanks) else banks.tables
-        mask = table.dtype.type(recipe.code_mask & _LOCATION)
+        mask = banks.tables.dtype.type(recipe.code_mask & _LOCATION)
         codes, hash_rows = codes_in(out).reshape(-1), hash_codes
         arguments: tuple[Any, ...] = (
             *self.minima_scratch(longest), banks, mask, row_scratch(longest, codes.dtype),
             recipe.n_hashes, codes, out["lengths"],
         )  # fmt: skip
         if self.has_values:
-            room = BlockScratch(np.empty(largest, np.float32), np.empty(largest, np.uint16))
+            scratch = BlockScratch(np.empty(largest, np.float32), np.empty(largest, np.uint16))
             hash_rows = hash_codes_and_values
-            arguments += room, weights_in(out).reshape(-1), out["sums"]
+            arguments += scratch, weights_in(out).reshape(-1), out["sums"]
         if not recipe.entry.projects:
             return lambda n_blocks: hash_rows(task, n_blocks, *arguments)
-        project = self.projection_step(task, np.empty(largest, np.float32), weights_in(out))
+        n_slots, scratch = self.projection_scratch()
+        room = np.empty(largest, np.float32)
+        projection = *self.tables[1:], self.rounding(n_slots), room, scratch, weights_in(out)
 
         def hash_and_project(n_blocks: int) -> bool:
             is_more = hash_rows(task, n_blocks, *arguments)
-            project()
+            project_blocks(task, *projection)
             return bool(is_more)
 
         return hash_and_project

@@ -9,13 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import hadamard
 
 from .._core.arguments import Array
 from .._core.memory import aligned_zeros
 from .._core.validation import read_only
 from .._loops.hashing.bins import POSITIONS, STRATUM, BinnedBanks, bin_scratch
-from .._loops.hashing.blocks import Task
 from .._loops.hashing.minwise import GROUP, Banks, MinimaScratch
 from .._loops.hashing.rotation import (
     BUCKETS,
@@ -24,7 +22,6 @@ from .._loops.hashing.rotation import (
     SIGN_VECTORS,
     Rotations,
     RotationScratch,
-    project_by_rotations,
 )
 from .._loops.hashing.sieve import STEP
 from .._loops.simd.bit_sets import SLOTS, WORD
@@ -66,10 +63,8 @@ class Circulant(TableSketch):
         return circulant_change(union, self.recipe.n_columns, per_bank)
 
     def make_tables(self) -> Tables:
-        projects = self.recipe.entry.projects
-        return Tables(
-            self._banks(), make_rotations(self.recipe) if projects else None, self.cosine_phases()
-        )
+        rotations = make_rotations(self.recipe) if self.recipe.entry.projects else None
+        return Tables(self._banks(), rotations, None, self.cosine_phases())
 
     def _banks(self) -> Banks | BinnedBanks:
         """Banks of slots, each of them a shift of its bank's circular table of locations."""
@@ -96,13 +91,9 @@ class Circulant(TableSketch):
             sieve_length=sieve_length,
         )
 
-    def projection_step(self, task: Task, room: Array, weights: Array) -> Callable[[], None]:
+    def projection_scratch(self) -> tuple[int, Any]:
         sums = aligned_zeros((BUCKETS,), np.float32)
-        arguments = (
-            *self.tables[1:], self.rounding(BUCKETS), room,
-            RotationScratch(sums, np.empty(DRAWN, np.uint16)), weights,
-        )  # fmt: skip
-        return lambda: project_by_rotations(task, *arguments)
+        return BUCKETS, RotationScratch(sums, np.empty(DRAWN, np.uint16))
 
 
 class WideCirculant(Circulant):
@@ -197,11 +188,11 @@ def make_rotations(recipe: "Recipe") -> Rotations:
     signs = np.where(np.array(is_minus), -1, 1)
     slots, places = np.arange(BUCKETS), np.arange(PLACES)
     vectors = 1 - 2 * (np.array(SIGN_VECTORS)[:, None] >> places & 1)
-    patterns = hadamard(PLACES)[:, None] * vectors
+    patterns = _hadamard(PLACES)[:, None] * vectors
     # for each bank and vector, the numbers of bucket 0; those of the others are in another order.
     # Sums of integers, divided last: where a sum is 0, fractions would leave a sign or a remainder
     # that depends on the processor.
-    sums = (signs[:, None] * np.tile(vectors, BUCKETS // PLACES)) @ hadamard(BUCKETS)
+    sums = (signs[:, None] * np.tile(vectors, BUCKETS // PLACES)) @ _hadamard(BUCKETS)
     numbers = sums / math.sqrt(BUCKETS)
     keys = np.array([mix_key(recipe.seed, Key.DIRECTION, bank) for bank in banks])
     tables = (
@@ -209,6 +200,12 @@ def make_rotations(recipe: "Recipe") -> Rotations:
         numbers[:, :, slots ^ places[:, None]].swapaxes(1, 2),
     )  # fmt: skip
     return Rotations(read_only(keys), *(aligned(table.astype(np.float32)) for table in tables))
+
+
+def _hadamard(n: int) -> Array:
+    """The Hadamard matrix: -1 where i AND j has an odd number of ones, else 1."""
+    i = np.arange(n)
+    return 1 - 2 * (np.bitwise_count(i[:, None] & i) & 1).astype(np.int64)
 
 
 def _wrapped(table: Array, width: int) -> Array:

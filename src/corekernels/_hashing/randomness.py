@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from .._core.arguments import Array
 from .._core.validation import read_only
@@ -74,6 +73,8 @@ def mixed(indices: Array, key: np.uint64) -> Array:
 @cache
 def random_numbers() -> Array:
     """The list of random numbers, nearly normal, of mean 0 and variance 1, as bfloat16."""
+    from scipy.special import ndtri  # on use: the import is long
+
     quantiles = ndtri((np.arange(_NUMBERS) + 0.5) / _NUMBERS)
     scaled = quantiles / np.sqrt(np.mean(quantiles**2))
     bits = scaled.astype(np.float32).view(np.uint32)

@@ -47,7 +47,7 @@ class BinnedBanks(NamedTuple):
     width: int
     n_banks: int
     keys: np.ndarray  # one per bank, under which columns are mixed
-    table: np.ndarray  # locations; words with a location above and room for a value, if hashed
+    tables: np.ndarray  # one table, of locations, with room for values below where these travel
 
 
 class BinScratch(NamedTuple):
@@ -60,7 +60,7 @@ class BinScratch(NamedTuple):
 
 def bin_scratch(longest, banks):
     """Scratch for rows of up to `longest` nonzeros."""
-    offsets = np.empty(longest, banks.table.dtype)
+    offsets = np.empty(longest, banks.tables.dtype)
     return BinScratch(offsets, np.empty(longest, np.uint32), np.full(banks.width, EMPTY))
 
 
@@ -113,7 +113,7 @@ def _extremes_of_slices(
 
     Slots from the half of a bank on count locations from the top.
     """
-    zero, table, n_low = np.int64(0), banks.table, banks.width // 2
+    zero, table, n_low = np.int64(0), banks.tables, banks.width // 2
     two = 2 * LINE // table.itemsize
     four = 2 * two
     room = out_values

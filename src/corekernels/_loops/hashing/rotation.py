@@ -34,8 +34,6 @@ from ..simd.vectors import (
     subtract,
     transform_line,
 )
-from .blocks import unit_rows
-from .projection import write_weights
 
 BUCKETS = 512  # part of the hash contract
 PLACES = 16  # in a line
@@ -62,29 +60,6 @@ class RotationScratch(NamedTuple):
 
     sums: np.ndarray  # BUCKETS numbers
     drawn: np.ndarray  # bucket, sign vector and sign of up to DRAWN nonzeros
-
-
-@loop
-def project_by_rotations(task, rotations, phases, rounding, room, scratch, weights):
-    """Weights, as `write_weights` makes them, of the blocks that were hashed last.
-
-    `room` is for the values of a block.
-    """
-    for block in task.done[1 : task.done[0] + 1]:
-        indptr, columns, values = unit_rows(task, block, room)
-        out = weights[task.cuts[block] : task.cuts[block + 1]]
-        for row in range(indptr.shape[0] - 1):
-            begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-            if begin == end:
-                out[row, :] = 0
-                continue
-            for bank in range(rotations.keys.shape[0]):
-                first = bank * BUCKETS
-                slots = out[row, first : first + BUCKETS]
-                rotate_row(
-                    columns[begin:end], values[begin:end], rotations, bank, slots.shape[0], scratch
-                )
-                write_weights(scratch.sums[: slots.shape[0]], phases, rounding, first, slots)
 
 
 @loop(inline="always")

@@ -156,7 +156,7 @@ class WeightRounding:
 
     @property
     def variance_factor(self) -> float:
-        """Factor by which rounding multiplies the variance of an estimate, at most (within 0.001)."""
+        """Factor of the variance of an estimate by rounding: at most, to within 0.001."""
         return (1 + self.excess) ** 2
 
 

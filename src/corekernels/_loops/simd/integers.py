@@ -1,4 +1,4 @@
-"""Integer operations that Numba has no name for."""
+"""How Numba is taught vectors and operations on them; operations on integers."""
 
 from functools import wraps
 
@@ -60,6 +60,18 @@ def compiled(function):
         return describe
 
     return decorate
+
+
+def on_vectors(function, emit):
+    """Teach Numba a function of vectors of one type; `emit` takes the builder and the vectors."""
+
+    @wraps(function)
+    def describe(*kinds):
+        if not isinstance(kinds[0], VectorType):
+            return None
+        return kinds[0], lambda context, builder, signature, args: emit(builder, *args)
+
+    compiled(function)(describe)
 
 
 def has_feature(context, name):

@@ -165,9 +165,9 @@ def slots_per_bank(n_slots: int, most: int) -> float:
 
 
 def positions_per_bank(n_slots: int, most: int) -> tuple[float, float]:
-    """The same of positions that serve two slots each, the width's first half and its second.
+    """Positions in the bank of a slot, on average, and the share of slots that share a position.
 
-    And the share of slots that are one of two at their position.
+    Each position serves a slot in the first half of the width and one in the second.
 
     >>> positions_per_bank(512, 512), positions_per_bank(200, 512)
     ((256.0, 1.0), (128.0, 0.72))
@@ -180,7 +180,7 @@ def positions_per_bank(n_slots: int, most: int) -> tuple[float, float]:
 
 
 def make_rotations(recipe: "Recipe") -> Rotations:
-    """What is random in the rotations that project rows."""
+    """Keys, signs and slices of the rotations that project rows."""
     banks = range(-(-recipe.n_hashes // BUCKETS))
     is_minus = [
         stream(recipe.seed, Purpose.NUMBER, bank, BUCKETS) >> np.uint64(63) for bank in banks
@@ -210,8 +210,8 @@ def _hadamard(n: int) -> Array:
 
 def _wrapped(table: Array, width: int) -> Array:
     """Circular tables, on the last axis, repeated as far as slices of `width` slots are read."""
-    more = [(0, 0)] * (table.ndim - 1) + [(0, round_up(width, GROUP))]
-    return aligned(np.pad(table, more, "wrap"))
+    padding = [(0, 0)] * (table.ndim - 1) + [(0, round_up(width, GROUP))]
+    return aligned(np.pad(table, padding, "wrap"))
 
 
 def _sieve_length(n_positions: int, width: int, with_values: bool) -> int:

@@ -66,7 +66,7 @@ class TableIndependent(TableSketch):
         return Tables(self._bank(), None, directions, self.cosine_phases())
 
     def _bank(self) -> Banks:
-        """One bank, in which each column's slice is a row of its own."""
+        """One bank; the slice of a column is its locations in all slots."""
         recipe = self.recipe
         locations = np.zeros((recipe.n_columns, round_up(recipe.n_hashes, GROUP)), np.uint16)
         for slot in range(recipe.n_hashes):

@@ -59,7 +59,7 @@ def mix_key(seed: int, use: Key, bank: int = 0) -> np.uint64:
 
 @lru_cache(maxsize=32)
 def _keys(seed: int, bank: int) -> npt.NDArray[np.uint64]:
-    """The keys of all uses; cached, because every block of rows asks for some."""
+    """The keys of all uses; cached, because every block of rows needs them."""
     return read_only(stream(seed, Purpose.KEYS, bank, 8))
 
 

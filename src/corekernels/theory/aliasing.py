@@ -149,8 +149,7 @@ def _first_place(counts: Array, places: int, width: int) -> Array:
     """Row i: distribution of the lowest of counts[i] distinct places out of `places`."""
     x = np.arange(places)
     ratio = np.ones((len(counts), places))
-    left = np.maximum(places - counts[:, None] - x[:-1], 0)
-    ratio[:, 1:] = left / (places - 1 - x[:-1])
+    ratio[:, 1:] = np.maximum(places - counts[:, None] - x[:-1], 0) / (places - 1 - x[:-1])
     out = np.zeros((len(counts), width))
     out[:, :places] = counts[:, None] / places * np.cumprod(ratio, axis=1)
     return out

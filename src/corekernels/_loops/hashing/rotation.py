@@ -6,17 +6,16 @@ f + 512 log(512) additions for 512 slots (2 ns per nonzero and 190 ns per row), 
 of their own would take 512 f multiplications (13.5 ns per nonzero). One transform would do for
 CoRE 1, with the statistics of +-1 directions; two make weights normal whatever the row, which CoRE
 RBF, rounded weights and signs in search rely on. Models are as accurate (M-Rotate, 256 hashes, 24
-seeds: a difference of 0.04 +- 0.09 %). Larger banks would save a little for long rows, and take
-more transforms for few hashes.
+seeds: a difference of 0.04 +- 0.09 %).
 
 Buckets are 32 lines of 16 numbers. The transform of 512 numbers is one across the lines, the same
-for each of the 16 places, and one within each line. Before the first transform a nonzero is one
-bucket of a line; it is added as what the transform within the line makes of it, which is one
-of 16 patterns of signs, so that only the lines are left. Each column has one of four sign vectors,
-by which its pattern is multiplied: columns in one bucket are then told apart, at no cost.
+for each of the 16 places, and one within each line. The transform within the line of one bucket is
+one of 16 patterns of signs. A nonzero is added as its pattern, so that the first transform is one
+across the lines alone. The pattern is multiplied by the column's sign vector, one of four, at no
+cost: columns in one bucket then differ.
 
-For each of these vectors, what a rotation makes of bucket h is the same 512 numbers for all h, that
-of slot j at place j XOR h. Short rows are sums of a few such slices.
+For each sign vector, the rotation of bucket h is the same 512 numbers for all h: that of slot j
+is at place j XOR h. Short rows are sums of a few such slices.
 """
 
 from typing import NamedTuple

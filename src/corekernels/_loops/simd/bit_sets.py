@@ -139,8 +139,8 @@ def _splat_word(value):
 def _add_where_bit(word, value, numbers):
     def emit(context, builder, signature, args):
         chosen = builder.bitcast(args[0], ir.VectorType(ir.IntType(1), WORD))
-        more = builder.add(args[2], fill(context, builder, numbers, args[1]))
-        return builder.select(chosen, more, args[2])
+        sums = builder.add(args[2], fill(context, builder, numbers, args[1]))
+        return builder.select(chosen, sums, args[2])
 
     return numbers, emit
 

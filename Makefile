@@ -4,7 +4,7 @@ COVERAGE := --cov --cov-report=
 # A file's tests stay together: two workers seldom compile the same loop or set up the same module.
 PARALLEL := -n auto --dist worksteal
 LOOP_TESTS := tests/loops
-ENGINE_TESTS := tests/distributed
+ENGINE_TESTS := tests/engines
 BOUNDS_TESTS := tests/documents tests/hashing tests/io tests/linear tests/loops tests/neighbors \
 	tests/text tests/test_*.py
 LIVES := 1000

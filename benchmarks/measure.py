@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_info
 
+import corekernels
+
 
 def interleaved(
     contenders: Mapping[str, Callable[[], object]], repeats: int
@@ -53,14 +55,15 @@ def interleaved(
 
 def machine() -> dict[str, object]:
     """Processor, cores, memory, versions: what a reader needs to judge the numbers."""
-    packages = ("corekernels", "numpy", "scipy", "scikit-learn", "numba", "llvmlite")
+    packages = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite")
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "memory_gb": round(_memory_bytes() / 1e9, 1),
         "system": platform.platform(),
         "python": sys.version.split()[0],
-        "versions": {name: version(name) for name in packages},
+        "versions": {"corekernels": corekernels.__version__}
+        | {name: version(name) for name in packages},
         "blas": sorted(
             {
                 f"{pool['internal_api']} {pool['version']} ({pool.get('architecture', '?')})"

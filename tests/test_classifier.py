@@ -197,3 +197,34 @@ def test_probabilities_only_with_the_log_loss(digits):
     probabilities = model.predict_proba(X)
     assert (probabilities.argmax(axis=1) == model.predict(X)).all()
     assert probabilities[np.arange(len(y)), y].mean() > 0.6
+
+
+def test_without_probabilities_the_error_says_what_has_them(digits):
+    X, y = digits
+    model = ck.CoREClassifier(n_hashes=16, random_state=0).fit(X[:100], y[:100])
+    assert not hasattr(model, "predict_proba")
+    for name in ("predict_proba", "predict_log_proba"):
+        with pytest.raises(AttributeError, match=r'loss="log_loss", or calibrate.*Calibrated'):
+            getattr(model, name)
+    assert ck.CoREClassifier.predict_proba.__doc__.startswith("Probability of each class")
+
+
+def test_a_grid_of_kernels_and_gammas_is_shown_as_a_list(digits):
+    X, y = digits
+    with pytest.raises(ParameterError, match=r'list of grids: \[\{"kernel": \["core1"\]\}, \{"ker'):
+        ck.CoREClassifier("core1", gamma=1.0).fit(X, y)
+
+
+def test_a_column_of_text_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2], "town": ["1", "Bonn"]})
+    model = ck.CoREClassifier(n_hashes=16)
+    with pytest.raises(DataError, match=r"X: column 'town' holds text \('Bonn' in row 1\)"):
+        model.fit(frame, [0, 1])
+    with pytest.raises(DataError, match=r"X: column 1 holds text \('x' in row 0\)"):
+        model.fit([[1.0, "x"], [2.0, 3.0]], [0, 1])
+
+
+def test_numbers_to_predict_are_for_the_regressor(digits):
+    with pytest.raises(DataError, match="learn numbers: CoRERegressor"):
+        ck.CoREClassifier(n_hashes=16).fit(digits[0][:10], np.linspace(0, 1, 10))

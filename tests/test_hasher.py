@@ -5,14 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.kernel_approximation import PolynomialCountSketch
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.random_projection import SparseRandomProjection
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -123,23 +122,6 @@ def test_names_of_features():
         ck.CoREHasher(n_bits=None).fit(X).get_feature_names_out()
 
 
-def test_set_output_is_that_of_other_sparse_transformers():
-    """Default output is the sparse matrix; pandas refuses it with scikit-learn's own message."""
-    rows = sparse.csr_array(X[:20])
-
-    def outcome(transformer, container):
-        try:
-            return type(transformer.set_output(transform=container).fit_transform(rows)).__name__
-        except ValueError as error:
-            return str(error).split("Use")[0]
-
-    ours = ck.CoREHasher(n_hashes=8, n_bits=1)
-    theirs = SparseRandomProjection(4)
-    assert outcome(ours, "default") == "csr_array"
-    assert outcome(ours, "pandas") == outcome(theirs, "pandas")
-    PolynomialCountSketch(n_components=4).set_output(transform="pandas").fit_transform(X[:5])
-
-
 def test_data_frames_and_feature_names():
     frame = pd.DataFrame(X[:50], columns=[f"pixel{i}" for i in range(64)])
     hasher = ck.CoREHasher(n_hashes=8, random_state=0).fit(frame)
@@ -232,3 +214,14 @@ def test_dense_rows_are_noticed(container):
         ck.CoREHasher(n_hashes=8).fit(container(X[:99]))  # few rows prove nothing
         X[:, :2] = 0
         ck.CoREHasher(n_hashes=8).fit(container(X))
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_data_frames_are_not_for_sparse_features(everywhere):
+    hasher = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2.0]])
+    with sklearn.config_context(transform_output="pandas" if everywhere else "default"):
+        if not everywhere:
+            hasher.set_output(transform="pandas")
+        with pytest.raises(ParameterError, match=r'call set_output\(transform="default"\)'):
+            hasher.transform([[1.0, 2.0]])
+        assert hasher.set_output(transform="default").transform([[1.0, 2.0]]).shape == (1, 8 * 256)

@@ -57,13 +57,22 @@ def test_version_and_help_load_the_parser_of_commands_alone(arguments):
 
 @pytest.mark.parametrize(
     "line",
-    ["hash rows.svm rows.sig", "info rows.svm", "convert rows.svm rows.npz", "info rows.npz"],
+    [
+        "hash rows.svm rows.sig",
+        "info rows.svm",
+        "convert rows.svm rows.npz",
+        "info rows.npz",
+        "dedup rows.svm pairs.tsv",
+        "dedup documents.jsonl pairs.tsv --text text",
+    ],
 )
 def test_a_job_imports_what_it_needs(line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "documents.jsonl").write_text('{"text": "one and two"}\n' * 3)
     for name in ("rows.svm", "rows.npz"):
         corekernels.io.write_rows(name, np.eye(30), np.arange(30) % 2)
-    assert imported_by_command(*line.split()) == {"numba", "numpy", "scipy", "typer"}
+    needed = {"numba", "numpy", "scipy", "typer"} | ({"pyarrow"} if "--text" in line else set())
+    assert imported_by_command(*line.split()) == needed
 
 
 @pytest.mark.parametrize("room", ["", *LAZY])

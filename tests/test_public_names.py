@@ -82,6 +82,7 @@ def test_public_names_are_the_intended_ones():
         "core2",
         "core_rbf",
         "correlation",
+        "deduplicate",
         "documents",
         "errors",
         "files",

@@ -50,3 +50,9 @@ def test_errors(digits):
         ck.CoRERegressor(n_hashes=8, C=0).fit(X, y)
     with pytest.raises(ParameterError, match="choose n_bits from 1 to 16"):
         ck.CoRERegressor(n_hashes=8, n_bits=None).fit(X, y)
+
+
+def test_there_are_no_error_bars_of_predictions():
+    model = ck.CoRERegressor(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [3.0, 5.0])
+    with pytest.raises(ParameterError, match=r"return_std: .* of kernel values"):
+        model.predict([[1.0, 0]], return_std=True)

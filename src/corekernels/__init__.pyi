@@ -11,6 +11,7 @@ from . import (
 )
 from .advice import advise as advise
 from .classifier import CoREClassifier as CoREClassifier
+from .deduplication import deduplicate as deduplicate
 from .errors import CoREError as CoREError
 from .hasher import CoREHasher as CoREHasher
 from .kernel_table import Kernel as Kernel

@@ -1,10 +1,14 @@
 """The command `corekernels`, also as `python -m corekernels`."""
 
+import gc
 import sys
 
 
 def main() -> None:
     """Run the command line, or say which extra it lacks."""
+    # a command is a process of its own: imports and compiling make objects by the million, which
+    # stay, and the collector would look through them again and again
+    gc.set_threshold(100_000, 50, 100)
     try:
         from .cli import app
     except ModuleNotFoundError as error:

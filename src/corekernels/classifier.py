@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
 from ._core.arguments import Array
 from .errors import RecipeMismatch
-from .linear.classifier import HashedLinearClassifier, has_probabilities
+from .linear.classifier import HashedLinearClassifier
 from .linear.core_model import CLASSIFIER, CoREModel
 from .linear.losses import Loss
+from .linear.model import OfProbabilities
 from .recipe import Recipe
 from .signatures import sketch
 
@@ -76,6 +76,18 @@ class CoREClassifier(ClassifierMixin, CoREModel):
     >>> model = ck.CoREClassifier(n_hashes=1024, random_state=0).fit(X[:1000], y[:1000])
     >>> round(model.score(X[1000:], y[1000:]), 2)
     0.94
+
+    Only core_rbf has a `gamma`, so a search over kernels takes a list of grids, one per kernel:
+
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> grids = [
+    ...     {"kernel": ["core1", "core2"], "C": [0.1, 1]},
+    ...     {"kernel": ["core_rbf"], "gamma": [1, 4], "C": [0.1, 1]},
+    ... ]
+    >>> model = ck.CoREClassifier(n_hashes=64, random_state=0)
+    >>> search = GridSearchCV(model, grids, cv=3).fit(X[:300], y[:300])
+    >>> len(search.cv_results_["params"])
+    8
     """
 
     linear_: HashedLinearClassifier
@@ -127,13 +139,13 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         S = self.sketch(X)
         return self.linear_.decision_function(S)
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @OfProbabilities
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class; with the log loss only."""
         S = self.sketch(X)
         return self.linear_.predict_proba(S)
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @OfProbabilities
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Logarithm of the probability of each class; with the log loss only."""
         S = self.sketch(X)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -161,6 +162,14 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
 
     def transform(self, X: Any) -> sparse.csr_array:
         """Sparse float32 features: n_hashes nonzeros per row, n_hashes 2^n_bits columns."""
+        own = getattr(self, "_sklearn_output_config", {}).get("transform")
+        wanted = own or get_config()["transform_output"]
+        if wanted != "default":
+            raise ParameterError(
+                f"transform: {wanted.capitalize()} output does not support sparse data, and hashed "
+                'rows are sparse: call set_output(transform="default") on this step and keep data '
+                "frames for the steps before it."
+            )
         return self.sketch(X).to_csr(normalize=self.normalize, n_jobs=self.n_jobs)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:

@@ -357,5 +357,9 @@ def _with_gamma(entry: Kernel, gamma: Any) -> Kernel:
     if gamma is None:
         return entry
     if entry.with_gamma is None:
-        raise ParameterError(f"gamma: got {gamma!r}, but {entry.name} has no gamma; leave it out.")
+        raise ParameterError(
+            f"gamma: got {gamma!r}, but {entry.name} has no gamma; leave it out. A search over "
+            f'kernels takes a list of grids: [{{"kernel": ["{entry.name}"]}}, '
+            '{"kernel": ["core_rbf"], "gamma": [1, 4]}].'
+        )
     return entry.with_gamma(require_gamma(gamma))

@@ -4,6 +4,8 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from ._core.arguments import Array
+from .errors import ParameterError
 from .linear.core_model import REGRESSOR, CoREModel
 from .linear.losses import Loss
 from .linear.regressor import HashedLinearRegressor
@@ -17,6 +19,9 @@ class CoRERegressor(RegressorMixin, CoREModel):
     linear model learns from the pairs as they are (`linear.HashedLinearRegressor`, which says
     what it minimises). Rows count by their directions: CoRE kernels do not see the length of a
     row.
+
+    The standard errors of this package are of estimated kernel values, not of predictions: there is
+    no `return_std`, as a Gaussian process has it.
 
     Parameters
     ----------
@@ -65,3 +70,13 @@ class CoRERegressor(RegressorMixin, CoREModel):
             random_state=random_state, n_jobs=n_jobs,
         )  # fmt: skip
         self.loss = loss
+
+    def predict(self, X: Any, return_std: bool = False) -> Array:
+        """The value of each row; `return_std` is refused, as there is no distribution of values."""
+        if return_std:
+            raise ParameterError(
+                "return_std: a ridge regression predicts values without error bars (those of "
+                "`Signatures` are of kernel values); for intervals of predictions, resample "
+                "(BaggingRegressor) or take GaussianProcessRegressor(kernel=...)."
+            )
+        return super().predict(X)

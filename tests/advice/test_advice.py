@@ -115,10 +115,13 @@ def test_verdicts():
 
 
 def test_the_hopeless_are_dropped_and_named():
-    hopeless = learner("hopeless", "hashed", [0.1, 0.2], 64)
-    advice = advice_on(learner("linear", "linear", noisy(0.8, 0)), hopeless)
+    """What was dropped is never advised, however wide its interval of two folds."""
+    hopeless = learner("hopeless", "hashed", [0.1, 0.68], 64)
+    exact = learner("exact", "exact", noisy(0.8, 0))
+    advice = advice_on(learner("linear", "linear", noisy(0.6, 0)), exact, hopeless)
     assert advice.notes == ("hopeless was far behind after 2 folds",)
-    assert [round(candidate.score, 2) for candidate in advice.candidates] == [0.80, 0.15]
+    assert [round(candidate.score, 2) for candidate in advice.candidates] == [0.60, 0.80, 0.39]
+    assert advice.best.name == "exact"
 
 
 def test_confused_classes():

@@ -97,6 +97,48 @@ def test_one_document_of_each_group_stays(prefer, corpus):
     assert report["rows_kept"] == len(kept)
 
 
+@pytest.mark.parametrize("prefer", ["first", "longest"])
+@pytest.mark.parametrize("n_kept", [5, 50, 60, 70, 80])
+def test_so_many_documents_stay(prefer, n_kept, corpus):
+    line = f"dedup corpus.jsonl pairs.tsv {HOW} --keep clean.jsonl --prefer {prefer}"
+    n_without = as_json(line)["rows_kept"]
+    without = Path("clean.jsonl").read_text().splitlines()
+    report = as_json(f"{line} --reduce-to {n_kept}")
+    kept = Path("clean.jsonl").read_text().splitlines()
+    assert report["rows_kept"] == len(kept) == n_kept
+    assert f"{n_without} rows" in report["rule"]
+    if n_kept >= n_without:
+        assert set(without) <= set(kept)
+        assert ("least similar" in report["rule"]) == (n_kept > n_without)
+        return
+    lengths = [len(json.loads(text)["text"]) for text in without]
+    by_score = {
+        "first": range(len(without)),
+        "longest": np.argsort(-np.array(lengths), kind="stable"),
+    }
+    assert kept == [without[place] for place in sorted(by_score[prefer][:n_kept])]
+
+
+def test_the_least_similar_come_back_first(corpus):
+    as_json(f"dedup corpus.jsonl pairs.tsv {HOW} --keep clean.jsonl")
+    n_without = len(Path("clean.jsonl").read_text().splitlines())
+    as_json(f"dedup corpus.jsonl pairs.tsv {HOW} --keep more.jsonl --reduce-to {n_without + 1}")
+    kept, more = (Path(f"{name}.jsonl").read_text().splitlines() for name in ("clean", "more"))
+    (back,) = set(more) - set(kept)
+    S = similarities(corpus) - 2 * np.eye(len(corpus))
+    lines = Path("corpus.jsonl").read_text().splitlines()
+    highest = S.max(axis=1)[[row for row, line in enumerate(lines) if line not in kept]]
+    assert S.max(axis=1)[lines.index(back)] == highest.min()
+
+
+def test_documents_are_compared_by_resemblance_unless_it_is_said(corpus):
+    how = HOW.replace("--kernel resemblance ", "")
+    assert as_json(f"dedup corpus.jsonl p.tsv {how}")["pairs"] == len(true_pairs(corpus))
+    reader = ck.documents.open_documents("corpus.jsonl", shingles=SHINGLES)
+    found = ck.files.near_duplicates(reader, 0.7, progress=False)
+    assert [tuple(pair) for pair in found.pairs.tolist()] == true_pairs(corpus)
+
+
 def _groups(pairs):
     groups = []
     for pair in pairs:
@@ -123,7 +165,7 @@ def test_against_another_corpus(megabytes, corpus, tmp_path):
     keys = [json.loads(line)["key"] for line in Path("clean.jsonl").read_text().splitlines()]
     assert keys == [d["key"] for row, d in enumerate(corpus) if row not in set(i.tolist())]
     assert report["rows_near"] == len(set(i.tolist()))
-    for extra in ("--groups g.tsv", "--prefer longest", "--copies-once"):
+    for extra in ("--groups g.tsv", "--prefer longest", "--copies-once", "--reduce-to 3 --keep k"):
         result = run(f"dedup corpus.jsonl p.tsv {HOW} --against test.jsonl {extra}")
         assert result.exit_code == 2
         assert "leave out" in result.stderr
@@ -134,6 +176,8 @@ def test_errors(corpus, tmp_path):
     assert "documents are preferred by numbers" in result.stderr
     ck.io.write_rows("rows.npy", np.eye(3))
     assert "is for documents" in run("dedup rows.npy p.tsv --prefer longest").stderr
+    assert "name their file" in run("dedup rows.npy p.tsv --reduce-to 2").stderr
+    assert "there are 3 rows" in run("dedup rows.npy p.tsv --keep k.npy --reduce-to 4").stderr
     assert "is read or written already" in run(f"dedup corpus.jsonl p {HOW} --keep p").stderr
 
 
@@ -143,6 +187,19 @@ def test_report_shows_what_was_found(corpus):
     text = Path("page.html").read_text(encoding="utf-8")
     assert f"{len(read_pairs('pairs.tsv'))} pairs" in text
     assert "<code>changed</code>" in text
+    if browser.find_browser() is not None:
+        browser.require_readable(Path("page.html"))
+
+
+def test_long_names_are_broken_on_the_page(corpus):
+    """No column is pushed out of sight, and none is so narrow that its text makes a tall band."""
+    pytest.importorskip("jinja2")
+    folder = "a-package-2.0-py3-none-any.whl/package/contrib/some-thing/locale/en/LC_MESSAGES"
+    named = [dict(document, key=f"{folder}/{document['key']}.po") for document in corpus]
+    write_json_lines(Path("named.jsonl"), named)
+    ok(f"dedup named.jsonl pairs.tsv {HOW} --id key --page page.html")
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert text.count('<table class="prose">') == 1
     if browser.find_browser() is not None:
         browser.require_readable(Path("page.html"))
 

@@ -57,8 +57,7 @@ def test_other_settings_are_refused(made, corpus):
     result = run(f"{use} --text text --ngrams 3 --unit words")
     assert result.exit_code == 2
     assert "ngrams [3, 3], not [1, 2]" in result.stderr
-    result = run(use)  # as rows
-    assert result.exit_code == 2
+    ok(use)  # the column is that of the rows known before
     if made != "signatures":
         ck.io.write_rows("rows.npy", np.eye(3))
         result = run(use.replace("test.jsonl", "rows.npy"))

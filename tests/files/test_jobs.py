@@ -161,6 +161,34 @@ def test_append(tmp_path, rows, shard_rows):
     assert {origin.source for origin in reader.provenance} == {"rows.svm", "more"}
 
 
+@pytest.mark.parametrize("n_moved", [0, 1, 3, 7])
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_append_that_is_killed_while_it_hands_over(tmp_path, rows, monkeypatch, n_moved, resume):
+    X, y = rows
+    recipe = recipe_of(Rows(X))
+    for name in ("out", "whole"):
+        files.hash_to_file(Rows(X[:33], y[:33]), tmp_path / name, recipe, shard_rows=10)
+    more = {"append": True, "resume": resume}
+    files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "whole", recipe, **more)
+    before = folder_bytes(tmp_path / "out")
+
+    def killed(folder, target, paths):
+        for path in paths[::-1][:n_moved]:
+            path.replace(target / path.name)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("corekernels.files.shard_parts.hand_over", killed)
+        patch.setattr("corekernels.io.job_folder.JobFolder.discard", lambda folder: None)
+        with pytest.raises(KeyboardInterrupt):
+            files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "out", recipe, **more)
+    n_rows = len(files.load_signatures(tmp_path / "out")[0])
+    assert n_rows == (101 if n_moved == 7 else 33)  # all or nothing
+    files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "out", recipe, **more)
+    assert folder_bytes(tmp_path / "out") == folder_bytes(tmp_path / "whole") != before
+    assert hidden(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     "y",
     [

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from corekernels._core.validation import check_rows, read_only
 from corekernels._loops.search import duplicates as loops
-from corekernels.kernel_table import CONTAINMENT, KERNELS
+from corekernels.kernel_table import DUPLICATES_KERNELS
 from corekernels.neighbors.duplicates.rows import (
     RowStore,
     joined_parts,
@@ -88,10 +88,10 @@ def test_keys_that_occur_twice_are_taken():
     assert (keys.tolist(), rows.tolist()) == ([1, 1, 1, 9, 9], [0, 1, 4, 3, 5])
 
 
-@pytest.mark.parametrize("kernel", [*KERNELS, "containment"])
+@pytest.mark.parametrize("kernel", DUPLICATES_KERNELS)
 @pytest.mark.parametrize("kind", ["values", "ones", "some ones", "wide", "large"])
 def test_rows_of_several_parts_are_compared(X, kernel, kind):
-    entry = KERNELS.get(kernel, CONTAINMENT)
+    entry = DUPLICATES_KERNELS[kernel]
     X = (X != 0).astype(np.float32) if kind == "ones" else X
     if kind == "some ones":
         X[:10] = X[:10] != 0

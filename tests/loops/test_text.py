@@ -7,7 +7,7 @@ from numba import njit
 from corekernels._loops.simd.bit_sets import bytes_between
 from corekernels._loops.simd.integers import store_word
 from corekernels._loops.simd.vectors import load_line, lower_letters, store
-from corekernels._loops.text.distinct import FREE, sort_distinct, table_size
+from corekernels._loops.text.grams import FREE, sort_distinct, table_size
 from corekernels.text.rows import as_texts, text_rows
 from corekernels.text.settings import TextSettings
 from support.text import SCRIPTS, column_counts

@@ -135,7 +135,7 @@ def test_dense_rows_of_bytes_are_compared_as_such_to_the_same_values(kernel):
     rng = np.random.default_rng(0)
     X = rng.integers(1, 256, (300, 130)) * (rng.random((300, 130)) < 0.6)
     assert make_store(check_rows(X), CORE1).byte_rows.shape == (300, 192)  # whole cache lines
-    halves, sparse_rows = X / 2, X * (rng.random(X.shape) < 0.3)
+    halves, sparse_rows = X / 2, X * (rng.random(X.shape) < 0.1)
     wide = sparse.csr_array((X[X > 0], np.nonzero(X)), shape=(300, 5000))
     for others in (halves, sparse_rows, -X, wide):
         assert make_store(check_rows(others), CORE1).byte_rows.shape == (300, 0)

@@ -27,12 +27,12 @@ def test_empty_rows_are_no_held_out_queries():
     store = make_store(check_rows(half_empty(1000)), CORE1)
     held_out = hold_out(store, 5, 0, 1)
     assert (store.lengths[held_out.sample] > 0).all()
-    assert len(held_out.sample) == 125  # a quarter of the others
+    assert len(held_out.sample) == 62  # an eighth of the others
     rows = np.concatenate([held_out.rest, held_out.sample])
     np.testing.assert_array_equal(np.sort(rows), np.arange(1000))
-    assert held_out.alive.sum() == 875
+    assert held_out.alive.sum() == 938
     empty = make_store(check_rows(np.zeros((100, 3))), CORE1)
-    assert len(hold_out(empty, 5, 0, 1).sample) == 25
+    assert len(hold_out(empty, 5, 0, 1).sample) == 12
 
 
 @pytest.mark.parametrize("method", ["lsh", "graph"])
@@ -63,7 +63,7 @@ class FakeMethod:
 
 def test_the_cheapest_method_that_reaches_the_recall_is_taken():
     methods = [FakeMethod(share, 1000 * share) for share in np.linspace(0.5, 1, 101)]
-    exact = Exact(make_store(check_rows(np.eye(3)), "core1"))
+    exact = Exact(make_store(check_rows(np.eye(3)), CORE1))
     task = Task(exact, FakeHeldOut(), 0.8, 1, 0)
     method, share = task.cheapest(methods)
     assert share == pytest.approx(0.85)  # a quarter of the misses allowed is kept back

@@ -8,13 +8,17 @@ from corekernels.neighbors import candidates
 METHODS = tuple(candidates.METHODS)
 
 
-def clustered(n_rows, n_columns, length, seed=0, spread=0.3, dense=False):
-    """Rows about random centres; the first queries are rows of the same kind."""
+def clustered(n_rows, n_columns, length, seed=0, spread=0.3, dense=False, evenness=1.0):
+    """Rows about random centres, some of which have more than others where evenness is below 1."""
     rng = np.random.default_rng(seed)
     centres = rng.lognormal(size=(max(1, n_rows // 50), n_columns))
     if not dense:
         centres *= rng.random(centres.shape) < length / n_columns
-    rows = centres[rng.integers(0, len(centres), n_rows)]
+    if evenness == 1:
+        of_row = rng.integers(0, len(centres), n_rows)
+    else:
+        of_row = (len(centres) * rng.random(n_rows) ** (1 / evenness)).astype(int)
+    rows = centres[of_row]
     rows = rows * rng.lognormal(sigma=spread, size=rows.shape)
     if not dense:
         rows *= rng.random(rows.shape) < 1 - spread / 2

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from corekernels import Recipe
-from corekernels.errors import FileError, RecipeMismatch
+from corekernels.errors import DataError, FileError, RecipeMismatch
 
 
 def power(base, exponent):
@@ -22,6 +22,11 @@ def bad_part(bad, number):
     if number == bad:
         raise FileError(f"part {number}: is bad; make it again.")
     return (number,)
+
+
+def nameless_error(bad, part):
+    if part.number == bad:
+        raise DataError("y: labels are wrong; mend them.")
 
 
 def mismatch(_, number):

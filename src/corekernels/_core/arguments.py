@@ -52,11 +52,11 @@ def require_gamma(value: Any) -> float:
     return float(value)
 
 
-def require_count(name: str, value: Any) -> int:
-    """An integer of at least one."""
+def require_count(name: str, value: Any, least: int = 1) -> int:
+    """An integer of at least one, or of another least value."""
     number = _integer(name, value)
-    if not 1 <= number < 2**63:
-        raise ParameterError(f"{name}: got {value!r}; give 1 or more.")
+    if not least <= number < 2**63:
+        raise ParameterError(f"{name}: got {value!r}; give {least} or more.")
     return number
 
 

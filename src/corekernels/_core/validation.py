@@ -151,8 +151,35 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     except TypeError as error:
         raise DataTypeError(f"{name}: {error}") from error
     except ValueError as error:
-        remedy = "; leave text out or make numbers of it." if "convert string" in str(error) else ""
-        raise DataError(f"{name}: {error}{remedy}") from error
+        if "convert string" in str(error) or "bytes/strings" in str(error):
+            raise DataError(
+                f"{name}: {_text_in(X)}{error}; leave text out or make numbers of it."
+            ) from error
+        raise DataError(f"{name}: {error}") from error
+
+
+def _text_in(X: Any) -> str:
+    """The first column of a table that holds text, in words; nothing if there is none."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        X = np.asarray(X, dtype=object)
+        columns = range(X.shape[1] if X.ndim == 2 else 0)
+        values = (X[:, column] for column in columns)
+    else:
+        values = (np.asarray(X[column], dtype=object) for column in columns)
+    for column, of_column in zip(columns, values, strict=True):
+        for row, value in enumerate(of_column):
+            if isinstance(value, str) and not _is_number(value):
+                return f"column {column!r} holds text ({value!r:.50} in row {row}): "
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def clean_rows(

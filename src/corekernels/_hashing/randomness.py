@@ -59,7 +59,7 @@ def mix_key(seed: int, use: Key, bank: int = 0) -> np.uint64:
 
 @lru_cache(maxsize=32)
 def _keys(seed: int, bank: int) -> npt.NDArray[np.uint64]:
-    """The keys of all uses; cached, because every block of rows needs them."""
+    """The keys of all uses; cached, because every block of rows asks for some."""
     return read_only(stream(seed, Purpose.KEYS, bank, 8))
 
 
@@ -73,7 +73,7 @@ def mixed(indices: Array, key: np.uint64) -> Array:
 @cache
 def random_numbers() -> Array:
     """The list of random numbers, nearly normal, of mean 0 and variance 1, as bfloat16."""
-    from scipy.special import ndtri  # on use: the import is long
+    from scipy.special import ndtri  # on use: few jobs draw them, and the import is long
 
     quantiles = ndtri((np.arange(_NUMBERS) + 0.5) / _NUMBERS)
     scaled = quantiles / np.sqrt(np.mean(quantiles**2))

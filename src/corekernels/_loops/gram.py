@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compilation import allocating_loop, inlined_loop, inner_loop, loop
-from .kernels import cosine, shape, support_weight
+from .kernels import is_bounded, is_shaped, shape, support_weight
 from .rows import unit_values
 from .simd.integers import popcount
 
@@ -133,11 +133,14 @@ def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
         out[:] = 0
         return
     number = out.dtype.type
-    for j in range(out.shape[0]):
-        out[j] = shape(kernel, cosine(kernel, out[j], kernel.one))
+    most = kernel.one if is_bounded(kernel) else number(np.inf)  # rounding exceeds 1
+    if is_shaped(kernel):  # a loop of its own: the other one takes vector instructions
+        for j in range(out.shape[0]):
+            out[j] = shape(kernel, min(max(out[j], -most), most))
     for j in range(out.shape[0]):
         f1, f2, a = number(length), number(lengths_of_y[j]), number(counts[j])
-        out[j] = out[j] * (support_weight(kernel, f1, f2, a) / (f1 + f2 - a))
+        part = support_weight(kernel, f1, f2, a) / (f1 + f2 - a)
+        out[j] = min(max(out[j], -most), most) * part
     if exponent != NO_EXPONENTIAL:
         for j in range(out.shape[0]):
             if lengths_of_y[j] == 0:

@@ -112,8 +112,10 @@ class Sample:
         some = np.unique(self.y, return_index=True)[1][:50]  # of each class, if there are classes
         for steps in self.core_steps():
             X = make_pipeline(*steps, FunctionTransformer()).fit_transform(self.X[some])
-            kernels.core1(X)
-            self._hashed_model("core1", 16, None, 1.0).fit(X, self.y[some])
+            for name, kernel in HASHED_KERNELS.items():
+                if kernel.uses_values:
+                    getattr(kernels, name)(X)
+                    self._hashed_model(name, 16, None, 1.0).fit(X, self.y[some])
 
     def core_steps(self) -> list[Steps]:
         """What stands before CoRE kernels, to choose from."""

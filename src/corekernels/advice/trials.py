@@ -27,6 +27,7 @@ _RACE_ROWS = 1000  # that settings are compared on before the best go on
 _FINALISTS = 2  # settings that go through the first round
 _HOPELESS = 0.1, 2  # behind the best after so many folds: no further fold
 _FEWEST_ROWS = 50
+_AHEAD = 1.5  # times its share that a learner may take, since most take less
 
 
 @dataclass
@@ -72,7 +73,7 @@ class Trials:
         self.bar.set_description(learner.name)
         self.bar.update()
         now = time.perf_counter()
-        share = (self._end - now) / max(1, self._n_waiting)
+        share = _AHEAD * (self._end - now) / max(_AHEAD, self._n_waiting)
         self._n_waiting -= 1
         if now > self._end and self.trials:
             self.notes.append(f"no time for {learner.name}")

@@ -273,13 +273,14 @@ def _cost(trial: Trial) -> tuple[int, int]:
 
 def _cheapest_of_the_best(trials: Trials, among: Sequence[Trial]) -> Trial:
     """The cheapest whose distance to the best is no more than half a point or its own error."""
-    top = max(among, key=lambda trial: trial.mean)
+    whole = [trial for trial in among if len(trial.scores) >= len(trials.rounds[0])]  # not dropped
+    top = max(whole, key=lambda trial: trial.mean)
 
     def is_as_good(trial: Trial) -> bool:
         difference, margin = trials.difference(top, trial)
         return trial is top or difference <= max(_LEAST_GAIN, margin / 2)
 
-    return min(filter(is_as_good, among), key=_cost)
+    return min(filter(is_as_good, whole), key=_cost)
 
 
 def _sentence(advice: Advice, rival: Candidate, difference: float, margin: float) -> str:

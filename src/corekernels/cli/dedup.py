@@ -1,6 +1,5 @@
 """The command that finds near-duplicates: dedup."""
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -9,12 +8,15 @@ import numpy as np
 from typer import Argument, Option
 
 from .. import documents, files, io, report
+from .._core.arguments import Array, require_count
 from ..documents.opening import FIRST
 from ..errors import ParameterError
 from ..io.atomic import require_target
+from ..io.job_folder import JobFolder, unfinished_folder
 from ..io.readers import RowReader
 from ..io.streams import display_name, is_stream, require_file
 from ..kernel_table import DUPLICATES_KERNELS
+from ..neighbors.duplicates.result import NearDuplicates, reduce_rows
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import (
@@ -33,7 +35,7 @@ from .printing import STANDARD_OUTPUT, to_write
 @command("corekernels dedup train.svm pairs.tsv --threshold 0.8 --keep unique.svm")
 def dedup(
     source: Annotated[
-        str, Argument(metavar="IN", help="File of rows; no pipe, since it is read several times.")
+        str, Argument(metavar="IN", help="File of rows; no pipe, since --keep reads it again.")
     ],
     target: Annotated[
         str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
@@ -42,12 +44,13 @@ def dedup(
     output: Output,
     threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
     kernel: Annotated[
-        str,
+        str | None,
         Option(
             help=f"{one_of(DUPLICATES_KERNELS)}: what similar means. Containment is the "
-            "share of a document's n-grams that a longer one has too."
+            "share of a document's n-grams that a longer one has too.  [default: resemblance for "
+            f"documents, {DEFAULT_KERNEL} for rows of numbers]"
         ),
-    ] = DEFAULT_KERNEL,
+    ] = None,
     gamma: Gamma = None,
     groups: Annotated[
         str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
@@ -67,6 +70,13 @@ def dedup(
             "in a column.",
         ),
     ] = FIRST,
+    reduce_to: Annotated[
+        int | None,
+        Option(
+            help="Rows that --keep is to have. Of more, those preferred stay, or the first; of "
+            "fewer, those least similar to any other come back."
+        ),
+    ] = None,
     against: Annotated[
         str | None,
         Option(metavar="IN2", help="Find rows of IN near a row of IN2; --keep leaves them out."),
@@ -102,7 +112,10 @@ def dedup(
     _require_targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
     if against is not None:
-        _require_alone(against, groups, prefer, copies_once)
+        _require_alone(against, groups, prefer, copies_once, reduce_to)
+    if reduce_to is not None and keep is None:
+        raise ParameterError("--reduce-to: says how many rows to keep; name their file by --keep.")
+    kernel = files.duplicates_default(bool(reading.text)) if kernel is None else kernel
     options: dict[str, Any] = {
         "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
         "resume": resume, "progress": output.progress, "gamma": gamma,
@@ -117,9 +130,14 @@ def dedup(
         )
     else:
         found, reader, others = _on_one_machine(asked, reading, parts, n_jobs)
-    if isinstance(found, files.FileDuplicates):
-        scores = _scores(reader, prefer, found, output)
+    if isinstance(found, NearDuplicates):
+        rows = found.paired() if reduce_to is None else np.arange(found.rows)
+        scores = _scores(reader, prefer, rows, output)
         dropped, about = found.redundant(scores), _about_duplicates(found)
+        if reduce_to is not None:
+            reduction = reduce_rows(found, require_count("reduce_to", reduce_to), scores)
+            dropped = reduction.dropped
+            about |= {"rows_kept": found.rows - len(dropped), "rule": reduction.rule}
         if groups is not None:
             files.write_groups(found, to_write(groups), scores)
     else:
@@ -133,7 +151,7 @@ def dedup(
         )
         report.write_page(about_pairs, page)
     if parts is not None:
-        shutil.rmtree(parts, ignore_errors=True)
+        JobFolder(parts).discard()
     output.show({"target": target, **about}, reader, target, groups, keep)
 
 
@@ -147,7 +165,7 @@ class _Asked(NamedTuple):
     options: dict[str, Any]
 
 
-_Found = tuple[files.FileDuplicates | files.FileMatches, RowReader, RowReader | None]
+_Found = tuple[NearDuplicates | files.FileMatches, RowReader, RowReader | None]
 
 
 def _on_one_machine(
@@ -188,43 +206,44 @@ def _on_cluster(
 def _parts(target: str, resume: bool) -> Path | None:
     """The folder of what is done, for a later run; none if pairs are printed."""
     if target != STANDARD_OUTPUT:
-        path = Path(target)
-        return path.with_name(f".{path.name}.unfinished")
+        return unfinished_folder(target)
     if resume:
         raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
     return None
 
 
 def _scores(
-    reader: RowReader, prefer: str, found: files.FileDuplicates, output: Output
+    reader: RowReader, prefer: str, rows: Array, output: Output
 ) -> Mapping[int, float] | None:
     """What decides which document of a group stays."""
     if prefer == FIRST:
         return None
-    assert isinstance(reader, documents.DocumentReader)
-    return documents.preference_scores(reader, prefer, found.paired(), output.progress)
+    return documents.preference_scores(reader, prefer, rows, output.progress)
 
 
-def _require_alone(against: str, groups: str | None, prefer: str, copies_once: bool) -> None:
+def _require_alone(
+    against: str, groups: str | None, prefer: str, copies_once: bool, reduce_to: int | None
+) -> None:
     """Refuse options that make no sense beside --against."""
     require_file(display_name(against), is_stream(against))
-    if groups is not None or prefer != FIRST or copies_once:
+    if groups is not None or prefer != FIRST or copies_once or reduce_to is not None:
         raise ParameterError(
-            "--against: finds no groups within IN; leave out --groups, --prefer, --copies-once."
+            "--against: finds no groups within IN; leave out --groups, --prefer, --copies-once, "
+            "--reduce-to."
         )
 
 
 def _names(
-    found: files.FileDuplicates | files.FileMatches, reader: RowReader, others: RowReader | None,
+    found: NearDuplicates | files.FileMatches, reader: RowReader, others: RowReader | None,
     output: Output,
 ) -> tuple[dict[int, str], dict[int, str]] | None:  # fmt: skip
     """What the rows of pairs are called, if they have names."""
-    if not isinstance(reader, documents.DocumentReader) or reader.columns.id is None:
+    if not reader.has_names:
         return None
-    if isinstance(found, files.FileDuplicates):
+    if isinstance(found, NearDuplicates):
         names = reader.names(found.paired(), output.progress)
         return names, names
-    assert isinstance(others, documents.DocumentReader)
+    assert others is not None
     sides = zip((reader, others), found.pairs.T, strict=True)
     left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
     return left, right
@@ -247,7 +266,7 @@ def _require_targets(
         require_target(name, source, *written[:place])
 
 
-def _about_duplicates(found: files.FileDuplicates) -> dict[str, Any]:
+def _about_duplicates(found: NearDuplicates) -> dict[str, Any]:
     groups = found.groups()
     kept = found.rows - sum(len(group) - 1 for group in groups)
     return {

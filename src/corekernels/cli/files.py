@@ -166,7 +166,8 @@ def _learn_on(n_rows: int) -> str:
 
 
 def _about_signatures(path: str) -> dict[str, Any]:
-    reader = files.SignatureReader(path)
+    reader = files.open_reader(path)
+    assert isinstance(reader, files.SignatureReader)
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
     about |= {"parts": len(reader.parts), "learn_on": _learn_on(reader.n_rows)}
     return {**about, **reader.recipe.asdict()}

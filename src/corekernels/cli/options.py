@@ -22,7 +22,6 @@ from ..io.provenance import Origin
 from ..io.readers import RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
-from ..report.page import require_page_extra
 from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
 
@@ -155,6 +154,9 @@ class Text:
         Path | None,
         Option(metavar="FILE", help="Weigh n-grams by their rarity, as `frequencies` counted it."),
     ] = None
+    skip_bad: Annotated[
+        int, Option(metavar="N", help="Leave out up to N bad documents, named at the end.")
+    ] = 0
 
     @property
     def document_frequencies(self) -> "InverseDocumentFrequency | None":
@@ -172,8 +174,13 @@ class Text:
         given = {name: value for name, value in settings.items() if value is not None}
         return {
             "text": self.text or None, "label": self.label, "id": self.id, "shingles": given,
-            "frequencies": self.document_frequencies,
+            "frequencies": self.document_frequencies, "skip_bad": self.skip_bad,
         }  # fmt: skip
+
+    def _require_none_skipped(self) -> None:
+        """Refuse to leave out bad documents on a cluster, which numbers documents beforehand."""
+        if self.skip_bad:
+            raise ParameterError("--skip-bad: is for work in one process; leave out --engine.")
 
 
 def _ngrams(text: str | None) -> tuple[int, int] | None:
@@ -226,7 +233,7 @@ class Reading(Text):
                 words.append("--zero-based")
             elif value is True:
                 words.append(name)
-            elif value not in (None, False):
+            elif value not in (None, False, 0):
                 values = value if isinstance(value, list) else [value]
                 words += [f"{name} {shlex.quote(str(one))}" for one in values]
         return " ".join(words)
@@ -240,6 +247,7 @@ class Reading(Text):
         **options: Any,
     ) -> "files.Plan":  # fmt: skip
         """The parts of a file, of a folder or of what a pattern matches."""
+        self._require_none_skipped()
         options |= {"part_rows": part_rows, "progress": output.progress}
         return files.plan_parts(engine, path, **self._options, **options)
 
@@ -271,6 +279,7 @@ class Matching(Text):
         """As `open`; for an engine, the parts of the rows."""
         if engine is None:
             return self.open(path, n_columns, like, column_names, n_jobs=n_jobs, **options)
+        self._require_none_skipped()
         return files.plan_parts(
             engine, path, part_rows=files.ROWS_PER_PART, match_columns=n_columns, like=like,
             column_names=column_names, one_based=self.one_based,
@@ -291,6 +300,8 @@ def require_page(page: Path | None, *others: str | Path | None) -> None:
     """
     if page is not None:
         require_target(page, *(other for other in others if other is not None))
+        from ..report.page import require_page_extra  # on use: few jobs write one
+
         require_page_extra()
 
 

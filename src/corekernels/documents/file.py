@@ -5,10 +5,10 @@ Tables have Arrow arrays for columns.
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from .._core.arguments import Array, require_extra
 from ..errors import DataError
 from ..io.faults import BadRecords
 from ..io.parquet import label_array, places_of_nulls, strings_of
-
-Chosen = Callable[[int, int], Array]  # a mask: which of so many documents, from one on, are wanted
 
 BATCH_BYTES = 8 << 20
 SEPARATOR = "\n"  # between the texts of several columns
@@ -96,13 +94,6 @@ def _as_text(arrow: Any, array: Any, name: str) -> Any:
     raise DataError(f"{name} is of type {kind}; give a column of text.")
 
 
-class Copied(NamedTuple):
-    """How far a copy is: documents written, and bytes of the source read."""
-
-    n_rows: int
-    bytes_done: int
-
-
 @dataclass(frozen=True, eq=False)
 class Documents(ABC):
     """Some documents of a file, not yet looked at; consecutive as they are read."""
@@ -121,6 +112,10 @@ class Documents(ABC):
     @abstractmethod
     def take(self, places: Array) -> Self:
         """Some of the documents, by their places among these."""
+
+    @abstractmethod
+    def write_to(self, out: Any) -> None:
+        """Add these documents, exactly as they are, to what `create` of their file gave."""
 
     def where(self, place: int) -> str:
         """What messages call the document at a place: they count from 1."""
@@ -142,9 +137,17 @@ class ArrowDocuments(Documents):
         data = self.data.take(pyarrow().array(places))
         return replace(self, numbers=self.numbers[places], data=data)
 
+    def write_to(self, out: Any) -> None:
+        """Add the documents to a Parquet file, which has the same columns."""
+        if not self.data.schema.equals(out.schema):
+            raise DataError(
+                f"{self.name}: has other columns than the first file; write them apart."
+            )
+        out.write_batch(self.data)
+
 
 class DocumentFile(ABC):
-    """Documents of one file: some of their columns in batches, or copies of some documents.
+    """Documents of one file, in batches.
 
     Attributes have the meaning of those of `io.Reader`. With `starts_anywhere`, `documents`
     begins with document `start` without reading those before.
@@ -156,23 +159,20 @@ class DocumentFile(ABC):
     n_bytes: int | None = None
     is_stream: bool = False
     starts_anywhere: bool = False
+    notes: Sequence[str] = ()
 
     @abstractmethod
     def documents(
-        self, columns: Sequence[str], batch_bytes: int, start: int = 0
+        self, columns: Sequence[str] | None, batch_bytes: int, start: int = 0
     ) -> Iterator[Documents]:
         """All documents, in batches of about that many bytes, none empty.
 
-        `columns` are those that will be looked at.
+        `columns` are those that will be looked at; None is for documents to be written.
         """
 
     @abstractmethod
     def create(self, target: Path) -> contextlib.AbstractContextManager[Any]:
-        """A file like this one, written whole or not at all, that `copy` writes to."""
-
-    @abstractmethod
-    def copy(self, chosen: Chosen, out: Any, batch_bytes: int) -> Iterator[Copied]:
-        """Add the chosen documents to what `create` gave, exactly as they are."""
+        """A file like this one, written whole or not at all, for documents to be written to."""
 
 
 def missing_column(name: str, column: str, known: Sequence[str], where: str = "") -> DataError:

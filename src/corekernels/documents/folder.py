@@ -6,23 +6,15 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from .._core.arguments import PathLike
 from ..errors import FileError
-from ..io.streams import ByteStream
-from .file import (
-    ArrowDocuments,
-    Chosen,
-    Copied,
-    DocumentFile,
-    missing_column,
-    numbered,
-    pyarrow,
-)
+from ..io.streams import MAX_RECORD_BYTES, ByteStream
+from .file import ArrowDocuments, DocumentFile, missing_column, numbered, pyarrow
 
 FOLDER = "folder"
 _COLUMNS = ("text", "path")
+_SHOWN = 5  # of what is left out, in a note
 _OTHER_FORMATS = (".parquet", ".pq", ".jsonl", ".ndjson")
 
 
@@ -39,7 +31,10 @@ class Folder(DocumentFile):
     def __init__(self, path: PathLike) -> None:
         self.name = os.fspath(path)
         self._root = Path(path)
-        self._paths = sorted(_files(self._root))
+        self._paths, others = _files(self._root)
+        if others:
+            shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
+            self.notes = [f"what is no file was left out: {shown}"]
         for found in self._paths:
             if Path(found).suffix in _OTHER_FORMATS:
                 raise FileError(
@@ -50,17 +45,17 @@ class Folder(DocumentFile):
         self.n_bytes = sum((self._root / found).stat().st_size for found in self._paths)
 
     def documents(
-        self, columns: Sequence[str], batch_bytes: int, start: int = 0
+        self, columns: Sequence[str] | None, batch_bytes: int, start: int = 0
     ) -> Iterator[ArrowDocuments]:
-        """All documents, in batches."""
-        for name in columns:
+        """All documents, in batches; without their texts if no column is named."""
+        for name in columns or ():
             if name not in _COLUMNS:
                 raise missing_column(self.name, name, _COLUMNS, "a folder of text files ")
         first = min(max(0, start), len(self._paths))
         bytes_done = n_bytes = 0
         contents: list[bytes] = []
         for row, path in enumerate(self._paths[first:], first + 1):
-            content = self._content(path)
+            content = b"" if columns is None else self._content(path)
             n_bytes += len(content)
             bytes_done += (self._root / path).stat().st_size
             contents.append(content)
@@ -92,36 +87,37 @@ class Folder(DocumentFile):
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
-    def copy(self, chosen: Chosen, out: Any, batch_bytes: int) -> Iterator[Copied]:
-        """Copy the chosen files."""
-        n_written = bytes_done = 0
-        for place, wanted in enumerate(chosen(0, len(self._paths)).tolist()):
-            source, target = self._root / self._paths[place], Path(out) / self._paths[place]
-            bytes_done += source.stat().st_size
-            if wanted:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source, target)
-                n_written += 1
-            yield Copied(n_written, bytes_done)
-
     def _content(self, path: str) -> bytes:
         with ByteStream(self._root / path) as stream:
-            content = b"".join(iter(lambda: stream.read(1 << 20), b""))
+            content = stream.read(MAX_RECORD_BYTES + 1)
+        if len(content) > MAX_RECORD_BYTES:
+            raise FileError(
+                f"{self._root / path}: is longer than {MAX_RECORD_BYTES:,} bytes; cut it, or take "
+                "it out of the folder."
+            )
         return content.removeprefix(codecs.BOM_UTF8)
 
 
 class FolderDocuments(ArrowDocuments):
     """Files of a folder."""
 
+    def write_to(self, out: Path) -> None:
+        """Copy the files to another folder."""
+        for path in self.data["path"].to_pylist():
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(Path(self.name) / path, out / path)
+
     def where(self, place: int) -> str:
         """The name of the file."""
         return f"{Path(self.name) / self.data['path'][place].as_py()}:"
 
 
-def _files(root: Path) -> Iterator[str]:
-    """Paths of all files below, relative to the root."""
+def _files(root: Path) -> tuple[list[str], list[str]]:
+    """Paths of all files below, and of what is no file (pipes, devices), relative to the root."""
+    files: list[str] = []
+    others: list[str] = []
     for folder, inner, names in os.walk(root):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        for name in names:
-            if not name.startswith("."):
-                yield os.path.relpath(os.path.join(folder, name), root)
+        for path in (os.path.join(folder, name) for name in names if not name.startswith(".")):
+            (files if os.path.isfile(path) else others).append(os.path.relpath(path, root))
+    return sorted(files), sorted(others)

@@ -14,6 +14,7 @@ from .._core.validation import read_only
 from .._loops.text import json_lines as loops
 from ..io.faults import BadRecords
 from ..io.parquet import numbers_of_text, strings_of, text_labels
+from ..text.rows import Texts
 from .file import Table, no_column, others, pyarrow, without
 from .records import RecordFile, Records
 
@@ -32,8 +33,15 @@ for _first, _kind in ((b'"', _TEXT), (b"-0123456789NI", _NUMBER), (b"tf", _BOOLE
 class Values(NamedTuple):
     """Values under a key: strings decoded, numbers and words as they stand; their first bytes."""
 
-    text: Any  # an Arrow array
+    texts: Texts
     first_bytes: Array
+
+    @property
+    def text(self) -> Any:
+        """The strings as an Arrow array."""
+        arrow = pyarrow()
+        buffers = arrow.py_buffer(self.texts.offsets), arrow.py_buffer(self.texts.text)
+        return arrow.LargeStringArray.from_buffers(len(self.texts), *buffers)
 
 
 class JsonLines(RecordFile):
@@ -79,11 +87,21 @@ class JsonTable(Table):
             values[place] = ""
         return values
 
+    def texts(self, names: Sequence[str]) -> Any:
+        """As of `Table`; of one column without Arrow."""
+        if len(names) > 1:
+            return super().texts(names)
+        self._require_text(names[0])
+        return self.columns[names[0]].texts
+
     def _text(self, name: str) -> Any:
+        self._require_text(name)
+        return self.columns[name].text
+
+    def _require_text(self, name: str) -> None:
         wrong = self.columns[name].first_bytes != _QUOTE
         end = "which is no text; give a column of text"
         self._refuse(name, wrong, without(name), end, repr(name))
-        return self.columns[name].text
 
     def _kinds(self, name: str) -> Array:
         return _KINDS[self.columns[name].first_bytes]
@@ -96,7 +114,7 @@ class JsonTable(Table):
         for place in np.flatnonzero(wrong)[: BadRecords.TOGETHER].tolist():
             first = int(values.first_bytes[place])
             value = {ord("{"): "an object", ord("["): "a list"}.get(first)
-            value = value or _shown(values.text[place].as_buffer().to_pybytes())
+            value = value or _shown(values.texts.document(place))
             is_null = first == _NULL
             faults[place] = if_null if is_null else f"has {value} as {what}, {end}"
         raise BadRecords(faults)
@@ -108,8 +126,7 @@ def read_values(
     """The values under these keys of all records."""
     ends = _segments(records, segment_bytes)
     n_rows, room = len(records), len(records.text) + loops.SPARE_BYTES * len(ends)
-    buffers = [pyarrow().allocate_buffer(room) for _ in names]  # its pool keeps memory at hand
-    out = tuple(np.frombuffer(buffer, np.uint8) for buffer in buffers)
+    out = tuple(np.empty(room, np.uint8) for _ in names)
     offsets = np.full((len(names), n_rows + 1), loops.DONE, np.int64)
     kinds = np.empty((len(names), n_rows), np.uint8)
     filled = np.empty((len(ends) - 1, len(names)), np.int64)
@@ -149,11 +166,10 @@ def read_values(
         raise BadRecords({row: fault for faults in found for row, fault in faults.items()})
     for column, text in enumerate(out):
         _close_gaps(text, offsets[column], ends, begins[:, column], filled[:, column])
-    arrays = (
-        pyarrow().LargeStringArray.from_buffers(n_rows, pyarrow().py_buffer(offset), buffer)
-        for offset, buffer in zip(offsets, buffers, strict=True)
-    )
-    return {name: Values(*found) for name, *found in zip(names, arrays, kinds, strict=True)}
+    return {
+        name: Values(Texts(read_only(text), read_only(ends)), first_bytes)
+        for name, text, ends, first_bytes in zip(names, out, offsets, kinds, strict=True)
+    }
 
 
 def _segments(records: Records, segment_bytes: int) -> list[int]:

@@ -12,6 +12,7 @@ from .._core.arguments import Array, PathLike, require_choice, require_count
 from ..errors import DataError, FileError, ParameterError
 from ..io.packing import packing_of_name
 from ..io.provenance import matching_files
+from ..io.readers import RowReader
 from ..io.streams import ByteStream, is_stream
 from ..text.settings import TextSettings
 from .delimited import Delimited
@@ -30,13 +31,13 @@ FIRST, LONGEST = "first", "longest"
 
 
 def preference_scores(
-    reader: DocumentReader, prefer: str, rows: Array, progress: bool | None = None
+    reader: RowReader, prefer: str, rows: Array, progress: bool | None = None
 ) -> Mapping[int, float] | None:
     """A score for some documents, the highest of which is to stay; None for the first one.
 
     Parameters
     ----------
-    reader : DocumentReader
+    reader : io.RowReader
     prefer : str
         "first", "longest" (the most characters), or the name of a column of numbers.
     rows : ndarray
@@ -59,7 +60,7 @@ def preference_scores(
     return {row: _number(reader, prefer, row, value) for row, value in found.items()}
 
 
-def _number(reader: DocumentReader, column: str, row: int, value: str) -> float:
+def _number(reader: RowReader, column: str, row: int, value: str) -> float:
     try:
         number = float(value)
     except ValueError:
@@ -99,6 +100,7 @@ def open_documents(
     labels: bool = True,
     n_jobs: int | None = None,
     batch_bytes: int = BATCH_BYTES,
+    skip_bad: int = 0,
 ) -> DocumentReader:
     """A reader that gives rows of the n-grams of documents, for every job on files of rows.
 
@@ -125,6 +127,8 @@ def open_documents(
         Threads; None means all cores.
     batch_bytes : int
         About how many bytes make a batch.
+    skip_bad : int
+        Leave out up to this many documents that cannot be used, and note which; none by default.
 
     Examples
     --------
@@ -151,7 +155,7 @@ def open_documents(
         raise FileError(f"{files[0].name}: not all files are of its format; read them apart.")
     return DocumentReader(
         files, columns, settings, labels, n_jobs, require_count("batch_bytes", batch_bytes),
-        frequencies,
+        frequencies, require_count("skip_bad", skip_bad, least=0),
     )  # fmt: skip
 
 

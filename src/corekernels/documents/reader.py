@@ -1,18 +1,18 @@
 """Documents as rows: what every job on files of rows can take."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core.arguments import Array, PathLike
-from .._core.progress import progress_bar
+from .._core.progress import Progress, progress_bar
 from ..errors import DataError, FileError
 from ..io.faults import BadRecords, LeftOut
 from ..io.provenance import Origin
-from ..io.readers import Batch, RowReader
+from ..io.readers import Batch, RowReader, kept_places
 from ..text.rows import rows_of_documents
 from ..text.settings import N_COLUMNS, TextSettings
 from .file import DocumentFile, Documents
@@ -70,6 +70,7 @@ class DocumentReader(RowReader):
     """
 
     n_columns = N_COLUMNS
+    unit = "document"
 
     def __init__(
         self, files: Sequence[DocumentFile], columns: Columns, settings: TextSettings,
@@ -81,6 +82,7 @@ class DocumentReader(RowReader):
         super().__init__(name)
         self._batch_bytes = batch_bytes
         self.files, self.columns, self.settings = list(files), columns, settings
+        self.has_names = columns.id is not None
         self.format, self.is_stream = first.format, first.is_stream
         sizes = [file.n_bytes for file in files]
         self.n_bytes = None if None in sizes else sum(size or 0 for size in sizes)
@@ -97,13 +99,18 @@ class DocumentReader(RowReader):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Which documents were left out."""
-        return self._left_out.notes
+        """Which files and documents were left out."""
+        return [*(note for file in self.files for note in file.notes), *self._left_out.notes]
 
     @property
     def paths(self) -> list[str]:
         """The files that are read."""
         return [file.name for file in self.files]
+
+    def about(self) -> dict[str, Any]:
+        """How rows are read, as JSON holds it."""
+        text = {"text": list(self.columns.text), "settings": asdict(self.settings)}
+        return super().about() | text
 
     def origin(self, first_row: int, n_rows: int) -> Origin:
         """Where some rows came from, and how text became rows."""
@@ -172,7 +179,7 @@ class DocumentReader(RowReader):
         return documents.take(np.delete(np.arange(len(documents)), [*bad.faults]))
 
     def _documents(
-        self, columns: Sequence[str], start: int = 0
+        self, columns: Sequence[str] | None, start: int = 0
     ) -> Iterator[tuple[Documents, int, int]]:
         """Documents from number `start` on, the number of the first in all, and how far we are."""
         before = bytes_before = 0
@@ -195,21 +202,21 @@ class DocumentReader(RowReader):
         bad = self._numbers_left_out()
         return rows + np.searchsorted(bad - np.arange(len(bad)), rows, "right")
 
-    def texts(self, rows: Array, progress: bool | None = None) -> dict[int, str]:
+    def texts(self, rows: Array, progress: Progress = None) -> dict[int, str]:
         """The text of some documents, by their numbers."""
         return self._some(rows, self.columns.text, progress)
 
-    def values(self, column: str, rows: Array, progress: bool | None = None) -> dict[int, str]:
+    def values(self, column: str, rows: Array, progress: Progress = None) -> dict[int, str]:
         """A column of some documents as text, by their numbers."""
         return self._some(rows, (column,), progress)
 
-    def names(self, rows: Array, progress: bool | None = None) -> dict[int, str]:
+    def names(self, rows: Array, progress: Progress = None) -> dict[int, str]:
         """What some documents are called, by their numbers; empty if they have no names."""
         if self.columns.id is None:
             return {}
         return self.values(self.columns.id, rows, progress)
 
-    def _some(self, rows: Array, columns: tuple[str, ...], progress: bool | None) -> dict[int, str]:
+    def _some(self, rows: Array, columns: tuple[str, ...], progress: Progress) -> dict[int, str]:
         rows = np.unique(rows)
         wanted = self._numbers(rows)
         found: dict[int, str] = {}
@@ -228,39 +235,29 @@ class DocumentReader(RowReader):
                     break
         return found
 
-    def write_without(self, target: PathLike, dropped: Array, progress: bool | None = None) -> int:
+    def write_without(
+        self, target: PathLike, dropped: Array, format: str | None = None,  # noqa: A002
+        progress: Progress = False,
+    ) -> int:  # fmt: skip
         """Write all documents but some, whose numbers ascend, as they are; how many these are.
 
         The format is that of the files, and so is their order. Compressed if the name of the
         target says so. Documents that were left out as rows are left out here.
         """
-        formats = {file.format for file in self.files}
-        if len(formats) > 1:
+        if len({file.format for file in self.files}) > 1:
             raise FileError(f"{self.name}: files of several formats cannot become one.")
         dropped = np.union1d(self._numbers(dropped), self._numbers_left_out())
-        n_rows = first_row = bytes_done = 0
+        n_seen = n_written = 0
         with (
             self.files[0].create(Path(target)) as out,
             progress_bar(self.n_bytes, "writing", "B", progress, unit_scale=True) as bar,
         ):
-            for file in self.files:
-                offset, n_seen, n_copied = first_row, 0, 0
-
-                def chosen(first: int, n: int, offset: int = offset) -> Array:
-                    nonlocal n_seen
-                    n_seen = first + n
-                    first += offset
-                    start, stop = np.searchsorted(dropped, [first, first + n])
-                    wanted = np.ones(n, bool)
-                    wanted[dropped[start:stop] - first] = False
-                    return wanted
-
-                for step in file.copy(chosen, out, self._batch_bytes):
-                    n_copied = step.n_rows
-                    bar.update(bytes_done + step.bytes_done - bar.n)
-                first_row += n_seen
-                n_rows += n_copied
-                bytes_done += file.n_bytes or 0
-            if len(dropped) and dropped[-1] >= first_row:
+            for documents, first, bytes_done in self._documents(None):
+                places = kept_places(first, len(documents), dropped)
+                if len(places):
+                    documents.take(places).write_to(out)
+                n_seen, n_written = first + len(documents), n_written + len(places)
+                bar.update(bytes_done - bar.n)
+            if len(dropped) and dropped[-1] >= n_seen:
                 raise DataError(f"{self.name}: changed while it was read; begin again.")
-        return n_rows
+        return n_written

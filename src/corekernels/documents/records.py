@@ -16,7 +16,7 @@ from ..io.atomic import atomic_write
 from ..io.packing import packing_of_name
 from ..io.provenance import SourceFile
 from ..io.streams import ByteStream, display_name, is_stream, line_blocks
-from .file import Chosen, Copied, DocumentFile, Documents, Table, missing_column, numbered, pyarrow
+from .file import DocumentFile, Documents, Table, missing_column, numbered, pyarrow
 
 _LINE = "text"  # the column of plain text
 
@@ -53,12 +53,16 @@ class Records(Documents):
         """The bytes of all records, with their newlines."""
         if self.numbers[-1] - self.numbers[0] == len(self) - 1:
             return self.text[self.starts[0] : self.ends[-1] + 1]
-        return self.gathered(np.ones(len(self), np.bool_))
+        return self._gathered()
 
-    def gathered(self, chosen: Array) -> Array:
-        """The bytes of some records, each with its newline."""
-        room = np.empty(int((self.ends - self.starts + 1)[chosen].sum()), np.uint8)
-        loops.gather_records(self.text, self.starts, self.ends, read_only(chosen, np.bool_), room)
+    def write_to(self, out: IO[bytes]) -> None:
+        """Add the records to an open file."""
+        out.write(self._gathered().data)
+
+    def _gathered(self) -> Array:
+        """The bytes of the records, each with its newline and nothing between."""
+        room = np.empty(int((self.ends - self.starts + 1).sum()), np.uint8)
+        loops.gather_records(self.text, self.starts, self.ends, room)
         return room
 
 
@@ -90,17 +94,8 @@ class RecordFile(DocumentFile):
             with contextlib.closing(packed):
                 yield packed
 
-    def copy(self, chosen: Chosen, out: Any, batch_bytes: int) -> Iterator[Copied]:
-        """Append the chosen records."""
-        n_written = 0
-        for records in self.documents((), batch_bytes):
-            wanted = chosen(int(records.numbers[0]), len(records))
-            out.write(records.gathered(wanted).data)
-            n_written += int(wanted.sum())
-            yield Copied(n_written, records.bytes_done)
-
     def documents(
-        self, columns: Sequence[str], batch_bytes: int, start: int = 0
+        self, columns: Sequence[str] | None, batch_bytes: int, start: int = 0
     ) -> Iterator[Records]:
         """All documents, in batches."""
         first, line = 0, 1

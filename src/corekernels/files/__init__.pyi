@@ -1,5 +1,4 @@
 from ..neighbors.duplicates.result import (
-    FileDuplicates as FileDuplicates,
     FileMatches as FileMatches,
     write_groups as write_groups,
     write_kept as write_kept,
@@ -8,7 +7,6 @@ from ..neighbors.duplicates.result import (
 from .conversion import convert as convert, file_kind as file_kind
 from .estimates import Estimates as Estimates, estimate_pairs as estimate_pairs, nearest as nearest
 from .frequencies import count_frequencies as count_frequencies
-from .histogram import Histogram as Histogram
 from .kernels import gram_description as gram_description, kernel_to_file as kernel_to_file
 from .searching import (
     IndexReport as IndexReport,
@@ -17,9 +15,15 @@ from .searching import (
     search as search,
     search_texts as search_texts,
 )
-from .surveys import Survey as Survey, sample as sample, survey as survey
+from .surveys import (
+    Histogram as Histogram,
+    Survey as Survey,
+    sample as sample,
+    survey as survey,
+)
 from .dedup import (
     duplicates_by_parts as duplicates_by_parts,
+    duplicates_default as duplicates_default,
     matches_by_parts as matches_by_parts,
     near_duplicates as near_duplicates,
     near_matches as near_matches,

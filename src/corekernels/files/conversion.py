@@ -8,6 +8,7 @@ from ..io.atomic import require_target
 from ..io.readers import RowReader, with_progress
 from ..io.streams import STANDARD_INPUT
 from .kernels import gram_description
+from .plan import is_several, source_files
 from .shards import is_shard_folder
 
 
@@ -40,6 +41,8 @@ def convert(
 def file_kind(path: PathLike, format: str | None = None) -> str:  # noqa: A002
     """What a file is: "rows", "signatures" (also a shard folder), "model", "index" or "gram".
 
+    Of a folder, or a pattern, the first file tells.
+
     Examples
     --------
     >>> import corekernels as ck
@@ -52,6 +55,8 @@ def file_kind(path: PathLike, format: str | None = None) -> str:  # noqa: A002
         return "signatures" if format == "signatures" else "rows"
     if is_shard_folder(path):
         return "signatures"
+    if is_several(path, False):
+        path = source_files(path)[0]
     found = io.detect(path)
     if found == "npy" and gram_description(path) is not None:
         return "gram"

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,13 @@ import numpy as np
 from .._core.arguments import Array, PathLike, require_count, require_positive
 from .._core.progress import Steps, progress_bar
 from .._core.validation import Rows
-from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
 from ..io.job_folder import JobFolder, file_stamps
-from ..io.provenance import require_same_names
+from ..io.provenance import require_same_names, text_of
 from ..io.readers import RowReader, require_rows
 from ..io.streams import require_file
-from ..neighbors.duplicates.result import FileDuplicates, FileMatches
+from ..kernel_table import RESEMBLANCE
+from ..neighbors.duplicates.result import FileMatches, NearDuplicates
 from ..neighbors.duplicates.rows import row_digests, rows_to_keep, size_of
 from ..neighbors.duplicates.search import (
     KEY_BYTES,
@@ -50,12 +50,24 @@ _PARTS_PER_MEMORY = 4  # parts that fill the working memory
 _TIMES = {"reading": 0.4, "storing": 0.4, "hashing": 0.25, "sorting": 0.2, "comparing": 0.15}
 
 
+def duplicates_default(is_text: bool) -> str:
+    """What similar means unless it is said: the resemblance of sets of n-grams for documents.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> ck.files.duplicates_default(is_text=True), ck.files.duplicates_default(is_text=False)
+    ('resemblance', 'core1')
+    """
+    return RESEMBLANCE.name if is_text else DEFAULT_KERNEL
+
+
 def near_duplicates(
-    reader: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
+    reader: RowReader, threshold: float = 0.8, kernel: str | None = None, *,
     all_pairs: bool = True, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
     seed: int = 0, parts: PathLike | None = None, resume: bool = False,
     progress: bool | None = None, n_jobs: int | None = None, gamma: float | None = None,
-) -> FileDuplicates:  # fmt: skip
+) -> NearDuplicates:  # fmt: skip
     """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
     The file is read once. If its rows and their hash tables fit into `working_memory`, nothing
@@ -70,9 +82,10 @@ def near_duplicates(
     reader : RowReader
         From `files.open_reader`; not a pipe.
     threshold : float in (0, 1]
-    kernel : str
+    kernel : str, optional
         Any kernel of `gram_chunks`, or "containment": the share of a row's columns that a longer
-        one has too, whatever their values. It takes 400 bytes of memory per row, and time that
+        one has too, whatever their values. None means "resemblance" of documents, "core1" of rows
+        of numbers. It takes 400 bytes of memory per row, and time that
         grows with the square of the rows where columns are common: take n-grams of 3 or more.
     all_pairs : bool
         If false, a row that equals earlier ones (a copy) is paired with the first of them
@@ -103,16 +116,16 @@ def near_duplicates(
     >>> found.pairs.tolist(), found.redundant().tolist(), found.rows
     ([[0, 2]], [2], 3)
     """
-    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    criterion = _criterion(kernel, text_of(reader.provenance) is not None, threshold, seed, gamma)
     found = _search_readers(
         [reader], criterion, all_pairs, most_pairs, working_memory, parts, resume, progress, n_jobs
     )
-    assert isinstance(found, FileDuplicates)
+    assert isinstance(found, NearDuplicates)
     return found
 
 
 def near_matches(
-    reader: RowReader, against: RowReader, threshold: float = 0.8, kernel: str = DEFAULT_KERNEL, *,
+    reader: RowReader, against: RowReader, threshold: float = 0.8, kernel: str | None = None, *,
     most_pairs: int = 50_000_000, working_memory: float = 1024.0, seed: int = 0,
     parts: PathLike | None = None, resume: bool = False, progress: bool | None = None,
     n_jobs: int | None = None, gamma: float | None = None,
@@ -137,7 +150,7 @@ def near_matches(
     >>> found.pairs.tolist(), found.redundant().tolist()
     ([[0, 1], [2, 1]], [0, 2])
     """
-    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    criterion = _criterion(kernel, text_of(reader.provenance) is not None, threshold, seed, gamma)
     found = _search_readers(
         [against, reader], criterion, True, most_pairs, working_memory, parts, resume, progress,
         n_jobs,
@@ -146,11 +159,17 @@ def near_matches(
     return found
 
 
+def _criterion(
+    kernel: str | None, is_text: bool, threshold: float, seed: int, gamma: float | None
+) -> Criterion:
+    return Criterion.of(kernel or duplicates_default(is_text), threshold, seed, gamma)
+
+
 def _search_readers(
     readers: Sequence[RowReader], criterion: Criterion, all_pairs: bool, most_pairs: int,
     working_memory: float, parts: PathLike | None, resume: bool, progress: bool | None,
     n_jobs: int | None, largest_bucket: int | None = None,
-) -> FileDuplicates | FileMatches:  # fmt: skip
+) -> NearDuplicates | FileMatches:  # fmt: skip
     """Pairs of rows of one reader, or rows of the second of two near those of the first."""
     for reader in readers:
         require_file(require_rows(reader).name, reader.is_stream)
@@ -257,10 +276,10 @@ class _Reading:
             "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
             "gamma": criterion.kernel.gamma, "threshold": criterion.threshold,
             "seed": criterion.seed, "working_memory": self.job.n_bytes,
-            "rows": [_about_reader(reader) for reader in self._readers],
+            "rows": [reader.about() for reader in self._readers],
             "files": file_stamps(
                 path for reader in self._readers
-                for path in (reader.paths if isinstance(reader, DocumentReader) else [reader.name])
+                for path in reader.paths
             ),
         }  # fmt: skip
         folder = self._stack.enter_context(JobFolder.open(path, about, resume=resume))
@@ -288,21 +307,13 @@ class _Reading:
         self.pieces, self.digests, self._n_bytes = [], [], 0
 
 
-def _about_reader(reader: RowReader) -> dict[str, Any]:
-    """How rows are read, as JSON holds it."""
-    about: dict[str, Any] = {"n_columns": reader.n_columns, "one_based": reader.one_based}
-    if isinstance(reader, DocumentReader):
-        about |= {"text": list(reader.columns.text), "settings": asdict(reader.settings)}
-    return about
-
-
 def duplicates_by_parts(
     engine: Engine, plan: Plan, scratch: PathLike, threshold: float = 0.8,
-    kernel: str = DEFAULT_KERNEL, *, all_pairs: bool = True, most_pairs: int = 50_000_000,
+    kernel: str | None = None, *, all_pairs: bool = True, most_pairs: int = 50_000_000,
     working_memory: float = 1024.0, seed: int = 0, gamma: float | None = None,
     largest_bucket: int = LARGEST_BUCKET, driver_pairs: int = DRIVER_PAIRS, resume: bool = False,
     progress: bool | None = None,
-) -> FileDuplicates:  # fmt: skip
+) -> NearDuplicates:  # fmt: skip
     """Pairs of rows of all parts with K >= threshold, as `near_duplicates` by hash tables.
 
     Rows are numbered through all parts. The folder takes 8 to 16 bytes per nonzero, 528 bytes
@@ -344,18 +355,18 @@ def duplicates_by_parts(
     >>> found.pairs, found.rows
     (array([[0, 1]]), 3)
     """
-    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    criterion = _criterion(kernel, plan.is_text, threshold, seed, gamma)
     found = _search_plans(
         engine, [plan], scratch, criterion, all_pairs, most_pairs, working_memory, largest_bucket,
         driver_pairs, resume, progress,
     )  # fmt: skip
-    assert isinstance(found, FileDuplicates)
+    assert isinstance(found, NearDuplicates)
     return found
 
 
 def matches_by_parts(
     engine: Engine, plan: Plan, against: Plan, scratch: PathLike, threshold: float = 0.8,
-    kernel: str = DEFAULT_KERNEL, *, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
+    kernel: str | None = None, *, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
     seed: int = 0, gamma: float | None = None, largest_bucket: int = LARGEST_BUCKET,
     driver_pairs: int = DRIVER_PAIRS, resume: bool = False, progress: bool | None = None,
 ) -> FileMatches:  # fmt: skip
@@ -381,7 +392,7 @@ driver_pairs, resume, progress
     >>> found.pairs
     array([[0, 0]])
     """
-    criterion = Criterion.of(kernel, threshold, seed, gamma)
+    criterion = _criterion(kernel, plan.is_text, threshold, seed, gamma)
     found = _search_plans(
         engine, [against, plan], scratch, criterion, True, most_pairs, working_memory,
         largest_bucket, driver_pairs, resume, progress,
@@ -394,7 +405,7 @@ def _search_plans(
     engine: Engine, plans: Sequence[Plan], scratch: PathLike, criterion: Criterion,
     all_pairs: bool, most_pairs: int, working_memory: float, largest_bucket: int,
     driver_pairs: int, resume: bool, progress: bool | None,
-) -> FileDuplicates | FileMatches:  # fmt: skip
+) -> NearDuplicates | FileMatches:  # fmt: skip
     """Pairs of rows of one plan, or rows of the second of two plans near those of the first."""
     _require_tables(criterion)
     parts = [part for plan in plans for part in plan.parts]
@@ -446,7 +457,7 @@ def _require_tables(criterion: Criterion) -> None:
 def _about_plan(plan: Plan) -> dict[str, Any]:
     if plan.recipe is not None:
         raise DataError(f"{plan.name}: is hashed; near-duplicates need the raw rows.")
-    return _about_reader(require_rows(plan.parts[0].open())) | {"n_columns": plan.n_columns}
+    return require_rows(plan.parts[0].open()).about() | {"n_columns": plan.n_columns}
 
 
 def _forget_changed(folder: JobFolder, boundary: int | None, facts: Sequence[PartFacts]) -> None:

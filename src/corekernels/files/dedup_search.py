@@ -12,7 +12,7 @@ from ..neighbors.duplicates.comparison import Pairs
 from ..neighbors.duplicates.components import spanning_forest
 from ..neighbors.duplicates.containment import missed_share
 from ..neighbors.duplicates.copies import Copies
-from ..neighbors.duplicates.result import FileDuplicates, FileMatches
+from ..neighbors.duplicates.result import FileMatches, NearDuplicates
 from ..neighbors.duplicates.search import FoundPairs, too_many
 from . import dedup_tasks as tasks
 from .dedup_tasks import ComparedPairs, CopySets, DedupJob, KeyRange, PartFacts
@@ -37,7 +37,7 @@ class PartsSearch:
 
     def run(
         self, job: DedupJob, facts: Sequence[PartFacts], boundary: int | None
-    ) -> FileDuplicates | FileMatches:
+    ) -> NearDuplicates | FileMatches:
         """Take all steps, or those that are left."""
         ends = np.cumsum([0, *(fact.n_rows for fact in facts)])
         job = job._replace(firsts=ends[:-1], n_rows=int(ends[-1]), boundary=boundary)
@@ -167,7 +167,7 @@ class PartsSearch:
 
     def _in_memory(
         self, job: DedupJob, copies: Copies, names: Sequence[str]
-    ) -> FileDuplicates | FileMatches:
+    ) -> NearDuplicates | FileMatches:
         """The result in the memory of the driver."""
         found = FoundPairs(
             self.name, job.n_rows, job.boundary, copies, self._missed(job), job.most_pairs
@@ -180,7 +180,7 @@ class PartsSearch:
 
     def _in_files(
         self, job: DedupJob, copies: Copies, names: Sequence[str], n_pairs: int
-    ) -> FileDuplicates | FileMatches:
+    ) -> NearDuplicates | FileMatches:
         """The result with pairs in files that are mapped into memory, and groups from forests."""
         wanted: list[str | tuple[int, int]] = [*names]
         if job.boundary is None:
@@ -205,7 +205,7 @@ class PartsSearch:
             pairs[:, 0] -= job.boundary
             return FileMatches(pairs, values, missed, job.n_rows - job.boundary, job.boundary)
         forest = self._forest(job, names, copies)
-        return FileDuplicates(pairs, values, missed, job.n_rows, len(copies), forest)
+        return NearDuplicates(pairs, values, missed, job.n_rows, len(copies), forest)
 
     def _forest(self, job: DedupJob, names: Sequence[str], copies: Copies) -> Array:
         """A spanning forest of all pairs: tasks merge forests until the driver can hold them."""

@@ -9,23 +9,13 @@ import numpy.typing as npt
 
 from ..errors import DataError, ParameterError
 from ..io.provenance import require_same_columns
-from ..io.readers import Reader
 from ..signatures import Signatures
 from .readers import AnyReader, SignatureReader, hashed_batches
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimated kernel values of pairs: row `i` of one side with row `j` of the other.
-
-    Examples
-    --------
-    >>> import corekernels as ck, numpy as np
-    >>> found = ck.files.Estimates(np.array([0]), np.array([7]), np.array([0.61]), np.array([0.04]))
-    >>> for i, j, value, error in zip(found.i, found.j, found.value, found.standard_error):
-    ...     print(f"rows {i} and {j}: {value} ± {1.96 * error:.2f}")
-    rows 0 and 7: 0.61 ± 0.08
-    """
+    """Estimated kernel values of pairs: row `i` of one side with row `j` of the other."""
 
     i: npt.NDArray[np.int64]
     j: npt.NDArray[np.int64]
@@ -129,7 +119,7 @@ def _nearest_of_batch(
     return Estimates(i + first_row, j, values, errors)
 
 
-def _require_signatures(reader: Reader) -> SignatureReader:
-    if not isinstance(reader, SignatureReader):
+def _require_signatures(reader: AnyReader) -> SignatureReader:
+    if reader.holds != "signatures":
         raise DataError(f"{reader.name}: holds raw rows; hash them first.")
     return reader

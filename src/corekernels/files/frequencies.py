@@ -1,7 +1,6 @@
 """Document frequencies of files."""
 
 from .._core.arguments import PathLike
-from ..documents.reader import DocumentReader
 from ..errors import DataError
 from ..io.readers import RowReader, require_rows, with_progress
 from ..text.frequencies import InverseDocumentFrequency
@@ -41,8 +40,7 @@ def count_frequencies(
         counts.partial_fit(batch.X)
     if not counts.__sklearn_is_fitted__():
         raise DataError(f"{reader.name}: holds no rows.")
-    if isinstance(reader, DocumentReader):
-        counts.settings_ = reader.settings
+    counts.settings_ = reader.settings
     if target is not None:
         counts.save(target)
     return counts

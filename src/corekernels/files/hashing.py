@@ -181,7 +181,10 @@ def _finished_before(job: "HashJob", target: Path) -> HashReport:
     """The report on shards that are complete, if they are those of this job."""
     old = SignatureReader(target)
     require_recipe(old.parts[0], job.recipe)
-    names = {os.path.basename(path) for path in source_paths(job.source)}
+    reader = require_rows(reader_of(job.source, job.n_jobs))
+    names = {reader.origin(0, 0).source}
+    if isinstance(reader, PlanReader):
+        names = {os.path.basename(path) for path in reader.plan.paths}
     if {origin.source for origin in old.provenance} != names:
         raise FileError(f"{target}: holds shards of other files; name another folder.")
     return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)

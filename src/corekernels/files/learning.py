@@ -197,7 +197,7 @@ def _signatures(
             target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model"
         if getattr(job.source, "recipe", None) is not None:
             reader = reader_of(job.source, job.n_jobs)
-            assert isinstance(reader, SignatureReader)
+            assert reader.holds == "signatures"
             if job.engine is None or len(reader.parts) == 1:
                 yield *reader.read(), join_runs(reader.provenance)
                 return

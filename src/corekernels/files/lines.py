@@ -10,7 +10,7 @@ from .._core.progress import Progress
 from ..errors import DataError
 from ..io.atomic import Target, atomic_write, open_target, require_target
 from ..io.job_folder import JobFolder, file_stamps, unfinished_folder
-from ..io.readers import RowReader, Selected, require_rows
+from ..io.readers import Selected, require_rows
 from .engines import Engine
 from .opening import Source, plan_of, reader_of, source_paths
 from .plan import Part, Plan
@@ -109,7 +109,7 @@ def lines_part(job: LinesJob, argument: tuple[Part, int]) -> None:
     part, first_row = argument
     text, totals = io.BytesIO(), Totals()
     reader = part.open()
-    if isinstance(reader, RowReader):
+    if reader.holds == "rows":
         reader = Selected(reader, numbered_from=first_row)
     for lines in job.make(job.shared, reader, False) if part.rows != 0 else ():
         text.write(lines.text)

@@ -38,6 +38,8 @@ def open_reader(path: PathLike | Iterable[PathLike], **options: Any) -> AnyReade
         How text becomes rows; a dict has some of the settings of `Shingles`, by name.
     frequencies : text.InverseDocumentFrequency, optional
         What weighs n-grams by their rarity: `count_frequencies` makes it.
+    skip_bad : int, optional
+        Bad documents to leave out, as for `documents.open_documents`.
 
     Examples
     --------
@@ -136,14 +138,12 @@ def source_paths(source: Source) -> list[str]:
         return source.paths
     if isinstance(source, PlanReader):
         return source.plan.paths
-    if isinstance(source, SignatureReader):
-        return [str(path) for path in source.parts]
-    return list(getattr(source, "paths", [source.name]))
+    return source.paths
 
 
 def origins(reader: AnyReader, first_row: int, n_rows: int) -> list[Origin]:
     """Where some rows of a reader came from, which have been read."""
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         return reader.provenance
     if isinstance(reader, PlanReader):
         return list(reader.origins(first_row, n_rows))

@@ -69,10 +69,7 @@ class LearnJob(NamedTuple):
 def labelled_rows(part: Part) -> tuple[Signatures, Array]:
     """The signatures and labels of a part."""
     S, y = load_signatures(part.path)
-    try:
-        return S, check_labels(require_labels(y, part.path), len(S))
-    except DataError as error:
-        raise DataError(f"{part.path}: {str(error).removeprefix('y: ')}") from error
+    return S, check_labels(require_labels(y, part.path), len(S))
 
 
 class LabelCounts(NamedTuple):

@@ -9,18 +9,15 @@ from typing import Any, NamedTuple
 from .._core.arguments import PathLike
 from ..documents.folder import FOLDER
 from ..documents.opening import is_folder_of_texts
-from ..documents.reader import DocumentReader
 from ..errors import DataError, FileError
 from ..io.provenance import column_base, matching_files, text_columns_of
 from ..io.readers import Selected
 from ..io.streams import is_stream
-from ..io.svmlight import SvmlightReader
 from ..recipe import MAX_COLUMNS, Recipe
 from .engines import Engine, LocalEngine
 from .readers import (
     NOTHING_KNOWN,
     AnyReader,
-    SignatureReader,
     SvmlightFacts,
     new_columns,
     open_file,
@@ -74,7 +71,7 @@ class Part:
                 self.path, self.columns_before, ignore_new_columns=self.ignore_new_columns,
                 **options,
             )  # fmt: skip
-        if self.rows is None or isinstance(reader, SignatureReader):
+        if self.rows is None or reader.holds == "signatures":
             return reader
         return Selected(reader, self.first_row, self.rows)
 
@@ -165,12 +162,12 @@ def look_at_file(look: Look, path: str) -> FileFacts:
     reader = open_file(path, n_jobs=1, svmlight=known, **look.reading)
     n_bytes = (reader.n_bytes or 0) if os.path.isdir(path) else os.path.getsize(path)
     about = reader.format, reader.n_rows, reader.n_columns, n_bytes
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         return FileFacts(*about, column_base(reader.provenance), recipe=reader.recipe)
-    if isinstance(reader, SvmlightReader):
+    if reader.one_based is not None:
         svmlight = SvmlightFacts(None, reader.block_starts, reader.integer_labels)
         return FileFacts(*about, reader.one_based, svmlight=svmlight)
-    is_text = isinstance(reader, DocumentReader)
+    is_text = reader.settings is not None
     return FileFacts(*about, column_names=reader.column_names, is_text=is_text)
 
 

@@ -15,7 +15,6 @@ from .._core.arguments import Array, require_choice
 from .._core.escaping import field, fields
 from .._core.progress import Progress
 from ..classifier import CoREClassifier
-from ..documents.reader import DocumentReader
 from ..errors import DataError, ParameterError
 from ..io.atomic import Target
 from ..io.provenance import require_same_names
@@ -166,7 +165,7 @@ def predict(
     if output != "labels":
         _require_numbers(model, output)
         reader = reader_of(source, 1)
-        has_names = isinstance(reader, DocumentReader) and reader.columns.id is not None
+        has_names = reader.has_names
         header = _names(model, output, has_names)
     about: dict[str, Any] = {"job": "predict", "output": output}
     if engine is not None:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from .._core.progress import Progress
 from .._core.team import Team
 from .._core.validation import Rows
 from ..documents.opening import document_format, open_documents
-from ..documents.reader import DocumentReader
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
 from ..io.provenance import (
     Identity,
@@ -26,10 +25,9 @@ from ..io.provenance import (
     text_columns_of,
     text_of,
 )
-from ..io.readers import Batch, Reader, RowReader, Selected, with_progress
+from ..io.readers import Batch, BlockStart, Reader, RowReader, Selected, with_progress
 from ..io.signature_file import SignatureFile, read_signatures
 from ..io.streams import is_stream
-from ..io.svmlight import BlockStart, SvmlightReader
 from ..recipe import MAX_COLUMNS, Recipe
 from ..signatures import Signatures, concatenate, sketch_rows
 from ..text.settings import settings_like
@@ -71,6 +69,8 @@ class SignatureReader(Reader):
     """
 
     format = "signatures"
+    holds: Literal["signatures"] = "signatures"
+    has_names = False
     n_rows: int
     n_bytes: int
 
@@ -93,6 +93,11 @@ class SignatureReader(Reader):
             self._identities.append(found.identity)
         self.n_columns = self.recipe.n_columns
         self.n_bytes = sum(identity.n_bytes for identity in self._identities)
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that are read."""
+        return [str(path) for path in self.parts]
 
     @property
     def provenance(self) -> list[Origin]:
@@ -190,6 +195,7 @@ def open_file(
     id: str | None = None,  # noqa: A002
     shingles: Any = None,
     frequencies: "InverseDocumentFrequency | None" = None,
+    skip_bad: int = 0,
     svmlight: SvmlightFacts = NOTHING_KNOWN,
 ) -> AnyReader:
     """A reader of one file, or of all files of a corpus; options of `files.open_reader`.
@@ -206,9 +212,12 @@ def open_file(
         digest = None if frequencies is None else frequencies.digest()
         return open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
-            frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs,
+            frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
         )  # fmt: skip
-    of_documents = {"id": id, "frequencies": frequencies, "shingles": shingles or None}
+    of_documents = {
+        "id": id, "frequencies": frequencies, "shingles": shingles or None,
+        "skip_bad": skip_bad or None,
+    }  # fmt: skip
     unused = [name for name, value in of_documents.items() if value is not None]
     if unused:
         raise ParameterError(
@@ -233,7 +242,7 @@ def open_file(
         path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs,
         column_names=names_of(like) if column_names is None else column_names, label=label,
     )  # fmt: skip
-    if isinstance(reader, SvmlightReader) and svmlight.integer_labels is not None:
+    if svmlight.integer_labels is not None:
         reader.integer_labels = svmlight.integer_labels
         reader.block_starts = svmlight.starts
     return reader
@@ -245,9 +254,11 @@ def _holds_documents(path: Any, format: str | None) -> bool:  # noqa: A002
         return True
     if format is not None:
         return format != "signatures"
-    is_file = Path(path).is_file()
-    if is_shard_folder(path) or (is_file and io.detect(path) == "signatures"):
+    if is_shard_folder(path):
         return False
+    with contextlib.suppress(FileError):  # what is no rows may be documents
+        if Path(path).is_file() and io.detect(path) == "signatures":
+            return False
     with contextlib.suppress(FileError):
         return bool(document_format(path))
     return False
@@ -262,12 +273,12 @@ def open_matching_file(
     svmlight = replace(svmlight, n_columns=wide)
     with _counting_columns(path, n_columns, reading):
         reader = open_file(path, svmlight=svmlight, **reading)
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         return reader
     if reader.n_columns == n_columns:
-        is_file = isinstance(reader, SvmlightReader) and not reader.is_stream
+        is_file = reader.one_based is not None and not reader.is_stream
         return _Matching(reader, reading) if is_file else reader
-    if isinstance(reader, DocumentReader):
+    if reader.settings is not None:
         raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
     if reader.n_columns < n_columns:
         return open_file(path, n_columns=n_columns, **reading)
@@ -340,7 +351,7 @@ def hashed_batches(
     progress: Progress = None, n_jobs: int | None = None,
 ) -> Iterator[HashedBatch]:  # fmt: skip
     """The signatures of a reader, batch by batch; raw rows are hashed on the way."""
-    if isinstance(reader, SignatureReader):
+    if reader.holds == "signatures":
         if reader.recipe != recipe:
             raise RecipeMismatch(recipe, reader.recipe)
         yield from with_progress(reader, what, progress)

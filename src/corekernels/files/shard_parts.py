@@ -165,15 +165,15 @@ def shards_of_job(
 ) -> Iterator[JobShards]:
     """The folder in which new shards of the target gather."""
     require_room(target, append)
-    first = 0
+    path, first = unfinished_folder(target), 0
     if append and is_shard_folder(target):
         require_recipe(target / part_name(0), recipe)
-        first = len(part_files(target))
-    path = unfinished_folder(target)
+        left = JobFolder(path).job() or {}  # a killed run may have appended all its shards already
+        first = min(len(part_files(target)), left.get("first_shard", 1 << 62))
     with JobFolder.open(
         path, about | {"first_shard": first}, resume=resume, redo_changed=True
     ) as folder:
-        take_back(folder, target)
+        take_back(folder, target, first)
         if not resume:
             folder.remove("*")
         yield JobShards(folder, first, target)

@@ -79,11 +79,11 @@ def require_room(target: Path, append: bool) -> None:
         raise FileError(f"{target}: holds other files; name a new folder for the shards.")
 
 
-def take_back(folder: JobFolder, target: Path) -> None:
-    """Return shards that a killed run had begun to append to the folder of its job."""
-    files = _in_order(target)
-    for path in files[_before_gap(files) :]:
-        path.replace(folder.file(path.name))
+def take_back(folder: JobFolder, target: Path, first: int) -> None:
+    """Return shards from `first` on, which a killed run has appended, to the folder of its job."""
+    for path in reversed(_in_order(target)):
+        if int(path.stem.partition("-")[2]) >= first:
+            path.replace(folder.file(path.name))
 
 
 def hand_over(folder: JobFolder, target: Path, paths: Sequence[Path]) -> None:

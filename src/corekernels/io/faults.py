@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 
 from ..errors import DataError
 
-MAX_RECORD_BYTES = 256_000_000
-
 _NAMED = 10  # in a note
 
 

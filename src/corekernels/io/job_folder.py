@@ -127,7 +127,7 @@ class JobFolder:
                 )
 
     def _begin(self, job: dict[str, Any], resume: bool, redo_changed: bool) -> None:
-        before = self._job()
+        before = self.job()
         if resume and before is not None:
             files = _changed_files(before.get("files"), job.get("files"))
             if redo_changed and files is not None:
@@ -140,7 +140,8 @@ class JobFolder:
             file.write(json.dumps(job, indent=1).encode())
         self.remove(_LEFTOVERS)
 
-    def _job(self) -> dict[str, Any] | None:
+    def job(self) -> dict[str, Any] | None:
+        """What an unfinished run has noted, if there is one."""
         try:
             job = parse_json((self.path / _JOB).read_bytes())
         except FileNotFoundError:
@@ -208,7 +209,7 @@ class JobFolder:
 def describe_unfinished(target: PathLike) -> str | None:
     """What an unfinished run with this target has left: "2 finished parts of `hash`"."""
     folder = JobFolder(unfinished_folder(target))
-    if not folder.path.is_dir() or (job := folder._job()) is None:
+    if not folder.path.is_dir() or (job := folder.job()) is None:
         return None
     n_parts = len(folder.names())
     return f"{n_parts} finished part{'s' * (n_parts != 1)} of `{job.get('job')}`"

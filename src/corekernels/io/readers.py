@@ -4,12 +4,12 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import Array
+from .._core.arguments import Array, PathLike
 from .._core.progress import Progress, progress_bar
 from .._core.validation import Rows, as_matrix, clean_rows
 from ..errors import DataError
@@ -79,6 +79,12 @@ class Batch:
         return replace(self, rows=self.rows.take(places), y=y, names=names)
 
 
+def kept_places(first: int, n: int, dropped: Array) -> Array:
+    """Places of those of n numbers, consecutive from `first` on, that are not among the dropped."""
+    start, stop = np.searchsorted(dropped, [first, first + n])
+    return np.delete(np.arange(n), dropped[start:stop] - first)
+
+
 class SomeRows(Protocol):
     """What batches of any kind tell about themselves."""
 
@@ -137,6 +143,14 @@ class Reader(ABC):
         """Where the rows come from."""
 
 
+class BlockStart(NamedTuple):
+    """Where reading of text can begin: numbers of a row, a line (from 1) and a byte."""
+
+    row: int
+    line: int
+    byte: int
+
+
 class RowReader(Reader):
     """Rows of one file, batch by batch; every `for` starts at the beginning again.
 
@@ -148,6 +162,14 @@ class RowReader(Reader):
         Whether columns of svmlight text count from 1; None for other formats.
     column_names : tuple of str or None
         What the columns are called, if each is a column of a Parquet file.
+    has_names : bool
+        Whether rows have names, as documents may.
+    settings : text.TextSettings or None
+        How text became rows, if it did.
+    integer_labels : bool or None
+        Whether all labels of svmlight text are integers; None where only reading would tell.
+    block_starts : sequence of BlockStart
+        Where reading of text can begin; another reader of the same file may be given them.
 
     Examples
     --------
@@ -160,8 +182,14 @@ class RowReader(Reader):
     True
     """
 
+    holds: Literal["rows"] = "rows"
     one_based: bool | None = None
     column_names: tuple[str, ...] | None = None
+    unit = "row"  # what messages call one of them
+    has_names = False
+    settings: Any = None
+    integer_labels: bool | None = None
+    block_starts: Sequence[BlockStart] = ()
     _batch_rows: int | None = None
 
     def __init__(self, name: str) -> None:
@@ -190,6 +218,46 @@ class RowReader(Reader):
     def notes(self) -> Sequence[str]:
         """What a user should know about how the file was read."""
         return self._notes
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that are read."""
+        return [self.name]
+
+    def names(self, rows: Array, progress: Progress = False) -> dict[int, str]:
+        """What some rows are called, by their numbers; empty if they have no names."""
+        return {}
+
+    def texts(self, rows: Array, progress: Progress = False) -> dict[int, str]:
+        """The texts that some rows were made from, by their numbers; empty if there are none."""
+        return {}
+
+    def values(self, column: str, rows: Array, progress: Progress = False) -> dict[int, str]:
+        """A column of some documents as text, by their numbers."""
+        raise DataError(f"{self.name}: holds rows, not documents with a column {column!r}.")
+
+    def write_without(
+        self, target: PathLike, dropped: Array, format: str | None = None,  # noqa: A002
+        progress: Progress = False,
+    ) -> int:  # fmt: skip
+        """Write all rows and labels but some, whose numbers ascend; how many are written.
+
+        `format` is as of `io.write_rows`; documents stay in theirs.
+        """
+        from .rows import RowWriter  # which writes what readers read
+
+        n_rows = 0
+        with RowWriter(target, format) as writer:
+            for batch in with_progress(self, "writing", progress):
+                kept = batch.take(kept_places(batch.first_row, len(batch), dropped))
+                if len(kept):
+                    writer.write(kept.rows, kept.y)
+                    n_rows += len(kept)
+        return n_rows
+
+    def about(self) -> dict[str, Any]:
+        """How rows are read, as JSON holds it; with equal files, it says that rows are equal."""
+        return {"n_columns": self.n_columns, "one_based": self.one_based}
 
     @property
     def provenance(self) -> list[Origin]:

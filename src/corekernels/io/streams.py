@@ -183,7 +183,7 @@ class _Counted(io.RawIOBase):
 
 Cut = Callable[[Array, int], int]
 
-MAX_LINE_BYTES = 1 << 30
+MAX_RECORD_BYTES = 256_000_000
 PADDING = 64  # bytes behind each block
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NEWLINE = ord("\n")
@@ -194,7 +194,7 @@ _LEAST_SEGMENT = 1 << 16
 def line_blocks(
     stream: ByteStream,
     n_bytes: int,
-    most_bytes: int = MAX_LINE_BYTES,
+    most_bytes: int = MAX_RECORD_BYTES,
     *,
     what: str = "svmlight text",
     find_cut: Cut | None = None,
@@ -232,9 +232,10 @@ def _blocks(
             if end > most_bytes:
                 raise FileError(
                     f"{stream.name}: a line before byte {stream.position} is longer than "
-                    f"{most_bytes:,} bytes; this is not {what}."
+                    f"{most_bytes:,} bytes; cut it, or name the format if this is not {what}."
                 )
-            buffers[turn] = np.concatenate([buffer[:end], np.empty(end + PADDING, np.uint8)])
+            more = min(end, most_bytes + 1 - end)
+            buffers[turn] = np.concatenate([buffer[:end], np.empty(more + PADDING, np.uint8)])
             n_left = end
             continue
         n_left = end - cut

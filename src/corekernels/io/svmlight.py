@@ -9,9 +9,9 @@ from is not, a look at the first block.
 import contextlib
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
@@ -20,12 +20,11 @@ from .._core.progress import read_ahead
 from .._core.threads import run_blocks, thread_count
 from .._core.validation import Rows, read_only
 from .._loops.text import svmlight as loops
-from .._loops.text.svmlight_output import BYTES_PER_VALUE, write_numbers, write_rows
 from ..errors import DataError, FileError
 from . import svmlight_text as lines
 from .format import FileRows, Format, ReadOptions
 from .packing import packing_of_name
-from .readers import Batch
+from .readers import Batch, BlockStart
 from .streams import HEAD_BYTES, ByteStream, is_stream, line_blocks
 from .svmlight_text import BadLine, ParsedBlock, count_block, is_number, parse_block, scan_block
 
@@ -57,10 +56,12 @@ class SvmlightWriter:
         def work(block: tuple[int, int]) -> Array:
             start, stop = block
             n_values = int(rows.indptr[stop] - rows.indptr[start])
-            n_bytes = n_values * BYTES_PER_VALUE + int(ends[stop] - ends[start]) + stop - start
+            n_bytes = (
+                n_values * loops.BYTES_PER_VALUE + int(ends[stop] - ends[start]) + stop - start
+            )
             out = np.empty(n_bytes, np.uint8)
             mine = rows.indptr[start : stop + 1], rows.indices, rows.data
-            return out[: write_rows(*mine, labels, ends[start : stop + 1], out)]
+            return out[: loops.write_rows(*mine, labels, ends[start : stop + 1], out)]
 
         for text in run_blocks(work, itertools.pairwise(cuts), None):
             self._file.write(text.data)
@@ -80,7 +81,7 @@ class SvmlightWriter:
         ends = np.zeros(len(y) + 1, np.int64)
         if y.dtype.kind in "biu" and y.dtype != np.uint64:
             out = np.empty(len(y) * _BYTES_PER_INTEGER, np.uint8)
-            write_numbers(read_only(y, np.int64), out, ends)
+            loops.write_numbers(read_only(y, np.int64), out, ends)
         else:
             texts = [str(label).encode() for label in y.tolist()]
             if y.dtype.kind not in "fu":
@@ -105,24 +106,14 @@ class SvmlightWriter:
             )
 
 
-class BlockStart(NamedTuple):
-    """Where reading can begin: numbers of a row, a line (from 1) and a byte."""
-
-    row: int
-    line: int
-    byte: int
-
-
 class SvmlightReader(FileRows):
     """Rows of an svmlight file, plain or packed, or of standard input.
 
-    `block_starts`, which ascend, are found by a pass over text that is not packed; a reader of
-    the same file that is given them can skip the rows before. Such a pass also tells whether all
-    labels are integers (`integer_labels`).
+    A pass over the text, where the number of columns is to be found, also finds `integer_labels`
+    and, unless the text is packed, `block_starts`.
     """
 
     format = "svmlight"
-    block_starts: Sequence[BlockStart] = (BlockStart(0, 1, 0),)
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(path, options)
@@ -130,7 +121,6 @@ class SvmlightReader(FileRows):
         self._n_threads = thread_count(options.n_jobs)
         self.is_stream = is_stream(path)
         self._is_used = False
-        self.integer_labels: bool | None = None
         self._words: bool | None = None  # whether labels are words; the first row's tells
         n_columns, one_based = options.n_columns, options.one_based
         if self.is_stream:
@@ -158,59 +148,36 @@ class SvmlightReader(FileRows):
     def _scan(self, n_columns: int | None, one_based: bool | None) -> tuple[int, bool]:
         """The number of columns and where they count from, by a pass over the text.
 
-        If the number is given, over the first block only; should a column 0 turn up later in
-        text that seemed to count from 1, that is an error.
+        If the number is given, over the first block only. Reading refuses what does not fit.
         """
-        total = np.zeros(loops.N_FACTS, np.int64)
-        total[loops.LARGEST] = -1
-
+        facts = loops.NO_FACTS.copy()
         starts, n_bytes = [], 0
         with self._blocks() as (stream, blocks):
             self.n_bytes = stream.n_bytes
             for block in blocks:
-                rows_and_lines = int(total[loops.ROWS]), int(total[loops.LINES]) + 1
-                starts.append(BlockStart(*rows_and_lines, n_bytes))
+                starts.append(BlockStart(int(facts[loops.ROWS]), int(facts[loops.LINES]), n_bytes))
                 n_bytes += len(block)
-                text = read_only(block)
-                for facts in scan_block(text, self._n_threads):
-                    _add_facts(total, facts)
+                for more in scan_block(read_only(block), self._n_threads):
+                    facts[loops.LARGEST] = max(facts[loops.LARGEST], more[loops.LARGEST])
+                    facts[loops.COUNTS] += more[loops.COUNTS]
                 if n_columns is not None:
                     break
-        if n_columns is None:
-            if stream.packing is None and n_bytes >= (self.n_bytes or 0):  # no byte order mark
-                self.block_starts = starts
-            self.n_rows = int(total[loops.ROWS])
-            self.integer_labels = not total[loops.OTHER_LABELS]
-            self._require_rows(self.n_rows)
-        if total[loops.QUERIES]:
-            self._note_queries()
-        if total[loops.BEYOND_LINE]:
-            raise DataError(
-                f"{self.name}: line {total[loops.BEYOND_LINE]} has a column beyond "
-                f"{lines.MAX_COLUMN}, the largest that can be read; number the columns anew."
-            )
-        if one_based and total[loops.ZERO_LINE]:
-            raise DataError(
-                f"{self.name}: line {total[loops.ZERO_LINE]} has a column 0, but columns count "
-                "from 1 in this file; pass one_based=False."
-            )
-        found_base = not total[loops.ZERO_LINE] if one_based is None else one_based
-        found = int(total[loops.LARGEST]) + 1 - int(found_base)
-        if n_columns is None and found < 1:
+        if one_based is None:
+            one_based = not facts[loops.ZERO_COLUMNS]
+        if n_columns is not None:
+            return n_columns, one_based
+        if stream.packing is None and n_bytes >= (self.n_bytes or 0):  # no byte order mark
+            self.block_starts = [start._replace(line=start.line + 1) for start in starts]
+        self.n_rows = int(facts[loops.ROWS])
+        self.integer_labels = not facts[loops.OTHER_LABELS]
+        self._require_rows(self.n_rows)
+        n_columns = int(facts[loops.LARGEST]) + 1 - one_based
+        if n_columns < 1:
             raise FileError(
                 f"{self.name}: no row has a column:value; pass n_columns if that is right, or "
                 "give svmlight text."
             )
-        if found > lines.MAX_COLUMN:
-            raise DataError(
-                f"{self.name}: line {total[loops.LARGEST_LINE]} has the column "
-                f"{total[loops.LARGEST]}, which is too large where columns count from 0; number "
-                "the columns anew."
-            )
-        if n_columns is not None and found > n_columns:
-            self.n_columns, self.one_based = n_columns, bool(found_base)
-            self._parse(text, 1)  # names the first line with such a column
-        return (found if n_columns is None else n_columns), bool(found_base)
+        return min(n_columns, lines.MAX_COLUMN), one_based
 
     def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """As of `RowReader`; text before a known start of a block is not read."""
@@ -258,7 +225,7 @@ class SvmlightReader(FileRows):
         y, integers = parsed.labels, self.integer_labels
         for row in np.flatnonzero(np.isnan(y)):
             token = text[parsed.label_starts[row] : parsed.label_ends[row]].tobytes()
-            if not lines.is_plain_number(token) or not np.isfinite(float(token)):
+            if not lines.is_finite_number(token):
                 raise self._refusal(text, int(parsed.label_starts[row]), first_line)
             y[row] = float(token)
         if integers is None:
@@ -273,7 +240,7 @@ class SvmlightReader(FileRows):
         words = parsed.label_words(text)
         distinct = set(words.tolist())
         for word in distinct:
-            if lines.word_fault(word, True):
+            if not lines.is_label(word, "words"):
                 row = int(np.flatnonzero(words == word)[0])
                 raise self._refusal(text, int(parsed.label_starts[row]), first_line)
         if all(word.isascii() for word in distinct):
@@ -287,7 +254,7 @@ class SvmlightReader(FileRows):
         line = text[start:].tobytes().partition(b"\n")[0]
         words = _begins_with_a_word(text) if self._words is None else self._words
         kind = ("words" if words else "numbers") if self._labels else "ignored"
-        fault = lines.complaint(line, bool(self.one_based), self.n_columns, kind)
+        fault = lines.complaint(line, int(bool(self.one_based)), self.n_columns, kind)
         return DataError(f"{self.name}: line {first_line + before.count(10)} {fault}.")
 
     def _require_rows(self, n_rows: int) -> None:
@@ -304,18 +271,6 @@ def _begins_with_a_word(text: Array) -> bool:
         if tokens := lines.content(line).split():
             return not lines.is_number(tokens[0])
     return False
-
-
-def _add_facts(total: Array, facts: Array) -> None:
-    """Add the facts about some lines to those about the lines before them."""
-    for line in (loops.LARGEST_LINE, loops.ZERO_LINE, loops.BEYOND_LINE):
-        facts[line] += total[loops.LINES] if facts[line] else 0
-    if facts[loops.LARGEST] > total[loops.LARGEST]:
-        total[[loops.LARGEST, loops.LARGEST_LINE]] = facts[[loops.LARGEST, loops.LARGEST_LINE]]
-    for line in (loops.ZERO_LINE, loops.BEYOND_LINE):
-        total[line] = total[line] or facts[line]
-    for count in (loops.LINES, loops.ROWS, loops.OTHER_LABELS, loops.QUERIES):
-        total[count] += facts[count]
 
 
 def require_svmlight(path: PathLike, head: bytes) -> None:

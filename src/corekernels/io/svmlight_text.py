@@ -20,7 +20,8 @@ MAX_LABEL = 2**53  # labels are read as floats, which hold integers below this e
 _SHOWN = 40
 _SEVERAL = re.compile(rb"[-+.\deE]+(,[-+.\deE]+)+")
 _TOKEN = re.compile(rb"[^\s#]*")
-WHOLE = re.compile(rb"[-+]?\d+")
+_WHOLE = re.compile(rb"[-+]?\d+")
+_COLUMN = re.compile(rb"\+?(\d{1,19}):(.*)")
 
 
 def token_at(text: Array, start: int) -> bytes:
@@ -47,88 +48,49 @@ def is_number(text: bytes) -> bool:
     return True
 
 
-def complaint(line: bytes, one_based: bool, n_columns: int, labels: str) -> str:
-    """What the first fault of a line is and what to do about it.
+def is_finite_number(text: bytes) -> bool:
+    """Whether the text is a finite number without Python's digit separators."""
+    return is_number(text) and b"_" not in text and math.isfinite(float(text))
 
-    `labels` are "numbers", "words" or "ignored".
+
+def is_label(text: bytes, kind: str) -> bool:
+    """Whether the text is a label; `kind` is "numbers", "words", or "ignored" for any."""
+    if b":" in text or kind == "ignored":
+        return b":" not in text
+    if kind == "words":
+        return _SEVERAL.fullmatch(text) is None
+    is_exact = _WHOLE.fullmatch(text) is None or abs(float(text)) < MAX_LABEL
+    return is_finite_number(text) and is_exact
+
+
+def complaint(line: bytes, base: int, n_columns: int, labels: str) -> str:
+    """The first token of a line that cannot be read, and what should stand there.
+
+    `labels` are of a kind as for `is_label`; columns count from `base`.
     """
-    tokens = content(line).split()
-    if not tokens:
-        return "cannot be read; look for stray characters"
-    columns = tokens[1:]
-    fault = word_fault(tokens[0], labels != "ignored")
-    if labels == "numbers":
-        fault = fault or _number_fault(tokens[0])
-    if columns and columns[0].startswith(b"qid"):
-        if b":" not in columns[0]:
-            return f"has the query id {shown(columns[0])}; write it as qid:NUMBER"
-        columns = columns[1:]
-    previous = -1
+    label, *columns = content(line).split() or [b""]
+    if not is_label(label, labels):
+        return (
+            f"has {shown(label)} where a label should stand; give one per row, all of them words "
+            "or all finite numbers (integers below 2^53), 0 where it is not known"
+        )
+    if columns and columns[0].startswith(b"qid:"):
+        del columns[0]
+    previous, token = base - 1, b""
     for token in columns:
-        if fault:
-            return fault
-        fault = _column_fault(token, previous, one_based, n_columns)
-        previous = previous if fault else int(token.partition(b":")[0])
-    return fault or "cannot be read; look for stray characters"
-
-
-def word_fault(label: bytes, wanted: bool) -> str | None:
-    """What is wrong with a label of any kind, if anything is."""
-    if b":" in label:
-        return f"has no label before {shown(label)}; put one there, 0 where it is not known"
-    if wanted and _SEVERAL.fullmatch(label):
-        return f"has several labels, {shown(label)}; keep one per row"
-    return None
-
-
-def _number_fault(label: bytes) -> str | None:
-    if not is_plain_number(label):
-        return (
-            f"has the label {shown(label)}, which is not a number as the first row's is; "
-            "write all labels as numbers or all as words"
-        )
-    if not math.isfinite(float(label)):
-        return f"has the label {shown(label)}; give a finite number"
-    if WHOLE.fullmatch(label) and abs(float(label)) >= MAX_LABEL:
-        return f"has the label {shown(label)}, too large to be kept exactly; use smaller numbers"
-    return None
-
-
-def _column_fault(token: bytes, previous: int, one_based: bool, n_columns: int) -> str | None:
-    index, colon, value = token.partition(b":")
-    if not colon:
-        return f"has {shown(token)} where column:value should stand"
-    if not WHOLE.fullmatch(index):
-        return f"has the column {shown(index)}, which is not a whole number"
-    if len(index) > 19 or int(index) > MAX_COLUMN:
-        return (
-            f"has the column {shown(index)}, beyond {MAX_COLUMN}, the largest that can be read; "
-            "number the columns anew"
-        )
-    column = int(index)
-    if column < 0:
-        return f"has the column {column}; columns count from {int(one_based)}"
-    if column == 0 and one_based:
-        return "has a column 0, but columns count from 1 in this file; pass one_based=False"
-    if column - one_based >= n_columns:
-        return (
-            f"has the column {column}, but there are to be {n_columns} columns counted from "
-            f"{int(one_based)}; pass a larger n_columns"
-        )
-    if column <= previous:
-        return (
-            f"has column {column} after column {previous}; sort the columns and let none come twice"
-        )
-    if not is_plain_number(value):
-        return f"has {shown(value)} as the value of column {column}; give a number"
-    if not math.isfinite(float(value)):
-        return f"has {shown(value)} as the value of column {column}; fill or drop such values first"
-    return None
-
-
-def is_plain_number(text: bytes) -> bool:
-    """Whether the text is a number without Python's digit separators."""
-    return is_number(text) and b"_" not in text
+        match = _COLUMN.fullmatch(token)
+        column = int(match[1]) if match else -1
+        if column == 0 and base:
+            return "has a column 0, but columns count from 1 in this file; pass one_based=False"
+        if match is None or not previous < column < base + n_columns:
+            break
+        if not is_finite_number(match[2]):
+            break
+        previous = column
+    return (
+        f"has {shown(token)} where column:value should stand, columns ascending from {base} to "
+        f"{base + n_columns - 1} and values finite; correct the line, or pass a larger n_columns"
+    )
 
 
 def shown(text: bytes) -> str:
@@ -193,7 +155,7 @@ def scan_block(text: Array, n_threads: int) -> list[Array]:
     """Facts about the lines of a block, segment by segment; see `loops.scan_lines`."""
 
     def work(part: tuple[int, int]) -> Array:
-        facts = np.empty(loops.N_FACTS, np.int64)
+        facts = loops.NO_FACTS.copy()
         loops.scan_lines(text, *part, facts)
         return facts
 

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, logsumexp
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, require_positive
@@ -27,20 +26,9 @@ from .labels import (
     encode_labels,
 )
 from .losses import Loss, loss_of
-from .model import HashedLinearModel
+from .model import HashedLinearModel, OfProbabilities
 from .problem import TrainingSet
 from .solver import Stream
-
-
-def has_probabilities(model: Any) -> bool:
-    """Whether scores are log odds: the condition of `predict_proba`."""
-    loss = loss_of(model.loss, "classes")
-    if loss.has_probabilities:
-        return True
-    raise AttributeError(
-        f"{type(model).__name__} has no probabilities with the {loss.label}: take "
-        'loss="log_loss", or put the model into scikit-learn\'s CalibratedClassifierCV.'
-    )
 
 
 class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
@@ -212,7 +200,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         best = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @OfProbabilities
     def predict_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
         """Probability of each class: the log loss only. Several classes' are scaled to sum to 1.
 
@@ -228,7 +216,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         even = np.full_like(positive, 1 / positive.shape[1])
         return np.divide(positive, total, out=even, where=total > 0)
 
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @OfProbabilities
     def predict_log_proba(self, S: Signatures) -> npt.NDArray[np.float64]:
         """Logarithm of the probability of each class: finite where the probability rounds to 0."""
         scores = self.decision_function(S)

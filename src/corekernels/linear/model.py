@@ -17,8 +17,29 @@ from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
 from .coefficients import Planes
 from .descent import as_planes, solve
+from .losses import loss_of
 from .problem import Options, Outcome, State, TrainingSet
 from .solver import MakeBlocks, find_planes, make_plan
+
+
+class OfProbabilities:
+    """A method that a classifier has if its loss gives probabilities; else the error says so."""
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.method
+        loss = loss_of(model.loss, "classes")
+        if not loss.has_probabilities:
+            raise AttributeError(
+                f"{type(model).__name__}: the {loss.label} gives no probabilities; take "
+                'loss="log_loss", or calibrate the scores: CalibratedClassifierCV of scikit-learn '
+                "around a CoREClassifier."
+            )
+        return self.method.__get__(model, owner)
+
 
 OF_A_FIT = ("n_iter_", "dual_gap_")  # attributes that neither a stream nor a file has
 

@@ -12,19 +12,21 @@ from typing import TypeVar
 import numpy as np
 
 from .._core.arguments import Array
+from .._core.forks import computed_once
 from .._core.team import Team
 from .._core.validation import Rows, read_only
 from .._loops.search.pairs import Heaps
 from ..errors import ParameterError
 from ..kernel_table import Kernel
 from .candidates import METHODS, Exact, SearchMethod
-from .candidates.base import Tuned, search_all
+from .candidates.base import CandidateMethod, Tuned, search_all
 from .store import Store, make_queries
 
 AUTO = "auto"
 METHOD_NAMES = (AUTO, *METHODS)
 FEW_ROWS = 2048
 _FEW_QUERIES, _MANY_QUERIES = 512, 1024  # held out of few rows and of many
+_FIRST_QUERIES = 128  # of these, for a first look
 _ROWS_PER_QUERY = 64  # from few to many
 
 _Z = 1.645  # normal quantile of a one-sided confidence of 95 %
@@ -66,6 +68,36 @@ class HeldOut:
         error = widened.std() / np.sqrt(len(widened))
         return float(shares.mean()), float(shares.mean() - _Z * error)
 
+    def first(self, n_queries: int) -> "HeldOut":
+        """The first of the queries alone."""
+        n = min(n_queries, len(self.rows))
+        return replace(self, rows=self.rows.block(0, n), truth=self.truth.block(0, n))
+
+    def shares_by_rank(self, method: CandidateMethod) -> tuple[Array, Array]:
+        """Shares of the true neighbours among the first 1, 2, ... candidates of each query.
+
+        And whether candidates are fewer than neighbours wanted, so that exact search answers.
+        """
+        store, team, n_wanted = method.store, Team(self.n_jobs), self.truth.keys.shape[1]
+        queries = make_queries(self.rows, store, team)
+        candidates = method.candidates(team, self.rows, queries, self.alive, 1.0)
+        is_row = candidates >= 0
+        ends = np.concatenate([[0], np.cumsum(is_row.sum(axis=1))])
+        least = float(self.truth.keys.min())
+        values = np.full(candidates.shape, -np.inf)
+        values[is_row] = store.kernel_values(team, queries, ends, candidates[is_row], least)
+        hits = np.cumsum(values >= self.truth.keys[:, -1:], axis=1)
+        is_short = is_row.sum(axis=1) < n_wanted
+        return np.where(is_short[:, None], 1.0, np.minimum(hits / n_wanted, 1.0)), is_short
+
+    def for_all_rows(self, size: int) -> int:
+        """A number of candidates found for the rows without the sample, for all rows.
+
+        Of more rows more come between, but the neighbours wanted are nearer, too: the root.
+        """
+        n = len(self.alive)
+        return min(n, math.ceil(size * math.sqrt(n / max(1, len(self.rest)))))
+
     def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
         """The value of another kernel for each query and true neighbour."""
         other = replace(store, kernel=kernel)
@@ -78,7 +110,7 @@ class HeldOut:
 
 
 def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:
-    """A sample of up to a quarter of the rows, answered by exact search.
+    """A sample of up to an eighth of the rows, answered by exact search from the others.
 
     Empty rows are no queries, unless there are no others: whatever is found for them is right.
     """
@@ -87,7 +119,7 @@ def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> H
     full = np.flatnonzero(store.lengths[order])
     full = full if len(full) else np.arange(n)
     most = min(max(_FEW_QUERIES, len(full) // _ROWS_PER_QUERY), _MANY_QUERIES)
-    chosen = full[len(full) - max(1, min(most, len(full) // 4)) :]
+    chosen = full[len(full) - max(1, min(most, len(full) // 8)) :]
     rest, sample = np.delete(order, chosen), order[chosen]
     n_rest = len(rest)
     alive = np.ones(n, np.uint8)
@@ -120,23 +152,46 @@ class Task:
         """The rows to search."""
         return self.exact.store
 
+    @computed_once
+    def few(self) -> HeldOut:
+        """Some of the held-out queries, for a first look."""
+        return self.held_out.first(_FIRST_QUERIES)
+
+    @property
+    def goal(self) -> float:
+        """The recall that the sample should show."""
+        return self.recall + _MARGIN * (1 - self.recall)
+
+    def rows_to_rank(self, method: CandidateMethod) -> tuple[int | None, float]:
+        """How many of a method's candidates must be ranked for the recall; None: all are too few.
+
+        And the share of queries for which there are too few, so that exact search answers them.
+        """
+        shares, is_short = self.few.shares_by_rank(method)
+        errors = shares.std(axis=0) / np.sqrt(len(self.held_out.rows))
+        reached = shares.mean(axis=0) - _Z * errors >= self.goal
+        reached[: self.n_neighbors - 1] = False
+        n_ranked = int(reached.argmax()) + 1 if reached.any() else None
+        return n_ranked, float(is_short.mean())
+
     def cheapest(self, methods: Sequence[Method]) -> tuple[Method, float] | None:
         """The first of methods, each costlier and better than the last, that reaches the recall.
 
         Gives its recall on the sample as well.
         """
         methods = [method for method in methods if method.cost <= self.budget]
-        goal = self.recall + _MARGIN * (1 - self.recall)
-        found = None
+        if not methods:
+            return None
+        best = None
         low, high = 0, len(methods)
         while low < high:
             middle = (low + high) // 2
             mean, lower_bound = self.held_out.recall(methods[middle])
-            if lower_bound >= goal:
-                found, high = (methods[middle], mean), middle
+            if lower_bound >= self.goal:
+                best, high = (methods[middle], mean), middle
             else:
                 low = middle + 1
-        return found
+        return best
 
 
 def choose(
@@ -180,7 +235,7 @@ def _best(task: Task) -> Choice:
     )
     task = replace(task, budget=exact.cost / _WORTH)
     serving = [method for method in METHODS.values() if method.serves(task.store.kernel)]
-    tried = [method for method in serving if method.is_worth_trying(exact, similarity)]
+    tried = [method for method in serving if method.is_worth_trying(exact)]
     best: Tuned | None = None
     for method in tried:
         tuned = method.tune(task)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from .._core.arguments import Array
-from ..documents.reader import DocumentReader
-from ..files import FileDuplicates, FileMatches
+from ..files import FileMatches
 from ..io.readers import RowReader
+from ..neighbors import NearDuplicates
 from .layout import Figure, Line, Panel, Report, Section, Table
 
 _BINS = 20
@@ -19,7 +19,7 @@ _SHOWN_WORDS = 60  # of each document of a pair
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SIZES = ((2, 2), (3, 5), (6, 10), (11, 100), (101, None))
 
-Result = FileDuplicates | FileMatches
+Result = NearDuplicates | FileMatches
 
 
 def duplicates_report(
@@ -30,7 +30,7 @@ def duplicates_report(
 
     Parameters
     ----------
-    result : FileDuplicates or FileMatches
+    result : NearDuplicates or FileMatches
         From `files.near_duplicates` or `files.near_matches`.
     reader, others : RowReader
         The file, and the other one of `near_matches`. Of documents, words are shown.
@@ -73,10 +73,8 @@ class _Shown:
     """Names and texts of some documents; rows that are no documents have numbers only."""
 
     def __init__(self, reader: RowReader, rows: Array, progress: bool | None) -> None:
-        self._kind, self._names, self.texts = "row", {}, {}
-        if isinstance(reader, DocumentReader):
-            self._kind, self._names = "document", reader.names(rows, progress)
-            self.texts = reader.texts(rows, progress)
+        self._kind, self._names = reader.unit, reader.names(rows, progress)
+        self.texts = reader.texts(rows, progress)
 
     def name(self, row: int) -> str:
         name = self._names.get(row)

@@ -11,6 +11,7 @@ from ..io import atomic_write
 from .drawing import SURFACES, svg
 from .layout import Report, Table, duration, printable
 
+_MANY_COLUMNS, _LONG_TEXT = 9, 48  # in a table; characters of a cell
 _NUMBER = re.compile(r"[<>≤≥≈~±+\-−]?\s*\.?\d")
 
 
@@ -31,7 +32,7 @@ def html_page(report: Report) -> str:
     )  # fmt: skip
     environment.filters |= {
         "cell_text": cell_text, "duration": duration, "group_starts": _group_starts,
-        "kinds": column_kinds, "sign": sign, "spans": spans,
+        "kinds": column_kinds, "look": look_of, "sign": sign, "spans": spans,
     }  # fmt: skip
     themes = {"light": svg_figures(report), "dark": svg_figures(report, dark=True)}
     images = {
@@ -106,6 +107,13 @@ def sign(cell: str | None) -> str:
     """What a difference says: " more", " less" or, where there is none, nothing."""
     text = cell_text(cell)
     return {"+": " more", "−": " less"}.get(text[0], "") if re.search("[1-9]", text) else ""
+
+
+def look_of(table: Table) -> str:
+    """How a table is set: "wide" if columns are many, "prose" if texts are to be broken."""
+    longest = max((len(cell or "") for row in table.rows for cell in row), default=0)
+    looks = {"wide": len(table.columns) > _MANY_COLUMNS, "prose": longest > _LONG_TEXT}
+    return " ".join(look for look, is_so in looks.items() if is_so)
 
 
 def column_kinds(table: Table) -> list[str]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._core.arguments import Array, PathLike, require_count
 from .._core.estimator import RowsEstimator, require_some_rows
 from .._core.validation import Rows, as_matrix, clean_rows, read_only
-from .._loops.text import lookup
+from .._loops.text import grams as loops
 from ..errors import DataError, FileError, ParameterError
 from ..io.containers import load_arrays, save_arrays
 from .settings import TextSettings
@@ -98,12 +98,12 @@ class ColumnLookup:
         self._columns = read_only(columns, np.int64)
         self._shift = max(0, (n_columns - 1).bit_length() - _DIRECTORY_BITS)
         self._directory = np.zeros(((n_columns - 1) >> self._shift) + 2, np.int64)
-        lookup.fill_directory(self._columns, self._shift, self._directory)
+        loops.fill_directory(self._columns, self._shift, self._directory)
 
     def places(self, wanted: Array) -> Array:
         """The place of each column, or -1."""
         out = np.empty(len(wanted), np.int64)
-        lookup.look_up(
+        loops.look_up(
             read_only(wanted, np.int64), self._columns, self._shift, read_only(self._directory), out
         )
         return out

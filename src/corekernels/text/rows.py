@@ -14,7 +14,7 @@ import numpy as np
 from .._core.arguments import Array
 from .._core.threads import run_blocks, thread_count
 from .._core.validation import Rows, read_only
-from .._loops.text import distinct
+from .._loops.text import grams
 from .._loops.text import shingles as loops
 from .._loops.text.normalisation import Characters
 from ..errors import DataError, DataTypeError
@@ -35,9 +35,15 @@ class Texts(NamedTuple):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def document(self, place: int) -> bytes:
+        """The bytes of a document."""
+        return self.text[self.offsets[place] : self.offsets[place + 1]].tobytes()
+
 
 def as_texts(documents: Any, name: str = "X") -> list[Texts]:
     """The documents of a list, an array, a series or an Arrow array, in as many pieces."""
+    if isinstance(documents, Texts):
+        return [documents]
     if isinstance(documents, str | bytes):
         raise DataError(
             f"{name}: is a single string, not a collection of documents; put it into a list."
@@ -299,7 +305,7 @@ def _cuts(offsets: Array) -> Array:
 
 
 def _not_utf8(texts: Texts, row: int) -> str:
-    document = texts.text[texts.offsets[row] : texts.offsets[row + 1]].tobytes()
+    document = texts.document(row)
     where = ""
     try:
         document.decode()
@@ -340,14 +346,14 @@ def _new_scratch(n_bytes: int, n_grams: int) -> loops.Scratch:
 
     A place of words or characters is a byte of its own, and so is the end of the text.
     """
-    n_places = int(distinct.table_size(n_grams))
+    n_places = int(grams.table_size(n_grams))
     return loops.Scratch(
         text=np.zeros(n_bytes, np.uint8),
         marks=np.zeros(n_bytes, np.uint8),
         places=np.empty(n_bytes, np.int32 if n_bytes < 2**31 else np.int64),
         words=np.empty(n_bytes // 2, np.uint64),
         columns=np.empty(n_grams, np.uint64),
-        keys=np.full(n_places, distinct.FREE),
+        keys=np.full(n_places, grams.FREE),
         key_counts=np.zeros(n_places, np.int32),
         counts=np.empty(n_grams + 1, np.int32),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.arguments import require_choice, require_count
 from .._loops.text import shingles as loops
-from .._loops.text.gram_hash import COLUMN_BITS
+from .._loops.text.grams import COLUMN_BITS
 from ..errors import ParameterError
 
 TEXT_VERSION = 1  # of "Text to columns" in docs/contract.md

@@ -59,8 +59,8 @@ def fill_tables(blocks, n_blocks, numbers, out):
 
 
 @allocating_loop
-def most_collisions(blocks, n_blocks, numbers, lengths, tables, counts, touched, out):
-    """For each query the rows that share most buckets with it, then -1.
+def most_collisions(blocks, n_blocks, numbers, lengths, tables, alive, counts, touched, out):
+    """For each query the living rows that share most buckets with it, then -1.
 
     Rows of equal counts come in the order of their first collision. An empty query has no
     locations, so it has no candidates. `counts` is zero on entry.
@@ -71,6 +71,7 @@ def most_collisions(blocks, n_blocks, numbers, lengths, tables, counts, touched,
             n = 0
             if lengths[q]:
                 n = _count_collisions(numbers[q], tables, counts, touched)
+                n = _drop_dead(touched[:n], alive, counts)
             _keep_most(touched[:n], counts, histogram, out[q])
 
 
@@ -87,6 +88,18 @@ def _count_collisions(numbers, tables, counts, touched):
             touched[n] = row
             n += counts[row] == 0
             counts[row] += 1
+    return n
+
+
+@inner_loop
+def _drop_dead(touched, alive, counts):
+    """Leave the dead out of the rows touched, their counts 0 again; how many are left."""
+    n = 0
+    for i in range(touched.shape[0]):
+        row = touched[i]
+        touched[n] = row
+        n += alive[row]
+        counts[row] *= alive[row]
     return n
 
 

@@ -107,6 +107,7 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, n_followed, b
     """
     visited[:] = 0
     size = 0
+    room = np.int64(links.shape[1])
     n_entries = min(ENTRY_POINTS, order.shape[0])
     for e in range(n_entries):
         prefetch(sketches, np.int64(order[e * order.shape[0] // n_entries]) * 8)
@@ -124,6 +125,11 @@ def _walk(sketch, order, sketches, links, degrees, visited, fresh, n_followed, b
             continue
         beam[at] |= _FOLLOWED
         row = (beam[at] >> 1) & _ROW_BITS
+        if at + 1 < size:  # likely to be followed next
+            ahead = (beam[at + 1] >> 1) & _ROW_BITS
+            prefetch(degrees, ahead)
+            prefetch(links, ahead * room)
+            prefetch(links, ahead * room + 16)
         n_fresh = 0
         for i in range(degrees[row]):
             other = np.int64(links[row, i])
@@ -269,13 +275,21 @@ def walk_all(
 
 
 @allocating_loop
-def nearest_sketches(blocks, n_blocks, q_sketches, sketches, out):
-    """For each query the rows of the nearest sketches, of equally near ones the first."""
-    rows, beam = np.arange(sketches.shape[0]), np.empty(out.shape[1], np.int64)
+def closer_sketches(blocks, n_blocks, q_sketches, neighbors, sample, out):
+    """How many sketches of a sample are closer to each query than each of its neighbours is.
+
+    Equally close ones count half. Query q's neighbours are as many rows of `neighbors` as `out`
+    has columns, from q times that on.
+    """
+    histogram = np.empty(8 * 64 + 1, np.int64)
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            size = _scan(q_sketches[q], rows, sketches, 0, beam)
-            _write_rows(beam[:size], out[q])
+            histogram[:] = 0
+            for i in range(sample.shape[0]):
+                histogram[distance(q_sketches[q], sample[i])] += 1
+            for j in range(out.shape[1]):
+                d = distance(q_sketches[q], neighbors[q * out.shape[1] + j])
+                out[q, j] = histogram[:d].sum() + 0.5 * histogram[d]
 
 
 @inner_loop

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
-from ..kernels import kernel_value, largest_shape, support_bound, uses_values
+from ..kernels import kernel_value, largest_shape, support_bound, uses_overlap, uses_values
 from ..rows import taken
 from ..simd.integers import LINE, popcount
 from ..simd.vectors import prefetch
@@ -78,21 +78,26 @@ def _replace_top(key, row, size, keys, rows):
     keys[i], rows[i] = key, row
 
 
+@inner_loop
+def sort_heap(size, keys, rows):
+    """Turn a heap into a list, the best first."""
+    for last in range(size - 1, 0, -1):
+        key, row = keys[last], rows[last]
+        keys[last], rows[last] = keys[0], rows[0]
+        _replace_top(key, row, last, keys, rows)
+
+
 @loop
 def sort_heaps(blocks, n_blocks, heaps):
     """Turn heaps into lists, the best first."""
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            keys, rows = heaps.keys[q], heaps.rows[q]
-            for last in range(heaps.sizes[q] - 1, 0, -1):
-                key, row = keys[last], rows[last]
-                keys[last], rows[last] = keys[0], rows[0]
-                _replace_top(key, row, last, keys, rows)
+            sort_heap(heaps.sizes[q], heaps.keys[q], heaps.rows[q])
 
 
 SLACK = 1.0 - 1e-12  # rounding must not rule out a row that the exact value would keep
 BELOW = -np.inf  # in the place of a kernel value that is below what was asked for
-AHEAD = 3  # candidates between the one that is compared and the one that is prefetched
+AHEAD = 6  # candidates between the one that is compared and the one that is prefetched
 
 
 class StoredRows(NamedTuple):
@@ -235,18 +240,22 @@ def kernel_at_least(least, kernel, dense, as_bytes, bits, f1, squares, row, stor
     start, stop = stored.indptr[row], stored.indptr[row + 1]
     columns, values, f2 = stored.columns[start:stop], stored.values[start:stop], stop - start
     both = squares * stored.squares[row]
-    if bits.shape[0] == 0:
+    if bits.shape[0] == 0 and uses_overlap(kernel):
         a, dot = shared_product(columns, values, dense)
         return kernel_value(kernel, dot, both, f1, f2, a)
-    a = shared_bits(bits, stored.bits[row])
-    if largest_shape(kernel, both) * support_bound(kernel, f1, f2, a) < least * SLACK:
-        return BELOW
+    a = 1
+    if uses_overlap(kernel):
+        a = shared_bits(bits, stored.bits[row])
+        if largest_shape(kernel, both) * support_bound(kernel, f1, f2, a) < least * SLACK:
+            return BELOW
     dot = 0.0
     if uses_values(kernel):
         if as_bytes.shape[0]:
             dot = byte_product(as_bytes, stored.byte_rows[row])
         else:
             dot = product(columns, values, dense)
+    if not uses_overlap(kernel) and dot == 0.0:
+        return 0.0
     return kernel_value(kernel, dot, both, f1, f2, a)
 
 
@@ -255,6 +264,25 @@ def prefetch_bytes(row, byte_rows):
     """Ask for all cache lines of a row of bytes."""
     for p in range(row * byte_rows.shape[1], (row + 1) * byte_rows.shape[1], LINE):
         prefetch(byte_rows, p)
+
+
+@inner_loop
+def prefetch_candidates(kernel, ahead, candidates, as_bytes, stored):
+    """Ask for what the comparison with candidate `ahead` reads, and for where a later one is."""
+    n_words, later = stored.bits.shape[1], ahead + AHEAD
+    if later < candidates.shape[0] and candidates[later] >= 0:
+        prefetch(stored.indptr, np.int64(candidates[later]))
+        prefetch(stored.squares, np.int64(candidates[later]))
+    if ahead >= candidates.shape[0] or candidates[ahead] < 0:
+        return
+    row = np.int64(candidates[ahead])
+    if as_bytes.shape[0]:
+        prefetch_bytes(row, stored.byte_rows)
+    else:
+        prefetch_row(row, stored.indptr, stored.columns, stored.values)
+    if uses_overlap(kernel):
+        for w in range(0, n_words, 8):
+            prefetch(stored.bits, row * n_words + w)
 
 
 @inner_loop
@@ -275,8 +303,6 @@ def rerank(
 
     `alive` and the row numbers in the heaps count the first stored row as `first_row`.
     """
-    indptr, columns, values = stored.indptr, stored.columns, stored.values
-    n_words, byte_rows = stored.bits.shape[1], stored.byte_rows
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
             mine, weights = query_row(queries, q)
@@ -284,18 +310,13 @@ def rerank(
             if as_bytes.shape[0] == 0:
                 scatter(mine, weights, dense)
             keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
+            for ahead in range(AHEAD):
+                prefetch_candidates(kernel, ahead, candidates[q], as_bytes, stored)
             for c in range(candidates.shape[1]):
                 row = candidates[q, c]
                 if row < 0:
                     break
-                if c + AHEAD < candidates.shape[1] and candidates[q, c + AHEAD] >= 0:
-                    ahead = candidates[q, c + AHEAD]
-                    if as_bytes.shape[0]:
-                        prefetch_bytes(ahead, byte_rows)
-                    else:
-                        prefetch_row(ahead, indptr, columns, values)
-                    for w in range(0, n_words, 8):
-                        prefetch(stored.bits, ahead * n_words + w)
+                prefetch_candidates(kernel, c + AHEAD, candidates[q], as_bytes, stored)
                 if not alive[first_row + row]:
                     continue
                 least = keys[0] if size == keys.shape[0] else NO_KEY

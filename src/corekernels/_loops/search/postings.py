@@ -7,7 +7,7 @@ import numpy as np
 from ..compilation import allocating_loop, inner_loop, loop
 from ..kernels import kernel_value, largest_shape, shape, support_weight, uses_values
 from ..rows import taken
-from .pairs import NO_KEY, erase, product, push, query_row, scatter, worse
+from .pairs import NO_KEY, erase, product, push, query_row, scatter, sort_heap, worse
 
 _SLACK = 1e-9  # far above what another order of rounding can change
 
@@ -160,7 +160,10 @@ def push_values(values, alive, first_row, heaps):
 
 @allocating_loop
 def _most_selective(columns, weights, heads, budget, out):
-    """Places of a query's columns, by weight squared per length of list; how many are in budget."""
+    """Places of a query's columns, by weight squared per length of list, up to a budget of steps.
+
+    Gives how many they are, and the steps along their lists.
+    """
     worth = np.empty(columns.shape[0])
     for p in range(columns.shape[0]):
         c = np.int64(columns[p])
@@ -172,7 +175,16 @@ def _most_selective(columns, weights, heads, budget, out):
         c = np.int64(columns[best[n]])
         steps += heads[c + 1] - heads[c]
         n += 1
-    return n
+    return n, steps
+
+
+@loop
+def count_steps(blocks, n_blocks, budget, queries, heads, chosen, out):
+    """Steps along lists that `best_by_lists` takes for each query."""
+    for start, stop in taken(blocks, n_blocks):
+        for q in range(start, stop):
+            columns, weights = query_row(queries, q)
+            _, out[q] = _most_selective(columns, weights, heads, budget, chosen)
 
 
 class Ranking(NamedTuple):
@@ -195,16 +207,16 @@ class Ranking(NamedTuple):
 
 @loop
 def best_by_lists(
-    blocks, n_blocks, kernel, budget, queries, lengths, lists, ranking, out
+    blocks, n_blocks, kernel, budget, queries, lengths, lists, alive, ranking, out
 ):  # fmt: skip
-    """For each query the rows that its most selective columns rank highest, then -1."""
+    """For each query the rows that its most selective columns rank highest, best first, then -1."""
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out[q])
+            _best_by_lists(kernel, budget, queries, q, lengths, lists, alive, ranking, out[q])
 
 
 @loop(error_model="numpy")
-def _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out):
+def _best_by_lists(kernel, budget, queries, q, lengths, lists, alive, ranking, out):
     """The same for one query.
 
     Columns are taken until `budget` steps along lists are spent; rows are ranked by what the
@@ -214,7 +226,7 @@ def _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out):
     n_kept = out.shape[0]
     mine, weights = query_row(queries, q)
     f1, scale = np.float64(queries.lengths[q]), 1.0 / np.sqrt(queries.squares[q])
-    n_chosen = _most_selective(mine, weights, lists.heads, budget, chosen)
+    n_chosen, _ = _most_selective(mine, weights, lists.heads, budget, chosen)
     n = 0
     for p in range(n_chosen):
         c = np.int64(mine[chosen[p]])
@@ -237,9 +249,10 @@ def _best_by_lists(kernel, budget, queries, q, lengths, lists, ranking, out):
             share *= shape(kernel, sums[row, 0])
         sums[row, 0] = 0.0
         sums[row, 1] = 0.0
-        if share > least * union:
+        if share > least * union and alive[row]:
             size = push(share / union, row, size, keys, kept)
             least = keys[0] if size == n_kept else -np.inf
+    sort_heap(size, keys, kept)
     for i in range(size):
         out[i] = kept[i]
     out[size:] = -1

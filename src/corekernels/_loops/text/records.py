@@ -104,17 +104,15 @@ def _quote_end(text, i, stop):
 
 
 @loop
-def gather_records(text, starts, ends, chosen, out):
-    """Write the chosen records, each with its newline, one after the other; number of bytes."""
+def gather_records(text, starts, ends, out):
+    """Write records, each with its newline, one after the other."""
     n = 0
     for record in range(starts.shape[0]):
-        if chosen[record]:
-            size = ends[record] - starts[record]
-            for i in range(size):
-                out[n + i] = text[starts[record] + i]
-            out[n + size] = _NEWLINE
-            n += size + 1
-    return n
+        size = ends[record] - starts[record]
+        for i in range(size):
+            out[n + i] = text[starts[record] + i]
+        out[n + size] = _NEWLINE
+        n += size + 1
 
 
 @loop

@@ -13,11 +13,18 @@ import numpy as np
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD
 from ..simd.integers import fetch_add, store_word
-from .characters import character_grams, find_characters
-from .distinct import sort_distinct, table_size
-from .gram_hash import COLUMN_BITS
+from .grams import (
+    COLUMN_BITS,
+    character_grams,
+    count_grams,
+    find_characters,
+    find_words,
+    hash_words,
+    sort_distinct,
+    table_size,
+    word_grams,
+)
 from .normalisation import INVALID, NO_ROOM, SPARE_BYTES, clear_marks, normalise
-from .words import count_grams, find_words, hash_words, word_grams
 
 # what a call comes back with
 FINISHED, NEEDS_SCRATCH, NEEDS_PART, NOT_UTF8 = range(4)

@@ -12,11 +12,22 @@ import numpy as np
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD, equal_bytes
 from ..simd.integers import load_word, popcount
-from .decimals import NO_NUMBER, NUMBER, TOO_LONG, count_digits, number_of, read_decimal
+from .decimals import (
+    MOST_BYTES,
+    NO_NUMBER,
+    NUMBER,
+    TOO_LONG,
+    count_digits,
+    number_of,
+    read_decimal,
+    write_integer,
+    write_number,
+)
 
 # positions of the facts that `scan_lines` gathers
-LINES, ROWS, LARGEST, LARGEST_LINE, ZERO_LINE, BEYOND_LINE, OTHER_LABELS, QUERIES = range(8)
-N_FACTS = 8
+LARGEST, LINES, ROWS, ZERO_COLUMNS, OTHER_LABELS = range(5)
+COUNTS = slice(LINES, None)
+NO_FACTS = np.array([-1, 0, 0, 0, 0])
 
 # positions of the results of `parse_rows`
 N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, N_ZEROS, BAD_LINE = range(7)
@@ -109,14 +120,11 @@ def count_marks(text, start, stop):
 def scan_lines(text, start, stop, out):
     """Facts about the whole lines from start to stop.
 
-    `out` holds N_FACTS integers: the number of lines and rows, the largest column and its
-    line, the first lines with a column 0 and with one beyond 2^63 - 1 (0: none), labels not
-    written as integers, and rows with a query id. Lines count from 1. Whether the text is well
-    formed is not asked.
+    `out`, NO_FACTS on entry, gets the largest column, up to 2^63 - 1, and the number of lines,
+    rows, columns 0, and labels not written as integers. Whether the text is well formed is not
+    asked.
     """
     i, end = np.uint64(start), np.uint64(stop)
-    out[:] = 0
-    out[LARGEST] = -1
     while i < end:
         out[LINES] += 1
         while _is_blank(text[i]):
@@ -132,15 +140,11 @@ def scan_lines(text, start, stop, out):
 @inner_loop
 def _scan_columns(text, i, out):
     """Note the columns of a line from i on; gives where its tokens end."""
-    first = True
     while True:
         while _is_blank(text[i]):
             i += _ONE
         if text[i] == _NEWLINE or text[i] == _HASH:
             return i
-        if first and text[i] == _Q:
-            out[QUERIES] += 1
-        first = False
         if text[i] == _PLUS or text[i] == _MINUS:
             i += _ONE
         start, column = i, np.uint64(0)
@@ -150,16 +154,12 @@ def _scan_columns(text, i, out):
             else:
                 column = column * _TEN + np.uint64(text[i] - _ZERO)
             i += _ONE
-        if column > _LARGEST_COLUMN:
-            if out[BEYOND_LINE] == 0:
-                out[BEYOND_LINE] = out[LINES]
-        elif i > start and text[i] == _COLON:
-            number = np.int64(column)
+        if i > start and text[i] == _COLON:
+            number = np.int64(min(column, _LARGEST_COLUMN))
             if number > out[LARGEST]:
                 out[LARGEST] = number
-                out[LARGEST_LINE] = out[LINES]
-            if number == 0 and out[ZERO_LINE] == 0:
-                out[ZERO_LINE] = out[LINES]
+            if number == 0:
+                out[ZERO_COLUMNS] += 1
         i = _token_end(text, i)
 
 
@@ -282,3 +282,42 @@ def gather_labels(text, starts, ends, out):
     for row in range(starts.shape[0]):
         for p in range(ends[row] - starts[row]):
             out[row, p] = text[starts[row] + p]
+
+
+BYTES_PER_VALUE = 2 + 19 + MOST_BYTES  # a space, a column, a colon and a value, at most
+
+
+@loop
+def write_rows(indptr, columns, values, labels, label_ends, out):
+    """Lines of rows, columns counted from 1; gives the number of bytes.
+
+    The label of row i is labels[label_ends[i]:label_ends[i + 1]].
+    """
+    i = 0
+    for row in range(indptr.shape[0] - 1):
+        for p in range(label_ends[row], label_ends[row + 1]):
+            out[i] = labels[p]
+            i += 1
+        for p in range(indptr[row], indptr[row + 1]):
+            out[i] = _SPACE
+            i = write_integer(np.uint64(columns[p]) + np.uint64(1), out, i + 1)
+            out[i] = _COLON
+            i = write_number(np.float64(values[p]), out, i + 1)
+        out[i] = _NEWLINE
+        i += 1
+    return i
+
+
+@loop
+def write_numbers(numbers, out, out_ends):
+    """Integers one after the other; number i is out[out_ends[i]:out_ends[i + 1]]."""
+    i = 0
+    out_ends[0] = 0
+    for p in range(numbers.shape[0]):
+        number = numbers[p]
+        if number < 0:
+            out[i] = np.uint8(ord("-"))
+            i += 1
+        i = write_integer(np.uint64(abs(number)), out, i)
+        out_ends[p + 1] = i
+    return i

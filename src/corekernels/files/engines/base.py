@@ -81,18 +81,12 @@ class Engine(ABC):
         """Pairs (number of the argument, result or `Failure`), in any order."""
 
     @abstractmethod
-    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
-        """Sums of consecutive results, tuples of arrays and numbers; at most so many of them.
-
-        `FAN_IN` consecutive ones are added, then as many of these sums, and so on, until there are
-        few enough: always in the same order. Each is the sum of `terms_per_sum` results, but for
-        the last.
-        """
-
     def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
-        """The sum of all results, as of `sums`."""
-        (total,) = self.sums(task, shared, arguments, 1)
-        return total
+        """The sum of all results, which are tuples of arrays and numbers.
+
+        `FAN_IN` consecutive ones are added, then as many of these sums, and so on: always in the
+        same order.
+        """
 
     @abstractmethod
     def shuffle(
@@ -145,20 +139,12 @@ def add_up(results: Sequence[Any]) -> Any:
     return total
 
 
-def terms_per_sum(n_terms: int, most: int) -> int:
-    """Results in each of the sums of `Engine.sums`, which are at most so many."""
-    size = 1
-    while -(-n_terms // size) > most:
-        size *= FAN_IN
-    return size
-
-
-def added_to(most: int, sums: Sequence[Any]) -> list[Any]:
-    """Sums of consecutive terms, at most so many."""
-    sums = list(sums)
-    while len(sums) > most:
+def total_of(sums: Sequence[Any]) -> Any:
+    """The sum of consecutive results, in the order of `Engine.total`; a failure is raised."""
+    while len(sums) > 1:
         sums = [add_up(sums[at : at + FAN_IN]) for at in range(0, len(sums), FAN_IN)]
-    return sums
+    (total,) = checked_results(sums)
+    return total
 
 
 def gather_group(gather: Task, shared: Any, pieces: Sequence[Any]) -> Any:
@@ -222,7 +208,6 @@ class LocalEngine(Engine):
             ]
             return checked_results([future.result() for future in waiting])
 
-    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`."""
-        results = [result for _, result in self.results(task, shared, arguments)]
-        return checked_results(added_to(most, results))
+        return total_of([result for _, result in self.results(task, shared, arguments)])

@@ -21,6 +21,7 @@ from .base import (
     attempt_each,
     checked_results,
     gather_group,
+    total_of,
 )
 
 _GROUP = "group"  # the column of numbers of groups, in tables of records
@@ -113,15 +114,15 @@ class DaskEngine(Engine):
         finally:
             self.client.cancel(futures, force=True)
 
-    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`."""
         sums = self._submit(task, shared, arguments)
-        while len(sums) > most:
+        while len(sums) > 1:
             sums = [
                 self.client.submit(add_up, sums[at : at + FAN_IN], pure=False)
                 for at in range(0, len(sums), FAN_IN)
             ]
-        return checked_results(self.client.gather(sums))
+        return total_of(self.client.gather(sums))
 
     def shuffle(
         self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int

@@ -19,10 +19,10 @@ from .base import (
     Failure,
     Task,
     add_up,
-    added_to,
     attempt,
     checked_results,
     gather_group,
+    total_of,
 )
 
 _TRIES = 4  # of a task whose worker died or that failed other than by bad input
@@ -107,11 +107,11 @@ class SparkEngine(Engine):
         finally:
             sent.destroy()
 
-    def sums(self, task: Task, shared: Any, arguments: Sequence[Any], most: int) -> list[Any]:
+    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`; the last few are added here, which saves Spark a stage."""
         sent, sums = self._submit(task, shared, arguments)
         n_sums = len(arguments)
-        while n_sums > max(most, FAN_IN):
+        while n_sums > FAN_IN:
             n_sums = -(-n_sums // FAN_IN)
             groups = sums.map(lambda pair: (pair[0] // FAN_IN, pair))
             sums = groups.groupByKey(n_sums, lambda number: number).map(_sum_of_group)
@@ -119,7 +119,7 @@ class SparkEngine(Engine):
             pairs = sorted(sums.collect(), key=_first)
         finally:
             sent.destroy()
-        return checked_results(added_to(most, [result for _, result in pairs]))
+        return total_of([result for _, result in pairs])
 
     def shuffle(
         self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # nanoseconds on a server core, as `benchmarks/search.py` measures them; only ratios matter
 LIST_STEP = 3.0
-RANKED_ROW = 350.0
+RANKED_ROW = 200.0
 BLOCK_QUERIES = 8  # that a thread answers at a time
 _SORTED_ROWS = 1 << 13  # of answers that it sorts at a time
 _PORTION_QUERIES = 1 << 14  # whose candidates are held together
@@ -92,7 +92,10 @@ class SearchMethod(ABC):
     @classmethod
     @abstractmethod
     def tune(cls, task: "Task") -> Tuned | None:
-        """The cheapest settings that reach the recall asked for; None if there are none."""
+        """The cheapest settings that reach the recall within the budget; None if there are none.
+
+        What shows early that there are none should be looked at first.
+        """
 
     @classmethod
     def serves(cls, kernel: Kernel) -> bool:
@@ -100,8 +103,8 @@ class SearchMethod(ABC):
         return kernel.for_loops is not None and kernel.unit_rows
 
     @classmethod
-    def is_worth_trying(cls, exact: "Exact", similarity: float) -> bool:
-        """Whether `auto` should try it, given the kernel value of a typical last neighbour."""
+    def is_worth_trying(cls, exact: "Exact") -> bool:
+        """Whether `auto` should tune it for the rows of an exact search."""
         return False
 
     def with_settings(self, **changes: Any) -> Self:
@@ -152,10 +155,13 @@ class CandidateMethod(SearchMethod):
     """
 
     @abstractmethod
-    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(
+        self, team: Team, rows: Rows, queries: Queries, alive: Array, factor: float
+    ) -> Array:
         """Rows of the store for each query, the likeliest first, -1 for none.
 
-        `factor` says how many times more neighbours are wanted than `n_wanted`.
+        Rows that are not alive may be among them, and count for nothing. `factor` says how many
+        times more neighbours are wanted than `n_wanted`.
         """
 
     def room(self, rows: Rows, n_kept: int, factor: float) -> Array:
@@ -172,7 +178,8 @@ class CandidateMethod(SearchMethod):
         queries = make_queries(rows, store, team)
         n_kept = heaps.keys.shape[1]
         factor = spare * max(1.0, n_kept / self.n_wanted)
-        candidates = self.candidates(team, rows, queries, factor)
+        living = alive[first_row : first_row + len(store)]
+        candidates = self.candidates(team, rows, queries, living, factor)
         both = store.kernel.for_loops, queries, store.stored_rows
         with working_memory(np.zeros, common_size(store.width)) as rooms:
             team.run(
@@ -181,8 +188,7 @@ class CandidateMethod(SearchMethod):
             )  # fmt: skip
         if heaps.sizes.min() == n_kept:
             return
-        living = int(np.count_nonzero(alive[first_row : first_row + len(store)]))
-        short = np.flatnonzero(heaps.sizes < min(n_kept, living))
+        short = np.flatnonzero(heaps.sizes < min(n_kept, int(np.count_nonzero(living))))
         if len(short):
             found = Heaps.empty(len(short), n_kept)
             self.exact.search(team, rows.take(short), alive, first_row, found)
@@ -214,8 +220,3 @@ def _setting(value: Any, kind: type, name: str) -> Any:
     fits = isinstance(value, int | float if kind is float else kind)
     require_fit(fits and (kind is bool or not isinstance(value, bool)), f"{name} is {value!r}")
     return kind(value)
-
-
-def first_of(sizes: Sequence[int], n_wanted: int) -> list[int]:
-    """Those of the numbers of rows to rank again that are enough for the neighbours wanted."""
-    return [size for size in sizes if size >= n_wanted]

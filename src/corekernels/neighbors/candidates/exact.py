@@ -10,7 +10,9 @@ Where similarities are tiny, neither a graph nor a hash table tells the nearest 
 rest; but a few rare and heavy columns of the query do. Only their lists are read.
 """
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from ..._loops.search.postings import (
     Sums,
     best_by_lists,
     count_columns,
+    count_steps,
     fill_lists,
     push_all,
     push_values,
@@ -45,7 +48,6 @@ from .base import (
     CandidateMethod,
     SearchMethod,
     Tuned,
-    first_of,
 )
 
 if TYPE_CHECKING:
@@ -130,9 +132,7 @@ class Exact(SearchMethod):
     def cost(self) -> float:
         """The time to scan all rows, or to read the lists of a query that is like the rows."""
         n = len(self.store)
-        if self.scans:
-            return _SCANNED_ROW * n
-        return LIST_STEP * (self.store.steps_per_query + n)
+        return _SCANNED_ROW * n if self.scans else LIST_STEP * (self.store.steps_per_query + 1)
 
     @property
     def nbytes(self) -> int:
@@ -194,14 +194,14 @@ def _scans_bits(store: Store) -> bool:
     return bool(n_words and store.steps_per_query * _WORDS_PER_STEP > len(store) * n_words)
 
 
-if TYPE_CHECKING:
-    from ..tuning import Task
-
-STEPS = (0.125, 0.25, 0.375, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # per stored row
-RANKED = (50, 100, 200, 400)  # rows ranked again by the exact kernel
+SHARES = tuple(2.0 ** (step / 2) for step in range(-24, 7))  # of the rows, in steps along lists
+_FINER = tuple(2.0 ** (step / 4) for step in range(-4, 5))
+_RANKED = 8  # rows ranked again per neighbour wanted, at most, while the depth is looked for
+_LEAST_RANKED = 64
+_SAMPLED_ROWS = 256  # whose steps are counted
 
 # beyond all that tuning tries; a damaged file must not make a query take minutes
-_MOST_STEPS, _MOST_RANKED = 64.0, 1 << 16
+_MOST_STEPS, _MOST_RANKED = 64.0, 1 << 31
 
 
 @dataclass(eq=False)
@@ -224,8 +224,9 @@ class Inverted(CandidateMethod):
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
-        """Lists of more rows, read to the same depth."""
-        return Inverted(store, self.share, self.n_kept, n_wanted=self.n_wanted)
+        """Lists of more rows, read to the same depth; as many times more rows are ranked again."""
+        n_kept = -(-self.n_kept * len(store) // max(1, len(self.store)))
+        return Inverted(store, self.share, n_kept, n_wanted=self.n_wanted)
 
     def lists(self, team: Team) -> Lists:
         """Inverted lists of the unit rows, or of rows as they are but for one factor."""
@@ -239,21 +240,31 @@ class Inverted(CandidateMethod):
             self._lists = inverted_lists(self.store, read_only(units), team)
         return self._lists
 
-    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(
+        self, team: Team, rows: Rows, queries: Queries, alive: Array, factor: float
+    ) -> Array:
         """The rows that the columns read rank highest."""
-        n = len(self.store)
-        out = self.room(rows, self.n_kept, factor)
-        budget = int(self.share * factor * n)
-        listed = self.store.kernel.for_loops, budget, queries, self._lengths, self.lists(team)
-        sizes = common_size(n), out.shape[1], common_size(self.store.width)
+        out, alive = self.room(rows, self.n_kept, factor), read_only(alive)
+        lists, budget = self.lists(team), self._budget(factor)
+        listed = self.store.kernel.for_loops, budget, queries, self._lengths, lists, alive
+        sizes = common_size(len(self.store)), out.shape[1], common_size(self.store.width)
         with working_memory(Ranking.new, *sizes) as rooms:
             team.run(best_by_lists, lambda: (*listed, next(rooms), out), len(rows), BLOCK_QUERIES)
         return out
 
+    def _budget(self, factor: float = 1.0) -> int:
+        return math.ceil(self.share * factor * len(self.store))
+
     @property
     def cost(self) -> float:
-        """Steps along lists, and rows ranked again."""
-        return LIST_STEP * self.share * len(self.store) * 2 + RANKED_ROW * self.n_kept
+        """Steps along lists of queries like the rows, and rows ranked again."""
+        store, team = self.store, Team(1)
+        sample = np.arange(0, len(store), max(1, len(store) // _SAMPLED_ROWS))
+        queries = make_queries(store.take(sample).rows(), store, team)
+        steps, chosen = np.empty(len(sample), np.int64), np.empty(store.width, np.int64)
+        listed = self._budget(), queries, self.lists(team).heads, chosen, steps
+        team.run(count_steps, listed, len(sample), len(sample))
+        return LIST_STEP * float(steps.mean()) + RANKED_ROW * self.n_kept
 
     @classmethod
     def serves(cls, kernel: Kernel) -> bool:
@@ -261,26 +272,54 @@ class Inverted(CandidateMethod):
         return kernel.for_loops is not None
 
     @classmethod
-    def is_worth_trying(cls, exact: Exact, similarity: float) -> bool:
+    def is_worth_trying(cls, exact: Exact) -> bool:
         """Where columns are many."""
         return not exact.scans
 
     @classmethod
     def tune(cls, task: "Task") -> Tuned | None:
-        """The cheapest of all depths and numbers of rows to rank that reaches the recall."""
-        lists = cls(task.store, STEPS[0], RANKED[0], n_wanted=task.n_neighbors)
-        lists.exact_search = task.exact
-        lists.lists(Team(task.held_out.n_jobs))  # once for all depths
-        best: Tuned | None = None
-        for n_kept in first_of(RANKED, task.n_neighbors):
-            depths = [lists.with_settings(share=share, n_kept=n_kept) for share in STEPS]
-            found = task.cheapest(depths)
-            if found is not None:
-                method, recall = found
-                reason = f"inverted lists, {method.share} steps per row, best {n_kept} ranked again"
-                best = Tuned(method, reason, recall)
-                task = replace(task, budget=method.cost)
-        return best
+        """The depth that costs least, with the rows that must be ranked again, for the recall.
+
+        The deeper the lists are read, the fewer rows must be ranked again, so that the cost has
+        one minimum. It is looked for on some of the queries, and then the depth on all.
+        """
+        n_wanted = task.n_neighbors
+        most = min(len(task.store), max(_LEAST_RANKED, _RANKED * n_wanted))
+        whole = cls(task.store, 1.0, most, n_wanted=n_wanted, exact_search=task.exact)
+        whole.lists(Team(task.held_out.n_jobs))  # once for all depths
+
+        @cache
+        def at(depth: int) -> tuple[float, int]:
+            """The cost at a depth, and the rows ranked again there."""
+            method = whole.with_settings(share=SHARES[depth])
+            n_ranked, share_short = task.rows_to_rank(method)
+            if n_ranked is None:
+                return math.inf, most
+            cost = method.with_settings(n_kept=n_ranked).cost
+            return cost + share_short * task.exact.cost, n_ranked
+
+        low, high = 0, len(SHARES) - 1
+        while low < high:
+            middle = (low + high) // 2
+            cost = at(middle)[0]
+            if cost < math.inf and cost <= at(middle + 1)[0]:
+                high = middle
+            else:
+                low = middle + 1
+        if at(low)[0] > task.budget:
+            return None
+        depths = [SHARES[low] * finer for finer in _FINER] + list(SHARES[low + 3 :])
+        n_kept, found = task.held_out.for_all_rows(at(low)[1]), None
+        while found is None:  # some of the queries may have promised too much
+            found = task.cheapest([whole.with_settings(share=s, n_kept=n_kept) for s in depths])
+            if found is None and n_kept == len(task.store):
+                return None
+            n_kept = min(len(task.store), 2 * n_kept)
+        method, recall = found
+        reason = (
+            f"inverted lists, {method.share:.3g} steps per row, best {method.n_kept} ranked again"
+        )
+        return Tuned(method, reason, recall)
 
     @property
     def nbytes(self) -> int:

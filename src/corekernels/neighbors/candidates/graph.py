@@ -27,7 +27,7 @@ from ..._core.threads import row_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.search import graph as loops
 from ..._loops.search.graph import BatchLinks, GraphScratch
-from ..._loops.search.pairs import Heaps, Queries
+from ..._loops.search.pairs import Queries
 from ..._loops.search.preparation import is_permutation
 from ...io.provenance import require_fit, whole_number
 from ...kernel_table import CORE1, RESEMBLANCE
@@ -38,10 +38,10 @@ from .base import BLOCK_QUERIES, CandidateMethod, Tuned
 from .exact import Exact
 
 if TYPE_CHECKING:
-    from ..tuning import HeldOut, Task
+    from ..tuning import Task
 
 N_BITS = 512  # of a sketch
-WIDTHS = tuple(sorted({round(10 * 1.06**step) for step in range(80)}))  # of beams, 10 to 1000
+WIDTHS = tuple(sorted({round(10 * 1.06**step) for step in range(80)}))  # of beams, for 10 rows
 _BUILD_WIDTH = 64
 _LINKS_OUT = 16
 _LINKS = 32
@@ -52,10 +52,10 @@ _SKETCHED_ROWS = 1 << 16  # whose signatures are held together
 _MANY_ROWS = 50_000  # from here on building shows its progress
 _VISITED_ROW = 750.0  # nanoseconds
 _FIXED_COST = 8  # rows' worth of time before the first step
-_NEAR = 0.2  # neighbours this similar are worth a graph, whatever the columns
 _WORDS = N_BITS // 64
 _SIGN_WORDS = (0, _WORDS // 4, _WORDS // 2, _WORDS)  # of a sketch, that are tried
-_SAMPLE_ROWS, _SAMPLE_QUERIES = 4096, 128
+_SAMPLE_ROWS, _SAMPLE_NEIGHBORS = 4096, 16
+_ROOM = 4  # rows ranked again per neighbour wanted, at which shares of signs are compared
 
 
 @dataclass(eq=False)
@@ -152,7 +152,9 @@ class Graph(CandidateMethod):
         width, followed = (-(-s * len(store) // max(1, n)) for s in (self.width, self.followed))
         return graph.finished(np.arange(n, len(store)), width, followed, n_jobs)
 
-    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(
+        self, team: Team, rows: Rows, queries: Queries, alive: Array, factor: float
+    ) -> Array:
         """The rows of each query's beam."""
         out = self.room(rows, self.width, factor)
         sketches = read_only(bit_sketches(team, rows, self.n_signs, self.seed))
@@ -168,32 +170,32 @@ class Graph(CandidateMethod):
     @property
     def cost(self) -> float:
         """In proportion to the width."""
-        return _VISITED_ROW * (self.width + _FIXED_COST)
+        return _cost(self.width)
 
     @classmethod
-    def is_worth_trying(cls, exact: Exact, similarity: float) -> bool:
-        """Where columns are few, or neighbours similar enough for sketches to tell."""
-        return exact.scans or similarity > _NEAR
+    def is_worth_trying(cls, exact: Exact) -> bool:
+        """Always: whether sketches tell neighbours from other rows is looked at before building."""
+        return True
 
     @classmethod
     def tune(cls, task: "Task") -> Tuned | None:
-        """The smallest width that reaches the recall."""
-        store, held_out = task.store, task.held_out
-        n_signs = _best_share_of_signs(store, held_out)
-        graph = cls.begin(
-            store, task.n_neighbors, n_signs, task.seed, held_out.rest, held_out.n_jobs
-        )
-        widths = [width for width in WIDTHS if task.n_neighbors <= width < len(store)]
+        """The smallest width that reaches the recall, if any could within the budget."""
+        store, held_out, k = task.store, task.held_out, task.n_neighbors
+        n_signs, least = _best_share_of_signs(task)
+        if _cost(max(k, least)) > task.budget:
+            return None
+        graph = cls.begin(store, k, n_signs, task.seed, held_out.rest, held_out.n_jobs)
+        widths = [min(len(store), -(-width * max(k, 10) // 10)) for width in WIDTHS]
         found = task.cheapest(
             [graph.with_settings(width=w, followed=-(-w // 2)) for w in [*widths, len(store)]]
         )
         if found is None:
             return None
         method, recall = found
+        width = held_out.for_all_rows(method.width)
         bits = f"{N_BITS - n_signs} minwise and {n_signs} sign bits"
-        reason = f"graph over {bits}, width {method.width}"
-        whole = graph.finished(held_out.sample, method.width, method.followed, held_out.n_jobs)
-        return Tuned(whole, reason, recall)
+        whole = graph.finished(held_out.sample, width, -(-width // 2), held_out.n_jobs)
+        return Tuned(whole, f"graph over {bits}, width {width}", recall)
 
     def require_whole(self) -> None:
         """Raise a ValueError if a search could leave the arrays."""
@@ -212,33 +214,37 @@ class Graph(CandidateMethod):
         )
 
 
-def _best_share_of_signs(store: Store, held_out: "HeldOut") -> int:
-    """How many of the bits should be signs: the share that finds most on a small sample."""
-    if not store.kernel.uses_values:
-        return 0
-    small = store.take(np.sort(held_out.rest[:_SAMPLE_ROWS]))
-    n_kept = min(10, len(small))
-    queries = held_out.rows.block(0, min(_SAMPLE_QUERIES, len(held_out.rows)))
-    truth = Heaps.empty(len(queries), n_kept)
-    n_near = min(4 * n_kept, len(small))
-    best, most = 0, -1.0
-    team = Team(held_out.n_jobs)
-    Exact(small).search(team, queries, np.ones(len(small), np.uint8), 0, truth)
+def _cost(width: int) -> float:
+    return _VISITED_ROW * (width + _FIXED_COST)
+
+
+def _best_share_of_signs(task: "Task") -> tuple[int, int]:
+    """How many of the bits should be signs, and the least width that could reach the recall.
+
+    A neighbour is found only if a beam has room for all rows whose sketches are closer, which
+    are counted in a sample.
+    """
+    store, few, team = task.store, task.few, Team(task.held_out.n_jobs)
+    sample = np.sort(task.held_out.rest[:_SAMPLE_ROWS])
+    scale = len(task.held_out.rest) / len(sample)  # rows for each one of the sample
+    ranks = np.unique(np.linspace(few.truth.rows.shape[1] - 1, 0, _SAMPLE_NEIGHBORS).astype(int))
+    near = np.maximum(few.truth.rows[:, ranks], 0)
+    parts = few.rows, store.take(near.ravel()).rows(), store.take(sample).rows()
     minima, signs = (
-        [bit_sketches(team, rows, n_signs, 0) for rows in (queries, small.rows())]
-        for n_signs in (0, N_BITS)
+        [bit_sketches(team, rows, n_signs, 0) for rows in parts] for n_signs in (0, N_BITS)
     )
-    for n_words in _SIGN_WORDS:
-        x, y = (
-            read_only(np.hstack([m[:, n_words:], s[:, :n_words]]))
-            for m, s in zip(minima, signs, strict=True)
-        )
-        near = np.empty((len(queries), n_near), np.int32)
-        team.run(loops.nearest_sketches, (x, y, near), len(queries), 1)
-        found = float((truth.rows[:, :, None] == near[:, None, :]).any(axis=2).mean())
-        if found > most + 0.01:
-            best, most = 64 * n_words, found
-    return best
+    best: tuple[float, int, int] | None = None
+    for n_words in _SIGN_WORDS if store.kernel.uses_values else (0,):
+        pairs = zip(minima, signs, strict=True)
+        sketches = [np.hstack([m[:, n_words:], s[:, :n_words]]) for m, s in pairs]
+        closer = np.empty(near.shape)
+        team.run(loops.closer_sketches, (*map(read_only, sketches), closer), len(near), 1)
+        share = float((closer * scale <= _ROOM * task.n_neighbors).mean())
+        least = int(scale * np.quantile(closer, task.recall, method="lower"))
+        if best is None or share > best[0] + 0.01:
+            best = share, 64 * n_words, least
+    assert best is not None
+    return best[1:]
 
 
 def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int) -> Array:

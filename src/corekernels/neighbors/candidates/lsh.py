@@ -25,7 +25,7 @@ from ...kernel_table import CORE1, CORRELATION, RESEMBLANCE
 from ...recipe import MAX_SEED, Recipe
 from ...signatures import sketch_rows
 from ..store import Store
-from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned, first_of
+from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned
 
 if TYPE_CHECKING:
     from ..tuning import Task
@@ -35,7 +35,7 @@ _PORTION_CODES = 1 << 26  # held together
 _TABLES = (64, 128)
 _MOST_SLOTS = 16
 _MOST_TABLES = 1024  # of a file
-_RANKED = (50, 100, 200, 400, 800)  # rows ranked again by the exact kernel
+_RANKED = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96)  # rows ranked again per neighbour wanted
 _DENSE = 0.9  # where neighbours share this much of their supports, signs tell more
 
 
@@ -76,10 +76,12 @@ class Tables(CandidateMethod):
         """Tables of more rows."""
         return Tables.build(store, self.n_wanted, n_jobs, **self.settings())
 
-    def candidates(self, team: Team, rows: Rows, queries: Queries, factor: float) -> Array:
+    def candidates(
+        self, team: Team, rows: Rows, queries: Queries, alive: Array, factor: float
+    ) -> Array:
         """The rows that collide with each query most often."""
         n, out = common_size(len(self.store) + 1), self.room(rows, self.n_kept, factor)
-        collided = read_only(self.numbers(team, rows)), queries.lengths, self.tables
+        collided = read_only(self.numbers(team, rows)), queries.lengths, self.tables, alive
         with (
             working_memory(np.zeros, n, np.int32) as counts,
             working_memory(np.empty, n, np.int32) as touched,
@@ -115,9 +117,9 @@ class Tables(CandidateMethod):
             for n_slots in range(most, max(0, most - 3), -1):
                 built = cls.build(
                     store, task.n_neighbors, held_out.n_jobs, n_slots=n_slots, n_tables=n_tables,
-                    signed=signed, n_kept=_RANKED[0], seed=task.seed,
+                    signed=signed, n_kept=task.n_neighbors, seed=task.seed,
                 )  # fmt: skip
-                kept = first_of(_RANKED, task.n_neighbors)
+                kept = [task.held_out.for_all_rows(task.n_neighbors * m) for m in _RANKED]
                 found = task.cheapest([built.with_settings(n_kept=n_kept) for n_kept in kept])
                 if found is not None:
                     method, recall = found

@@ -8,12 +8,12 @@ from ..._loops.search import duplicates as loops
 
 
 def connected_rows(pairs: Array) -> tuple[Array, Array]:
-    """The rows of pairs (n_pairs, 2), ascending, and for each the first row of its component."""
+    """The rows of pairs (n_pairs, 2), ascending, and the place of the first of their component."""
     rows, places = np.unique(pairs, return_inverse=True)
     left, right = (read_only(side, np.int64) for side in places.reshape(-1, 2).T)
     heads = np.arange(len(rows))
     loops.connect(left, right, heads)
-    return rows, rows[heads]
+    return rows, heads
 
 
 def spanning_forest(pairs: Array) -> Array:
@@ -25,6 +25,6 @@ def spanning_forest(pairs: Array) -> Array:
     [[1, 2], [4, 7], [4, 9]]
     """
     rows, heads = connected_rows(pairs)
-    is_other = heads != rows
-    order = np.lexsort((rows[is_other], heads[is_other]))
-    return np.stack([heads[is_other][order], rows[is_other][order]], axis=1)
+    others = np.flatnonzero(heads != np.arange(len(rows)))
+    others = others[np.argsort(heads[others], kind="stable")]
+    return np.stack([rows[heads[others]], rows[others]], axis=1)

@@ -14,7 +14,7 @@ from ..._core.arguments import Array
 from ..._core.validation import Rows, read_only
 from ..._loops.mixing import mix
 from ..._loops.search import duplicates as loops
-from ..._loops.text import lookup
+from ..._loops.text import grams
 from .tables import Candidates
 
 SAMPLE = 16  # columns per row
@@ -79,18 +79,18 @@ def containment_candidates(
     columns = read_only(columns[starts], np.int64)
     shift = max(0, int(columns.max(initial=0)).bit_length() - _DIRECTORY_BITS)
     directory = np.zeros((int(columns.max(initial=0)) >> shift) + 2, np.int64)
-    lookup.fill_directory(columns, shift, directory)
+    grams.fill_directory(columns, shift, directory)
     counts, touched = np.zeros(n_rows, np.int32), np.empty(n_rows, np.int64)
     found = Candidates(n_rows, boundary)
     for first_row, part in parts:
         for start in range(0, len(part), _TOGETHER):
             some = part.block(start, min(start + _TOGETHER, len(part))).compact()
             first = first_row + start
-            here = np.full(some.nnz, lookup.NOT_THERE)
+            here = np.full(some.nnz, grams.NOT_THERE)
             known = some.indices <= columns.max(initial=-1)
             known &= np.repeat(is_first[first : first + len(some)], some.lengths)
             where = np.empty(int(known.sum()), np.int64)
-            lookup.look_up(
+            grams.look_up(
                 read_only(some.indices[known], np.int64), columns, shift, read_only(directory),
                 where,
             )  # fmt: skip

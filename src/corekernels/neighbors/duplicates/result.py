@@ -7,10 +7,9 @@ import numpy as np
 
 from ..._core.arguments import Array, PathLike
 from ..._core.escaping import fields
-from ...documents.reader import DocumentReader
+from ...errors import ParameterError
 from ...io.atomic import Target, open_target
-from ...io.readers import RowReader, with_progress
-from ...io.rows import RowWriter
+from ...io.readers import RowReader
 from .components import connected_rows
 
 _LINES = 1 << 16
@@ -18,7 +17,7 @@ _LINES = 1 << 16
 
 @dataclass(frozen=True)
 class NearDuplicates:
-    """Pairs of rows above a threshold.
+    """Pairs of rows above a threshold. Ids are those of an index, else row numbers from 0.
 
     Attributes
     ----------
@@ -28,55 +27,8 @@ class NearDuplicates:
         Exact kernel values.
     expected_missed : float
         Largest expected share of pairs not found: that at the threshold itself.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> rows = [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]]
-    >>> found = ck.CoRENeighbors().fit(rows).near_duplicates(0.9)
-    >>> found.pairs, found.similarities, found.redundant()
-    (array([[0, 1]]), array([1.]), array([1]))
-    """
-
-    pairs: Array
-    similarities: Array
-    expected_missed: float
-
-    def groups(self, scores: Mapping[int, float] | None = None) -> list[Array]:
-        """Connected rows, as arrays of ids: keep the first of each to drop duplicates.
-
-        That is the row of the highest score, or of the smallest id; the others ascend.
-        """
-        links = self._links()
-        if not len(links):
-            return []
-        ids, labels = connected_rows(links)
-        order = np.argsort(labels, kind="stable")
-        groups = np.split(ids[order], np.flatnonzero(np.diff(labels[order])) + 1)
-        return groups if scores is None else [_best_first(group, scores) for group in groups]
-
-    def redundant(self, scores: Mapping[int, float] | None = None) -> Array:
-        """Ids of all rows but the first of each of the `groups`: those to drop."""
-        rest = [group[1:] for group in self.groups(scores)]
-        return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
-
-    def paired(self) -> Array:
-        """Ids of all rows that are in a pair, ascending."""
-        return np.unique(self._links())
-
-    def _links(self) -> Array:
-        """Pairs that connect all rows that are connected."""
-        return self.pairs
-
-
-@dataclass(frozen=True)
-class FileDuplicates(NearDuplicates):
-    """Near-duplicates among the rows of a file; ids are row numbers, from 0.
-
-    Attributes
-    ----------
     rows : int
-        Rows of the file.
+        Rows that were searched.
     copies : int
         Rows equal to an earlier one in every column and value.
     forest : ndarray of shape (n, 2) or None
@@ -88,16 +40,97 @@ class FileDuplicates(NearDuplicates):
     >>> import corekernels as ck
     >>> ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
     >>> found = ck.files.near_duplicates(ck.files.open_reader("rows.npz"), 0.9)
-    >>> found.rows, found.copies, found.redundant()
-    (3, 1, array([1]))
+    >>> found.pairs, found.rows, found.copies, found.redundant(), found.kept()
+    (array([[0, 1]]), 3, 1, array([1]), array([0, 2]))
     """
 
+    pairs: Array
+    similarities: Array
+    expected_missed: float
     rows: int
     copies: int
     forest: Array | None = None
 
+    def groups(self, scores: Mapping[int, float] | None = None) -> list[Array]:
+        """Connected rows, as arrays of ids: keep the first of each to drop duplicates.
+
+        That is the row of the highest score, or of the smallest id; the others ascend.
+        """
+        links = self._links()
+        if not len(links):
+            return []
+        ids, heads = connected_rows(links)
+        order = np.argsort(heads, kind="stable")
+        groups = np.split(ids[order], np.flatnonzero(np.diff(heads[order])) + 1)
+        return groups if scores is None else [_best_first(group, scores) for group in groups]
+
+    def redundant(self, scores: Mapping[int, float] | None = None) -> Array:
+        """Ids of all rows but the first of each of the `groups`: those to drop."""
+        rest = [group[1:] for group in self.groups(scores)]
+        return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
+
+    def kept(self, scores: Mapping[int, float] | None = None) -> Array:
+        """The other row numbers: those to keep. For ids that are row numbers."""
+        return np.setdiff1d(np.arange(self.rows), self.redundant(scores), assume_unique=True)
+
+    def paired(self) -> Array:
+        """Ids of all rows that are in a pair, ascending."""
+        return np.unique(self._links())
+
+    def least_similar(self, rows: Array) -> Array:
+        """Some of the rows that are in pairs, those that no row is very similar to first."""
+        highest = np.zeros(self.rows)
+        for side in self.pairs.T:
+            np.maximum.at(highest, side, self.similarities)
+        return rows[np.argsort(highest[rows], kind="stable")]
+
     def _links(self) -> Array:
+        """Pairs that connect all rows that are connected."""
         return self.pairs if self.forest is None else self.forest
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Which rows stay of a file that is to have so many.
+
+    Attributes
+    ----------
+    dropped : ndarray
+        Numbers of the rows that go, ascending.
+    rule : str
+        Which rows stay, in words.
+    """
+
+    dropped: Array
+    rule: str
+
+
+def reduce_rows(
+    found: NearDuplicates, n_kept: int, scores: Mapping[int, float] | None = None
+) -> Reduction:
+    """Which rows to keep so that there are `n_kept`.
+
+    One of each group stays. Of more than `n_kept` those of the highest scores stay, or the first;
+    of fewer, dropped rows come back, those that are least similar to any other first.
+    """
+    if n_kept > found.rows:
+        raise ParameterError(
+            f"reduce_to: got {n_kept}, but there are {found.rows} rows; give less."
+        )
+    dropped, kept = found.redundant(scores), found.kept(scores)
+    rule = f"{len(kept):,} rows that are no near-duplicates of one another"
+    if len(kept) > n_kept:
+        by_score = kept
+        if scores is not None:
+            by_score = kept[np.argsort([-scores[row] for row in kept.tolist()], kind="stable")]
+        dropped = np.union1d(dropped, by_score[n_kept:])
+        which = "the first" if scores is None else "the preferred"
+        return Reduction(dropped, f"{which} {n_kept:,} of {rule}")
+    n_back = n_kept - len(kept)
+    back = found.least_similar(dropped)[:n_back]
+    if n_back:
+        rule += f", and the {n_back:,} least similar of the others"
+    return Reduction(np.setdiff1d(dropped, back), rule)
 
 
 @dataclass(frozen=True)
@@ -219,16 +252,4 @@ def write_kept(
     >>> ck.files.write_kept(reader, dropped, "clean.npz")
     2
     """
-    if isinstance(reader, DocumentReader):
-        return reader.write_without(target, dropped, progress)
-    n_rows = 0
-    with RowWriter(target, format) as writer:
-        for batch in with_progress(reader, "writing", progress):
-            first = batch.first_row
-            start, stop = np.searchsorted(dropped, [first, first + len(batch)])
-            kept = np.ones(len(batch), bool)
-            kept[dropped[start:stop] - first] = False
-            if kept.any():
-                writer.write(batch.X[kept], None if batch.y is None else batch.y[kept])
-                n_rows += int(kept.sum())
-    return n_rows
+    return reader.write_without(target, dropped, format, progress)

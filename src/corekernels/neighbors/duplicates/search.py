@@ -6,7 +6,7 @@ The exact kernel decides.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ...kernel_table import CONTAINMENT, Kernel, duplicates_kernel
 from .comparison import Pairs, similar_pairs
 from .containment import containment_candidates, missed_share, sampled_columns
 from .copies import Copies, find_copies_by_side, pairs_with_copies
-from .result import FileDuplicates, FileMatches, NearDuplicates
+from .result import FileMatches, NearDuplicates
 from .rows import RowStore, row_digests, rows_to_keep
 from .tables import TablePlan, linked_pairs, plan_tables
 
@@ -72,7 +72,7 @@ class FoundPairs:
         if sum(len(part.left) for part in self._parts) > self.most_pairs:
             raise too_many(self.name, self.most_pairs)
 
-    def result(self, all_pairs: bool) -> FileDuplicates | FileMatches:
+    def result(self, all_pairs: bool) -> NearDuplicates | FileMatches:
         """The result: with a boundary, rows from there on that are near rows before it."""
         pairs, copies, is_match = Pairs.joined(self._parts), self.copies, self.boundary is not None
         if not is_match:
@@ -94,7 +94,7 @@ class FoundPairs:
         if self.boundary is not None:
             n_rows = self.n_rows - self.boundary
             return FileMatches(both, values, self.missed, n_rows, self.boundary)
-        return FileDuplicates(both, values, self.missed, self.n_rows, len(copies))
+        return NearDuplicates(both, values, self.missed, self.n_rows, len(copies))
 
 
 def too_many(name: str, most_pairs: int) -> DataError:
@@ -220,4 +220,5 @@ def near_duplicate_rows(
             n_bytes=_UNLIMITED_BYTES, n_jobs=n_jobs, steps=steps,
         )  # fmt: skip
     result = found.result(all_pairs=True)
-    return NearDuplicates(ids[result.pairs], result.similarities, result.expected_missed)
+    assert isinstance(result, NearDuplicates)
+    return replace(result, pairs=ids[result.pairs])

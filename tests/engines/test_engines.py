@@ -24,21 +24,17 @@ def test_sums_are_the_same_to_the_last_bit_everywhere(engine, local):
     np.testing.assert_allclose(total, plain, rtol=len(seeds) * np.finfo(float).eps, atol=1e-16)
 
 
-def test_sums_of_consecutive_results(engine, local):
-    seeds = list(range(engines.FAN_IN + 3))
-    few = engine.sums(tasks.noise, 1e-3, seeds, 4)
-    size = engines.terms_per_sum(len(seeds), 4)
-    assert [count for _, count in few] == [size, len(seeds) - size]
-    for (found, _), (expected, _) in zip(few, local.sums(tasks.noise, 1e-3, seeds, 4), strict=True):
-        np.testing.assert_array_equal(found, expected)
-    assert len(engine.sums(tasks.noise, 1e-3, seeds, len(seeds))) == len(seeds)
-
-
 def test_an_error_on_bad_input_is_raised_here_as_it_was_there(engine):
     with pytest.raises(FileError, match="part 2: is bad"):
         engine.run(tasks.bad_part, 2, [0, 1, 2, 3])
     with pytest.raises(FileError, match="part 2: is bad"):
         engine.total(tasks.bad_part, 2, [0, 1, 2, 3])
+
+
+def test_an_error_in_a_part_names_its_file(engine):
+    parts = [files.Part(number, f"/rows/{number}.npz", 0, None) for number in range(3)]
+    with pytest.raises(DataError, match=r"^/rows/1\.npz: labels are wrong"):
+        engine.run(tasks.nameless_error, 1, parts)
 
 
 def test_a_recipe_mismatch_keeps_its_words(local):

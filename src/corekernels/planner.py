@@ -15,7 +15,7 @@ from .theory.aliasing import NO_ALIASING
 from .theory.pairs import Pair
 
 _TYPICAL_LENGTH = 100
-_GRID = np.linspace(0, 1, 101)  # of R and of the size of rho where they are not known
+_GRID = np.linspace(0, 1, 101)  # of R and |rho| where they are not given
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ def plan(
     288
     >>> ck.plan(0.05, kernel="resemblance", n_columns=784, length=600, R=0.7).n_hashes
     235
-    >>> wanted = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
-    >>> wanted.n_hashes, wanted.n_bytes
+    >>> plan = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_rows=1_000_000)
+    >>> plan.n_hashes, plan.n_bytes
     (639, 1925000000)
-    >>> round(ck.plan(n_hashes=wanted.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
+    >>> round(ck.plan(n_hashes=plan.n_hashes, kernel="core1", R=0.3, rho=0.5).error, 3)
     0.05
     >>> small = ck.plan(0.05, kernel="core1", R=0.3, rho=0.5, n_bits=4, weight_bits=4)
     >>> small.n_hashes, small.bytes_per_row
@@ -155,7 +155,7 @@ def _require_range(name: str, value: object, low: float, high: float, kind: type
 def _possible_pairs(
     R: float | None, rho: float | None, length: int, heaviness: float, n_columns: int
 ) -> Pair:
-    """Pairs of rows of this length; where R or rho is not known, all of a fine grid."""
+    """Pairs of rows of this length; where R or rho is None, those of a fine grid."""
     r = (_GRID if R is None else np.array([R]))[:, None]
     if R is None:  # rows that fill more than half of the columns have some in common
         r = np.maximum(r, 2 * length / n_columns - 1)
@@ -182,7 +182,7 @@ def _fewest_hashes(are_enough: Callable[[int], bool], sketch: Sketch) -> int:
 
 
 def _first(holds: Callable[[int], bool], low: int) -> int:
-    """The first number beyond `low` from which on something holds, found by bisection."""
+    """By bisection, the first number above `low` from which on a condition holds."""
     step = 1
     while not holds(low + step):
         low, step = low + step, 2 * step

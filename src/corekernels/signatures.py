@@ -259,8 +259,8 @@ class Signatures:
             i, j = i.astype(np.intp), j.astype(np.intp)
         flat = i.ravel(), j.ravel()
         estimates, errors = (
-            found.reshape(i.shape)
-            for found in estimate_pairs(self.recipe, self.arrays(), T.arrays(), *flat, n_jobs)
+            numbers.reshape(i.shape)
+            for numbers in estimate_pairs(self.recipe, self.arrays(), T.arrays(), *flat, n_jobs)
         )
         return (estimates, errors) if return_std else estimates
 
@@ -282,7 +282,7 @@ class Signatures:
 
     @classmethod
     def load(cls, path: PathLike, *, mmap: bool = True) -> "Signatures":
-        """Signatures from a file, memory-mapped unless told otherwise.
+        """Signatures from a file, memory-mapped unless `mmap` is False.
 
         Examples
         --------
@@ -293,8 +293,8 @@ class Signatures:
         >>> bool((again.codes == S.codes).all()), again.recipe == S.recipe
         (True, True)
         """
-        found = read_signatures(path, mmap=mmap)
-        return cls.from_arrays(found.recipe, found.arrays)
+        file = read_signatures(path, mmap=mmap)
+        return cls.from_arrays(file.recipe, file.arrays)
 
     def arrays(self) -> dict[str, Array]:
         """The arrays by name, without those that this kernel does not have."""

@@ -135,7 +135,7 @@ def test_independent_projections_are_the_table_s():
     """core1 weights, restated densely from the table: 16 lower halves, then 16 upper ones."""
     X = np.random.default_rng(0).normal(size=(4, 30))
     fields = {"n_hashes": 300, "scheme": "independent", "seed": 3}
-    words = ck.Recipe("core1", n_columns=30, **fields).sketch.tables.projections
+    words = ck.Recipe("core1", n_columns=30, **fields).sketch.tables.directions
     halves = np.stack([words << np.uint32(16), words & np.uint32(0xFFFF0000)]).view(np.float32)
     numbers = halves.reshape(2, 30, -1, 16).transpose(1, 2, 0, 3).reshape(30, -1)[:, :300]
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)

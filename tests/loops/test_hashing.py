@@ -56,7 +56,7 @@ def test_slices_give_what_the_transforms_give(length, n_slots):
     rng = np.random.default_rng(0)
     columns = np.sort(rng.choice(2**40, length, replace=False))
     values = rng.normal(size=length).astype(np.float32)
-    rotations = ck.Recipe("core1", 600, n_columns=2**40, seed=3).sketch.tables.projections
+    rotations = ck.Recipe("core1", 600, n_columns=2**40, seed=3).sketch.tables.rotations
     n_lines = -(-n_slots // rotation.PLACES)
     scratch = rotation.RotationScratch(aligned_zeros((512,), np.float32), np.empty(256, np.uint16))
     with np.errstate(over="ignore"):

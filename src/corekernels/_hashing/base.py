@@ -24,7 +24,7 @@ from .._loops.hashing.minwise import (
     hash_codes,
     hash_codes_and_values,
 )
-from .._loops.hashing.projection import CosinePhases, Rounding
+from .._loops.hashing.projection import CosinePhases, Rounding, project_blocks
 from .._loops.hashing.rotation import Rotations
 from .._loops.hashing.sieve import SieveScratch
 from .._loops.rows import Blocks
@@ -48,8 +48,8 @@ _FEW_COLUMNS = 128  # beyond, the line that `aliasing` takes for a curve is off 
 class Sketch(ABC):
     """A way of hashing rows by a recipe.
 
-    `hash` takes rows and fills the arrays of their signatures: another device would stand there.
-    The other methods say what estimators have to know of the slots.
+    `hash` makes arrays of signatures of rows: another device would stand there. The other methods
+    describe the arrays, and the statistics of the slots for estimators and plans.
     """
 
     recipe: "Recipe"
@@ -68,15 +68,18 @@ class Sketch(ABC):
     def hash(
         self, rows: Rows, out: Arrays, team: Team, block_nonzeros: int = BLOCK_NONZEROS
     ) -> list[tuple[int, int]]:
-        """Hash rows into `out`. Gives the ranges of rows that are not clean, which are left out."""
+        """Write the signatures of rows to `out`; give the ranges of rows that are not clean.
+
+        These are left out, and there are none among clean rows.
+        """
 
     def aliasing(
         self, f1: Any, f2: Any, share: Callable[[], Array] | None = None
     ) -> Aliasing | None:
         """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never.
 
-        `share` gives the share of equal codes of each pair; where there are few columns, chance
-        collisions are summed for the overlap that it shows.
+        `share` computes the share of equal codes of each pair, which is needed where there are few
+        columns: chance collisions are then those of the overlap that it shows.
         """
         b = self.recipe.n_bits
         if b is None:
@@ -86,9 +89,9 @@ class Sketch(ABC):
         return aliasing(f1, f2, self.n_locations, b)
 
     def variance_change(self, union: Any) -> Any:
-        """Relative change of the variance of a mean over the slots, against independent slots.
+        """Relative change of the variance of a mean over the slots by their dependence.
 
-        For two rows that together have `union` columns.
+        For two rows that together have `union` columns; 0 for independent slots.
         """
         return 0.0
 
@@ -123,7 +126,7 @@ class Sketch(ABC):
 
     @property
     def has_values(self) -> bool:
-        """Whether a slot keeps the value behind its minimum."""
+        """Whether a slot's weight is the value of its minimum."""
         return self.recipe.entry.slot_weight is SlotWeight.VALUE
 
     def empty_arrays(self, n_rows: int) -> Arrays:
@@ -133,14 +136,14 @@ class Sketch(ABC):
         }
 
     def rounding(self, n_slots: int) -> Rounding | None:
-        """How weights become levels, `n_slots` together, with scratch for one thread."""
+        """Rounding of weights, up to `n_slots` together, for one thread; None for halves."""
         rounding = self.recipe.weight_rounding
         if rounding is None:
             return None
         return Rounding(np.float32(rounding.per_unit), np.empty(n_slots, np.uint16))
 
     def cosine_phases(self) -> CosinePhases | None:
-        """How projections become angles; None where weights are no cosines."""
+        """Phases and scale of the cosines; None for kernels without cosines."""
         recipe = self.recipe
         if recipe.entry.slot_weight is not SlotWeight.COSINE:
             return None
@@ -150,15 +153,16 @@ class Sketch(ABC):
 
 
 class Tables(NamedTuple):
-    """What is random in a sketch; projections and phases are None for kernels without them."""
+    """What is random in a sketch; projections are by rotations or directions, if at all."""
 
     banks: Banks | BinnedBanks
-    projections: Rotations | Array | None
+    rotations: Rotations | None
+    directions: Array | None
     phases: CosinePhases | None
 
 
 class TableSketch(Sketch):
-    """A sketch whose randomness stands in tables, hashed by loops that share out blocks of rows."""
+    """A sketch with tables; its loops take blocks of rows from a shared counter."""
 
     @abstractmethod
     def make_tables(self) -> Tables:
@@ -170,11 +174,8 @@ class TableSketch(Sketch):
         return MinimaScratch(sieve=sieve_scratch(banks, with_values=self.has_values))
 
     @abstractmethod
-    def projection_step(self, task: Task, room: Array, weights: Array) -> Callable[[], None]:
-        """A function that projects the blocks that a task hashed last; `room` is for their values.
-
-        It is for one thread, as it holds scratch.
-        """
+    def projection_scratch(self) -> tuple[int, Any]:
+        """Slots that are projected together at most, and scratch of one thread for that."""
 
     @property
     def tables(self) -> Tables:
@@ -201,30 +202,30 @@ class TableSketch(Sketch):
         return flawed_ranges(cuts, flaws)
 
     def _step(self, task: Task, out: Arrays, longest: int, largest: int) -> Step:
-        """A function that hashes some blocks of a task, and gives False once none is left.
+        """A function for one thread that hashes a number of blocks; False if there are no more.
 
-        It is for one thread, as it holds scratch: for rows of up to `longest` nonzeros and blocks
-        of up to `largest`.
+        It holds scratch for rows of up to `longest` nonzeros and blocks of up to `largest`.
         """
         recipe, banks = self.recipe, self.tables.banks
-        table = banks.table if isinstance(banks, BinnedBanks) else banks.tables
-        mask = table.dtype.type(recipe.code_mask & _LOCATION)
+        mask = banks.tables.dtype.type(recipe.code_mask & _LOCATION)
         codes, hash_rows = codes_in(out).reshape(-1), hash_codes
         arguments: tuple[Any, ...] = (
             *self.minima_scratch(longest), banks, mask, row_scratch(longest, codes.dtype),
             recipe.n_hashes, codes, out["lengths"],
         )  # fmt: skip
         if self.has_values:
-            room = BlockScratch(np.empty(largest, np.float32), np.empty(largest, np.uint16))
+            scratch = BlockScratch(np.empty(largest, np.float32), np.empty(largest, np.uint16))
             hash_rows = hash_codes_and_values
-            arguments += room, weights_in(out).reshape(-1), out["sums"]
+            arguments += scratch, weights_in(out).reshape(-1), out["sums"]
         if not recipe.entry.projects:
             return lambda n_blocks: hash_rows(task, n_blocks, *arguments)
-        project = self.projection_step(task, np.empty(largest, np.float32), weights_in(out))
+        n_slots, scratch = self.projection_scratch()
+        room = np.empty(largest, np.float32)
+        projection = *self.tables[1:], self.rounding(n_slots), room, scratch, weights_in(out)
 
         def hash_and_project(n_blocks: int) -> bool:
             is_more = hash_rows(task, n_blocks, *arguments)
-            project()
+            project_blocks(task, *projection)
             return bool(is_more)
 
         return hash_and_project

@@ -9,13 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import hadamard
 
 from .._core.arguments import Array
 from .._core.memory import aligned_zeros
 from .._core.validation import read_only
 from .._loops.hashing.bins import POSITIONS, STRATUM, BinnedBanks, bin_scratch
-from .._loops.hashing.blocks import Task
 from .._loops.hashing.minwise import GROUP, Banks, MinimaScratch
 from .._loops.hashing.rotation import (
     BUCKETS,
@@ -24,7 +22,6 @@ from .._loops.hashing.rotation import (
     SIGN_VECTORS,
     Rotations,
     RotationScratch,
-    project_by_rotations,
 )
 from .._loops.hashing.sieve import STEP
 from .._loops.simd.bit_sets import SLOTS, WORD
@@ -66,10 +63,8 @@ class Circulant(TableSketch):
         return circulant_change(union, self.recipe.n_columns, per_bank)
 
     def make_tables(self) -> Tables:
-        projects = self.recipe.entry.projects
-        return Tables(
-            self._banks(), make_rotations(self.recipe) if projects else None, self.cosine_phases()
-        )
+        rotations = make_rotations(self.recipe) if self.recipe.entry.projects else None
+        return Tables(self._banks(), rotations, None, self.cosine_phases())
 
     def _banks(self) -> Banks | BinnedBanks:
         """Banks of slots, each of them a shift of its bank's circular table of locations."""
@@ -96,13 +91,9 @@ class Circulant(TableSketch):
             sieve_length=sieve_length,
         )
 
-    def projection_step(self, task: Task, room: Array, weights: Array) -> Callable[[], None]:
+    def projection_scratch(self) -> tuple[int, Any]:
         sums = aligned_zeros((BUCKETS,), np.float32)
-        arguments = (
-            *self.tables[1:], self.rounding(BUCKETS), room,
-            RotationScratch(sums, np.empty(DRAWN, np.uint16)), weights,
-        )  # fmt: skip
-        return lambda: project_by_rotations(task, *arguments)
+        return BUCKETS, RotationScratch(sums, np.empty(DRAWN, np.uint16))
 
 
 class WideCirculant(Circulant):
@@ -174,9 +165,9 @@ def slots_per_bank(n_slots: int, most: int) -> float:
 
 
 def positions_per_bank(n_slots: int, most: int) -> tuple[float, float]:
-    """The same of positions that serve two slots each, the width's first half and its second.
+    """Positions in the bank of a slot, on average, and the share of slots that share a position.
 
-    And the share of slots that are one of two at their position.
+    Each position serves a slot in the first half of the width and one in the second.
 
     >>> positions_per_bank(512, 512), positions_per_bank(200, 512)
     ((256.0, 1.0), (128.0, 0.72))
@@ -189,7 +180,7 @@ def positions_per_bank(n_slots: int, most: int) -> tuple[float, float]:
 
 
 def make_rotations(recipe: "Recipe") -> Rotations:
-    """What is random in the rotations that project rows."""
+    """Keys, signs and slices of the rotations that project rows."""
     banks = range(-(-recipe.n_hashes // BUCKETS))
     is_minus = [
         stream(recipe.seed, Purpose.NUMBER, bank, BUCKETS) >> np.uint64(63) for bank in banks
@@ -197,11 +188,11 @@ def make_rotations(recipe: "Recipe") -> Rotations:
     signs = np.where(np.array(is_minus), -1, 1)
     slots, places = np.arange(BUCKETS), np.arange(PLACES)
     vectors = 1 - 2 * (np.array(SIGN_VECTORS)[:, None] >> places & 1)
-    patterns = hadamard(PLACES)[:, None] * vectors
+    patterns = _hadamard(PLACES)[:, None] * vectors
     # for each bank and vector, the numbers of bucket 0; those of the others are in another order.
     # Sums of integers, divided last: where a sum is 0, fractions would leave a sign or a remainder
     # that depends on the processor.
-    sums = (signs[:, None] * np.tile(vectors, BUCKETS // PLACES)) @ hadamard(BUCKETS)
+    sums = (signs[:, None] * np.tile(vectors, BUCKETS // PLACES)) @ _hadamard(BUCKETS)
     numbers = sums / math.sqrt(BUCKETS)
     keys = np.array([mix_key(recipe.seed, Key.DIRECTION, bank) for bank in banks])
     tables = (
@@ -211,10 +202,16 @@ def make_rotations(recipe: "Recipe") -> Rotations:
     return Rotations(read_only(keys), *(aligned(table.astype(np.float32)) for table in tables))
 
 
+def _hadamard(n: int) -> Array:
+    """The Hadamard matrix: -1 where i AND j has an odd number of ones, else 1."""
+    i = np.arange(n)
+    return 1 - 2 * (np.bitwise_count(i[:, None] & i) & 1).astype(np.int64)
+
+
 def _wrapped(table: Array, width: int) -> Array:
     """Circular tables, on the last axis, repeated as far as slices of `width` slots are read."""
-    more = [(0, 0)] * (table.ndim - 1) + [(0, round_up(width, GROUP))]
-    return aligned(np.pad(table, more, "wrap"))
+    padding = [(0, 0)] * (table.ndim - 1) + [(0, round_up(width, GROUP))]
+    return aligned(np.pad(table, padding, "wrap"))
 
 
 def _sieve_length(n_positions: int, width: int, with_values: bool) -> int:

@@ -65,12 +65,12 @@ def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
 
 
 def _part(arrays: Arrays, start: int, stop: int) -> Arrays:
-    """The arrays of some rows, as views."""
+    """Views of rows start to stop of the arrays."""
     return {name: array[start:stop] for name, array in arrays.items()}
 
 
 def _portions(matrix: Any) -> Iterator[tuple[int, int]]:
-    """Ranges of rows whose nonzeros are found together: all of a sparse matrix."""
+    """Ranges of rows that are taken together: all of a sparse matrix, some of a dense one."""
     n_rows, n_columns = matrix.shape
     size = n_rows if sparse.issparse(matrix) else max(1, _DENSE_VALUES // n_columns)
     for start in range(0, n_rows, max(1, size)):

@@ -3,8 +3,7 @@
 Up to 2^22 numbers stand in tables; beyond, columns are hashed for each slot on the fly.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +12,13 @@ from .._core.memory import aligned_zeros
 from .._core.team import Team
 from .._core.threads import run_blocks
 from .._core.validation import Rows, read_only
-from .._loops.hashing.blocks import Task
 from .._loops.hashing.minwise import (
     GROUP,
     Banks,
     mixed_minima,
     write_nonzero_halves,
 )
-from .._loops.hashing.projection import HALVES, SUMS, TILE, mixed_projections, project_by_tables
+from .._loops.hashing.projection import HALVES, SUMS, TILE, mixed_projections
 from .._loops.rows import inspect_rows, sum_and_scale, unit_values
 from ..kernel_table import SlotWeight
 from .base import (
@@ -65,10 +63,10 @@ class TableIndependent(TableSketch):
 
     def make_tables(self) -> Tables:
         directions = self._directions() if self.recipe.entry.projects else None
-        return Tables(self._bank(), directions, self.cosine_phases())
+        return Tables(self._bank(), None, directions, self.cosine_phases())
 
     def _bank(self) -> Banks:
-        """One bank, in which each column's slice is a row of its own."""
+        """One bank; the slice of a column is its locations in all slots."""
         recipe = self.recipe
         locations = np.zeros((recipe.n_columns, round_up(recipe.n_hashes, GROUP)), np.uint16)
         for slot in range(recipe.n_hashes):
@@ -97,10 +95,8 @@ class TableIndependent(TableSketch):
         words = halves[:, :, 0] >> np.uint32(16) | halves[:, :, 1]
         return aligned(words.reshape(recipe.n_columns, -1))
 
-    def projection_step(self, task: Task, room: Array, weights: Array) -> Callable[[], None]:
-        tiles = aligned_zeros((SUMS,), np.float32)
-        arguments = *self.tables[1:], self.rounding(SUMS), room, tiles, weights
-        return lambda: project_by_tables(task, *arguments)
+    def projection_scratch(self) -> tuple[int, Any]:
+        return SUMS, aligned_zeros((SUMS,), np.float32)
 
 
 class MixedIndependent(Sketch):

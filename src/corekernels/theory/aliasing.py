@@ -1,8 +1,8 @@
-"""How often different locations share their lowest b bits.
+"""Chance collisions: how often different locations have the same lowest b bits.
 
-Chance collisions of few columns, exactly: at the overlap that the share of equal codes shows.
-
-`aliasing` takes Pr{codes equal} as a line in R. For few columns and few bits it is a curve.
+Pr{codes equal} is a line in R for many columns (`aliasing`). For few columns and few bits it is a
+curve (`aliasing_at_share`), and where columns may share a location they collide more often
+(`aliasing_with_ties`).
 """
 
 import math
@@ -17,6 +17,7 @@ from .._core.arguments import Array
 _EXACT_LOCATIONS = 4096
 _EXACT_ALWAYS = 256
 _EXACT_LENGTH = 16
+_LOCATIONS = 1 << 16  # that columns may share
 
 
 class Aliasing(NamedTuple):
@@ -74,11 +75,10 @@ def aliasing(f1: Any, f2: Any, n_locations: int, b: int | None) -> Aliasing:
     shape = np.broadcast_shapes(f1.shape, f2.shape)
     if b is None:
         return Aliasing(*(np.zeros(shape)[()] for _ in range(4)))
-    (few1, of1), (few2, of2) = (np.unique(f, return_inverse=True) for f in (f1, f2))
-    if few1.size * few2.size < math.prod(shape):  # once for each two lengths that there are
-        each = aliasing(few1[:, None], few2, n_locations, b)
-        chosen = of1.reshape(f1.shape), of2.reshape(f2.shape)
-        return Aliasing(*(part[chosen] for part in each))
+    (lengths1, i), (lengths2, j) = (np.unique(f, return_inverse=True) for f in (f1, f2))
+    if lengths1.size * lengths2.size < math.prod(shape):  # once for each pair of lengths
+        pairs = i.reshape(f1.shape), j.reshape(f2.shape)
+        return Aliasing(*(c[pairs] for c in aliasing(lengths1[:, None], lengths2, n_locations, b)))
     f1, f2 = (f.ravel() for f in np.broadcast_arrays(f1, f2))
 
     def at(a: Array) -> tuple[Array, Array, Array, Array]:
@@ -131,17 +131,17 @@ def exact_alias(alone: Array, f: Array, n: int, b: int) -> Array:
     alone, f = alone.astype(int), f.astype(int)
     out = np.zeros(len(f))
     for length in np.unique(f):
-        mine = f == length
+        rows = f == length
         if length == 0 or length == n:
             continue
-        counts, back = np.unique(alone[mine], return_inverse=True)
+        counts, back = np.unique(alone[rows], return_inverse=True)
         y = _first_place(np.array([length]), n, n)[0]
         x = _first_place(counts, n - length, n)
         padded = np.zeros((len(counts), -(-n // 2**b) * 2**b))
         padded[:, :n] = x
         tiers = padded.reshape(len(counts), -1, 2**b)
         before = (np.cumsum(tiers, axis=1) - tiers).reshape(len(counts), -1)[:, :n]
-        out[mine] = (before @ y)[back]
+        out[rows] = (before @ y)[back]
     return out
 
 
@@ -149,8 +149,7 @@ def _first_place(counts: Array, places: int, width: int) -> Array:
     """Row i: distribution of the lowest of counts[i] distinct places out of `places`."""
     x = np.arange(places)
     ratio = np.ones((len(counts), places))
-    left = np.maximum(places - counts[:, None] - x[:-1], 0)
-    ratio[:, 1:] = left / (places - 1 - x[:-1])
+    ratio[:, 1:] = np.maximum(places - counts[:, None] - x[:-1], 0) / (places - 1 - x[:-1])
     out = np.zeros((len(counts), width))
     out[:, :places] = counts[:, None] / places * np.cumprod(ratio, axis=1)
     return out
@@ -171,10 +170,9 @@ class _Curve(NamedTuple):
 
 
 def aliasing_at_share(f1: Any, f2: Any, n_locations: int, b: int, share: Any) -> Aliasing:
-    """The constants of `aliasing` where the curve has the observed share of equal codes.
+    """The constants of `aliasing` for the overlap at which the share of codes is equal.
 
-    Pr{codes equal} = C1 + (1 - C2) R holds exactly for two neighbouring overlaps, the share
-    between them.
+    Pr{codes equal} = C1 + (1 - C2) R then holds exactly for the two overlaps next to it.
 
     >>> aliasing_at_share(2, 2, 4, 1, 0.5).collision_probability(1 / 3).round(4)
     np.float64(0.5)
@@ -185,13 +183,13 @@ def aliasing_at_share(f1: Any, f2: Any, n_locations: int, b: int, share: Any) ->
     key = f1.ravel() * (n_locations + 1) + f2.ravel()
     order = np.argsort(key, kind="stable")  # pairs of the same two lengths, side by side
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-    for mine in np.split(order, starts[1:]):
-        f = divmod(int(key[mine[0]]), n_locations + 1)
+    for pairs in np.split(order, starts[1:]):
+        f = divmod(int(key[pairs[0]]), n_locations + 1)
         curve = _curve(*f, n_locations, b)
-        line = np.searchsorted(curve.p[1:-1], share[mine])
-        out[0, mine], out[1, mine] = curve.C1[line], curve.C2[line]
-        out[2, mine] = np.interp(share[mine], curve.p, curve.first)
-        out[3, mine] = np.interp(share[mine], curve.p, curve.second)
+        line = np.searchsorted(curve.p[1:-1], share[pairs])
+        out[0, pairs], out[1, pairs] = curve.C1[line], curve.C2[line]
+        out[2, pairs] = np.interp(share[pairs], curve.p, curve.first)
+        out[3, pairs] = np.interp(share[pairs], curve.p, curve.second)
     return Aliasing(*(part.reshape(shape)[()] for part in out))
 
 
@@ -211,9 +209,6 @@ def _curve(f1: int, f2: int, n: int, b: int) -> _Curve:
         return _Curve(p, p - R, np.zeros(1), first, second)
     slope = np.diff(p) / np.diff(R)
     return _Curve(p, p[:-1] - slope * R[:-1], 1 - slope, first, second)
-
-
-LOCATIONS = 1 << 16
 
 
 def aliasing_with_ties(f1: Any, f2: Any, b: int | None, ranked: float) -> Aliasing:
@@ -255,7 +250,7 @@ def _by_chance(f1: Array, f2: Array, a: Array, b: int | None, ranked: float) -> 
     """Pr{codes equal, the first column is the first row's alone}, and the second row's."""
     n1, n2 = f1 - a, f2 - a
     union = n1 + n2 + a
-    steps = float(LOCATIONS if b is None else 2**b)
+    steps = float(_LOCATIONS if b is None else 2**b)
     R, none_ranked = a / union, np.exp(union * np.log1p(-ranked))
     tie = (_any(a) + (1 - _any(a)) * _any(n1) * _any(n2)) / _any(union) - R
     alone = np.maximum(n1 + n2, 1)
@@ -269,9 +264,9 @@ def _by_chance(f1: Array, f2: Array, a: Array, b: int | None, ranked: float) -> 
 
 def _any(m: Array) -> Array:
     """Probability that one of m columns has a given location."""
-    return -np.expm1(-m / LOCATIONS)
+    return -np.expm1(-m / _LOCATIONS)
 
 
 def _geometric(m: Array, steps: float) -> Array:
     """Probability that the first of m columns comes a multiple of `steps` locations later."""
-    return _any(m) * np.exp(-m * steps / LOCATIONS) / _any(m * steps)
+    return _any(m) * np.exp(-m * steps / _LOCATIONS) / _any(m * steps)

@@ -56,9 +56,9 @@ def circulant_change(union: Any, n_columns: int, slots_per_bank: float) -> Any:
 def offset_change(union: Any, slots_per_bank: float) -> Any:
     """(m - 1) c of circulant hashing with offsets, for a union of U columns; above 0.
 
-    Two columns have the same start with probability 1 / 1024. Then they keep their distance in
-    all slots of the bank, and their order except where one of them wraps around: their orders
-    in two slots have a correlation of 1/3 on average. Each column has 2 / U of all pairs.
+    Two columns have the same start with probability 1 / 1024. Then they have the same distance in
+    all slots of the bank, and the same order unless one of them wraps around: their orders in two
+    slots have a correlation of 1/3 on average. Each column is in 2 / U of all pairs.
 
     >>> round(float(offset_change(3, 512)), 2)
     0.11
@@ -69,10 +69,10 @@ def offset_change(union: Any, slots_per_bank: float) -> Any:
 def two_ended_change(union: Any, positions_per_bank: float, paired: float) -> Any:
     """Change of the variance where positions serve two slots, for a union of U columns.
 
-    `paired` is the share of the slots that are one of two. The first columns of the two, its
-    minimum and its maximum, are drawn without repetition, which has the correlation
-    -1 / (U - 1). What columns of equal start add to the covariance of two minima (`offset_change`)
-    they take, 2 / U times, from that of a minimum and a maximum.
+    `paired` is the share of slots that are one of two. The columns of the two, one of the minimum
+    and one of the maximum, are drawn without repetition, with the correlation -1 / (U - 1). Columns
+    of equal start add `offset_change` to the covariance of two minima, and take 2 / U times as much
+    from that of a minimum and a maximum.
 
     >>> [round(float(two_ended_change(U, 512, 1.0)), 2) for U in (2, 3, 20)]
     [-1.0, -0.46, -0.04]
@@ -84,10 +84,10 @@ def two_ended_change(union: Any, positions_per_bank: float, paired: float) -> An
 def binning_change(union: Any, n_bins: int, slots_per_bank: float, otherwise: Any) -> Any:
     """Change of the variance where each column first falls into one of the bins of a bank.
 
-    Bins into which some of U columns fall have different columns, drawn without repetition, with
-    the correlation -1 / (U - 1). Of w bins two are both such with probability
-    1 - 2 (1 - 1/w)^U + (1 - 2/w)^U, and both empty with (1 - 2/w)^U; then the change is
-    `otherwise`. One of each kind are independent.
+    Full bins have different columns of the U, drawn without repetition, with the correlation
+    -1 / (U - 1). Two of w bins are both full with probability 1 - 2 (1 - 1/w)^U + (1 - 2/w)^U.
+    With probability (1 - 2/w)^U both are empty, which changes the variance by `otherwise`. A full
+    and an empty bin are independent.
 
     >>> [round(float(binning_change(U, 512, 512, 0.0)), 2) for U in (3, 30, 100, 400, 4000)]
     [-0.01, -0.06, -0.16, -0.38, -0.13]
@@ -140,7 +140,7 @@ class WeightRounding:
         return np.sign(x) * terms.sum(axis=-1)
 
     def exact_share(self, mean: npt.ArrayLike) -> Array:
-        """The exact mean product over that of the rounded weights, from the latter.
+        """Exact mean product divided by that of the rounded weights, which is given.
 
         >>> from corekernels import theory
         >>> theory.rounded_normal(4).exact_share([0.0, 1.0117]).round(4)
@@ -151,12 +151,12 @@ class WeightRounding:
     @computed_once
     def _shares(self) -> tuple[Array, Array]:
         """Mean products of rounded weights, and the shares of the exact ones in them."""
-        found = self.mean_product(_GRID)
-        return found, np.append(1.0, _GRID[1:] / found[1:])
+        rounded = self.mean_product(_GRID)
+        return rounded, np.append(1.0, _GRID[1:] / rounded[1:])
 
     @property
     def variance_factor(self) -> float:
-        """By how much the variance of an estimate grows: at most, to within 0.001."""
+        """Factor of the variance of an estimate by rounding: at most, to within 0.001."""
         return (1 + self.excess) ** 2
 
 
@@ -174,12 +174,12 @@ def rounded_normal(bits: int) -> WeightRounding:
     edges = _edges(bits, per_unit)
     density = np.exp(-np.square(edges) / 2) / np.sqrt(2 * np.pi)
     # E[q He_m] = sum over the edges of 2 density He_(m - 1), by parts; divided by sqrt(m!)
-    before, now, found = np.zeros_like(edges), np.ones_like(edges), []
+    before, now, means = np.zeros_like(edges), np.ones_like(edges), []
     for m in range(1, 2 * _TERMS):
         if m % 2:
-            found.append(2 * np.sum(density * now) / np.sqrt(m))
+            means.append(2 * np.sum(density * now) / np.sqrt(m))
         before, now = now, (edges * now - np.sqrt(m - 1) * before) / np.sqrt(m)
-    return _rounding(per_unit, np.diff(ndtr(edges), prepend=0, append=1), found, power=1)
+    return _rounding(per_unit, np.diff(ndtr(edges), prepend=0, append=1), means, power=1)
 
 
 @cache
@@ -192,9 +192,9 @@ def rounded_cosine(bits: int) -> WeightRounding:
     """
     per_unit = {4: 5.625, 8: 90.0}[bits]
     angles = np.arccos(_edges(bits, per_unit) / np.sqrt(2))
-    found = [2 * np.sqrt(2) * np.sum(np.sin(m * angles)) / (np.pi * m) for m in _odd()]
+    means = [2 * np.sqrt(2) * np.sum(np.sin(m * angles)) / (np.pi * m) for m in _odd()]
     shares = np.diff(1 - angles / np.pi, prepend=0, append=1)
-    return _rounding(per_unit, shares, found, power=2)
+    return _rounding(per_unit, shares, means, power=2)
 
 
 def _odd() -> Array:
@@ -207,11 +207,11 @@ def _edges(bits: int, per_unit: float) -> Array:
     return np.arange(1.0 - half, half) / per_unit
 
 
-def _rounding(per_unit: float, shares: Array, found: list[float], power: int) -> WeightRounding:
-    """From the probability of each level, and the expansion of 2 n + 1."""
-    unit = float(1 / found[0])
+def _rounding(per_unit: float, shares: Array, means: list[float], power: int) -> WeightRounding:
+    """From the probability of each level, and the odd coefficients of the expansion of 2 n + 1."""
+    unit = float(1 / means[0])
     levels = unit * np.arange(1.0 - len(shares), len(shares), 2)
     square = float(np.sum(shares * np.square(levels)))
-    coefficients = np.square(unit * np.array(found))
+    coefficients = np.square(unit * np.array(means))
     coefficients[-1] += square - coefficients.sum()
     return WeightRounding(per_unit, unit, square - 1, _odd() ** power, coefficients)

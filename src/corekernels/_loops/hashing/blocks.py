@@ -1,8 +1,8 @@
 """Blocks of rows that several threads take from a shared counter, each of them inspected first.
 
-Loops over blocks hash a few per call and tell whether there may be more. A block with a flaw (see
-`inspect_rows`) is noted and left out. Projections have loops of their own, over the blocks that
-the thread hashed last, so that the loop of minima is compiled once for all kernels without values.
+A loop over blocks hashes a few per call and returns whether there may be more. A block with a flaw
+(see `inspect_rows`) is noted and left out. Projections are a loop of their own, over the blocks
+that the thread hashed last: the loop of minima is compiled once for all kernels without values.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,8 @@
-"""Random projections of CSR rows onto k independent directions, and what becomes of projections.
+"""Random projections of CSR rows, by rotations or onto k independent directions.
 
-Random numbers are bfloat16, two to a word of the table: of each 32 slots the first 16 take
-the lower halves of 16 consecutive words, the others the upper halves. One load then serves
-two multiply-adds, which the vector units are fast enough for.
+Numbers in the table of directions are bfloat16, two to a word: of each 32 slots the first 16 take
+the lower halves of 16 consecutive words, the others the upper halves. One load then serves two
+multiply-adds, which the vector units are fast enough for.
 
 Projections become halves, cosines of them rounded to halves, or levels. No mathematical library is
 asked for cosines, since they differ in the last digits: a cosine is a polynomial here, in
@@ -27,6 +27,7 @@ from ..simd.vectors import (
     store,
 )
 from .blocks import unit_rows
+from .rotation import BUCKETS, rotate_row
 
 HALVES = 16  # slots in the lower halves of a line of words, before those in the upper halves
 TILE = 128  # slots whose sums stay in registers
@@ -93,10 +94,11 @@ def _write_cosines(projections, cosine_phases, first_slot, out):
 
 
 @loop
-def project_by_tables(task, directions, phases, rounding, room, tiles, weights):
+def project_blocks(task, rotations, directions, phases, rounding, room, scratch, weights):
     """Weights, as `write_weights` makes them, of the blocks that were hashed last.
 
-    `room` is for the values of a block, `tiles` for the sums of SUMS slots.
+    Projections are by `rotations`, with a `RotationScratch`, or by the table of `directions`, with
+    room for the sums of SUMS slots; the other is None. `room` is for the values of a block.
     """
     together = SUMS if many_registers() else TILE
     for block in task.done[1 : task.done[0] + 1]:
@@ -104,14 +106,23 @@ def project_by_tables(task, directions, phases, rounding, room, tiles, weights):
         out = weights[task.cuts[block] : task.cuts[block + 1]]
         for row in range(indptr.shape[0] - 1):
             begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+            row_columns, row_values = columns[begin:end], values[begin:end]
             if begin == end:
                 out[row, :] = 0
                 continue
-            for slot in range(0, out.shape[1], together):
-                slots = out[row, slot : slot + together]
-                both = slots.shape[0] > TILE
-                _sum_tiles(columns[begin:end], values[begin:end], directions, slot, both, tiles)
-                write_weights(tiles[: slots.shape[0]], phases, rounding, slot, slots)
+            if rotations is not None:
+                for bank in range(rotations.keys.shape[0]):
+                    first = bank * BUCKETS
+                    slots = out[row, first : first + BUCKETS]
+                    n = slots.shape[0]
+                    rotate_row(row_columns, row_values, rotations, bank, n, scratch)
+                    write_weights(scratch.sums[:n], phases, rounding, first, slots)
+            if directions is not None:
+                for first in range(0, out.shape[1], together):
+                    slots = out[row, first : first + together]
+                    n = slots.shape[0]
+                    _sum_tiles(row_columns, row_values, directions, first, n > TILE, scratch)
+                    write_weights(scratch[:n], phases, rounding, first, slots)
 
 
 @inner_loop

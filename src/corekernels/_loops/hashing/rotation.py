@@ -6,17 +6,16 @@ f + 512 log(512) additions for 512 slots (2 ns per nonzero and 190 ns per row), 
 of their own would take 512 f multiplications (13.5 ns per nonzero). One transform would do for
 CoRE 1, with the statistics of +-1 directions; two make weights normal whatever the row, which CoRE
 RBF, rounded weights and signs in search rely on. Models are as accurate (M-Rotate, 256 hashes, 24
-seeds: a difference of 0.04 +- 0.09 %). Larger banks would save a little for long rows, and take
-more transforms for few hashes.
+seeds: a difference of 0.04 +- 0.09 %).
 
 Buckets are 32 lines of 16 numbers. The transform of 512 numbers is one across the lines, the same
-for each of the 16 places, and one within each line. Before the first transform a nonzero is one
-bucket of a line; it is added as what the transform within the line makes of it, which is one
-of 16 patterns of signs, so that only the lines are left. Each column has one of four sign vectors,
-by which its pattern is multiplied: columns in one bucket are then told apart, at no cost.
+for each of the 16 places, and one within each line. The transform within the line of one bucket is
+one of 16 patterns of signs. A nonzero is added as its pattern, so that the first transform is one
+across the lines alone. The pattern is multiplied by the column's sign vector, one of four, at no
+cost: columns in one bucket then differ.
 
-For each of these vectors, what a rotation makes of bucket h is the same 512 numbers for all h, that
-of slot j at place j XOR h. Short rows are sums of a few such slices.
+For each sign vector, the rotation of bucket h is the same 512 numbers for all h: that of slot j
+is at place j XOR h. Short rows are sums of a few such slices.
 """
 
 from typing import NamedTuple
@@ -34,8 +33,6 @@ from ..simd.vectors import (
     subtract,
     transform_line,
 )
-from .blocks import unit_rows
-from .projection import write_weights
 
 BUCKETS = 512  # part of the hash contract
 PLACES = 16  # in a line
@@ -62,29 +59,6 @@ class RotationScratch(NamedTuple):
 
     sums: np.ndarray  # BUCKETS numbers
     drawn: np.ndarray  # bucket, sign vector and sign of up to DRAWN nonzeros
-
-
-@loop
-def project_by_rotations(task, rotations, phases, rounding, room, scratch, weights):
-    """Weights, as `write_weights` makes them, of the blocks that were hashed last.
-
-    `room` is for the values of a block.
-    """
-    for block in task.done[1 : task.done[0] + 1]:
-        indptr, columns, values = unit_rows(task, block, room)
-        out = weights[task.cuts[block] : task.cuts[block + 1]]
-        for row in range(indptr.shape[0] - 1):
-            begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-            if begin == end:
-                out[row, :] = 0
-                continue
-            for bank in range(rotations.keys.shape[0]):
-                first = bank * BUCKETS
-                slots = out[row, first : first + BUCKETS]
-                rotate_row(
-                    columns[begin:end], values[begin:end], rotations, bank, slots.shape[0], scratch
-                )
-                write_weights(scratch.sums[: slots.shape[0]], phases, rounding, first, slots)
 
 
 @loop(inline="always")

@@ -10,7 +10,17 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from .integers import BEHIND_TEXT, VectorType, address, call, compiled, fill, line_type, read
+from .integers import (
+    BEHIND_TEXT,
+    VectorType,
+    address,
+    call,
+    compiled,
+    fill,
+    line_type,
+    on_vectors,
+    read,
+)
 
 SLOTS = 512
 WORD = 64
@@ -42,8 +52,8 @@ def equal_bytes(text, start, byte):
 
 def bytes_between(text, start, least, most):
     """A word of 64 bits: which of 64 consecutive bytes lie between these two, both included."""
-    some = text[start : start + WORD]
-    return np.packbits((least <= some) & (some <= most), bitorder="little").view(np.uint64)[0]
+    block = text[start : start + WORD]
+    return np.packbits((least <= block) & (block <= most), bitorder="little").view(np.uint64)[0]
 
 
 def splat_word(value):
@@ -86,23 +96,9 @@ def _any_bit(bits):
 def _pack_marks(marks, start):
     def emit(context, builder, signature, args):
         place = address(context, builder, marks, args[0], start, args[1], WORD)
-        some = read(context, builder, VectorType(marks.dtype, WORD), place)
-        found = builder.icmp_unsigned("!=", some, ir.Constant(some.type, [0] * WORD))
-        return builder.bitcast(found, ir.IntType(WORD))
-
-    return types.uint64, emit
-
-
-@compiled(equal_bytes)
-def _equal_bytes(text, start, byte):
-    vector = VectorType(types.uint8, WORD)
-
-    def emit(context, builder, signature, args):
-        place = address(context, builder, text, args[0], start, args[1], WORD, BEHIND_TEXT)
-        some = read(context, builder, vector, place)
-        wanted = fill(context, builder, vector, context.cast(builder, args[2], byte, types.uint8))
-        found = builder.icmp_unsigned("==", some, wanted)
-        return builder.bitcast(found, ir.IntType(WORD))
+        block = read(context, builder, VectorType(marks.dtype, WORD), place)
+        is_set = builder.icmp_unsigned("!=", block, ir.Constant(block.type, [0] * WORD))
+        return builder.bitcast(is_set, ir.IntType(WORD))
 
     return types.uint64, emit
 
@@ -113,16 +109,24 @@ def _bytes_between(text, start, least, most):
 
     def emit(context, builder, signature, args):
         place = address(context, builder, text, args[0], start, args[1], WORD, BEHIND_TEXT)
-        some = read(context, builder, vector, place)
+        block = read(context, builder, vector, place)
         low, high = (
             context.cast(builder, arg, kind, types.uint8)
             for arg, kind in zip(args[2:], (least, most), strict=True)
         )
-        above = builder.sub(some, fill(context, builder, vector, low))  # wraps around below
+        above = builder.sub(block, fill(context, builder, vector, low))  # wraps around below
         span = fill(context, builder, vector, builder.sub(high, low))
         return builder.bitcast(builder.icmp_unsigned("<=", above, span), ir.IntType(WORD))
 
     return types.uint64, emit
+
+
+@compiled(equal_bytes)
+def _equal_bytes(text, start, byte):
+    kind, emit = _bytes_between(text, start, byte, byte)
+    return kind, lambda context, builder, signature, args: emit(
+        context, builder, signature, (*args, args[2])
+    )
 
 
 @compiled(splat_word)
@@ -135,28 +139,12 @@ def _splat_word(value):
 def _add_where_bit(word, value, numbers):
     def emit(context, builder, signature, args):
         chosen = builder.bitcast(args[0], ir.VectorType(ir.IntType(1), WORD))
-        more = builder.add(args[2], fill(context, builder, numbers, args[1]))
-        return builder.select(chosen, more, args[2])
+        sums = builder.add(args[2], fill(context, builder, numbers, args[1]))
+        return builder.select(chosen, sums, args[2])
 
     return numbers, emit
 
 
-@compiled(operator.or_)
-def _or(x, y):
-    if isinstance(x, VectorType):
-        return x, lambda context, builder, signature, args: builder.or_(*args)
-    return None
-
-
-@compiled(operator.and_)
-def _and(x, y):
-    if isinstance(x, VectorType):
-        return x, lambda context, builder, signature, args: builder.and_(*args)
-    return None
-
-
-@compiled(operator.invert)
-def _not(x):
-    if isinstance(x, VectorType):
-        return x, lambda context, builder, signature, args: builder.not_(args[0])
-    return None
+on_vectors(operator.or_, lambda builder, x, y: builder.or_(x, y))
+on_vectors(operator.and_, lambda builder, x, y: builder.and_(x, y))
+on_vectors(operator.invert, lambda builder, x: builder.not_(x))

@@ -1,4 +1,4 @@
-"""Integer operations that Numba has no name for."""
+"""How Numba is taught vectors and operations on them; operations on integers."""
 
 from functools import wraps
 
@@ -62,15 +62,28 @@ def compiled(function):
     return decorate
 
 
+def on_vectors(function, emit):
+    """Teach Numba a function of vectors of one type; `emit` takes the builder and the vectors."""
+
+    @wraps(function)
+    def describe(*kinds):
+        if not isinstance(kinds[0], VectorType):
+            return None
+        return kinds[0], lambda context, builder, signature, args: emit(builder, *args)
+
+    compiled(function)(describe)
+
+
 def has_feature(context, name):
     """Whether the processor that code is made for has what LLVM calls by this name."""
     return f"+{name}" in context.codegen().magic_tuple()[2].split(",")
 
 
 def address(context, builder, kind, array, place_kind, place, n_items, n_behind=0):
-    """The address of some elements of a contiguous array, of which the first has that place.
+    """The address of the element of a contiguous array at a place.
 
-    With `NUMBA_BOUNDSCHECK=1` all of them have to be in the array, or up to `n_behind` behind it.
+    With `NUMBA_BOUNDSCHECK=1` the `n_items` elements from there on must lie in the array, or up to
+    `n_behind` behind its end.
     """
     assert kind.layout == "C", f"{kind} is not contiguous"
     fields = context.make_array(kind)(context, builder, array)
@@ -216,8 +229,8 @@ def _store_word(word, start, out):
 @compiled(fetch_add)
 def _fetch_add(counters, place, amount):
     def emit(context, builder, signature, args):
-        more = context.cast(builder, args[2], amount, counters.dtype)
+        addend = context.cast(builder, args[2], amount, counters.dtype)
         target = address(context, builder, counters, args[0], place, args[1], 1)
-        return builder.atomic_rmw("add", target, more, "monotonic")
+        return builder.atomic_rmw("add", target, addend, "monotonic")
 
     return counters.dtype, emit

@@ -20,6 +20,7 @@ from .integers import (
     fill,
     has_feature,
     line_type,
+    on_vectors,
     read,
 )
 
@@ -219,83 +220,59 @@ def _widen(x):
     return wide, emit
 
 
-@compiled(add)
-def _add(x, y):
-    def emit(context, builder, signature, args):
-        is_float = isinstance(x.dtype, types.Float)
-        return builder.fadd(*args) if is_float else builder.add(*args)
-
-    return x, emit
+def _has_floats(vector):
+    return isinstance(vector.type.element, ir.FloatType | ir.DoubleType)
 
 
-@compiled(subtract)
-def _subtract(x, y):
-    def emit(context, builder, signature, args):
-        is_float = isinstance(x.dtype, types.Float)
-        return builder.fsub(*args) if is_float else builder.sub(*args)
+on_vectors(add, lambda builder, x, y: (builder.fadd if _has_floats(x) else builder.add)(x, y))
+on_vectors(subtract, lambda builder, x, y: (builder.fsub if _has_floats(x) else builder.sub)(x, y))
+# a processor without such an instruction multiplies, rounds and adds: not to round would take
+# a call of a function for every number
+on_vectors(multiply_add, lambda builder, x, y, z: call(builder, "fmuladd", [x, y, z]))
+on_vectors(lower, lambda builder, x, y: call(builder, "umin", [x, y]))
+on_vectors(higher, lambda builder, x, y: call(builder, "umax", [x, y]))
+on_vectors(upper_halves, lambda builder, words: builder.lshr(words, _filled(words, 16)))
+on_vectors(
+    where_not_above,
+    lambda builder, x, y, yes, no: builder.select(builder.icmp_unsigned("<=", x, y), yes, no),
+)
 
-    return x, emit
+
+def _filled(vector, number):
+    """A constant vector like this one, of equal numbers."""
+    return ir.Constant(vector.type, [number] * vector.type.count)
+
+
+def _lower_letters(builder, text):
+    start = builder.sub(text, _filled(text, ord("A")))
+    is_capital = builder.icmp_unsigned("<", start, _filled(text, 26))
+    return builder.select(is_capital, builder.add(text, _filled(text, 32)), text)
+
+
+on_vectors(lower_letters, _lower_letters)
 
 
 @compiled(transform_line)
 def _transform_line(x):
     def emit(context, builder, signature, args):
-        found = args[0]
+        sums = args[0]
         for distance in _distances(x.count):
             partners = [place ^ distance for place in range(x.count)]
             order = ir.Constant(ir.VectorType(INDEX, x.count), partners)
             signs = [1.0 if partner > place else -1.0 for place, partner in enumerate(partners)]
-            swapped = builder.shuffle_vector(found, found, order)
-            found = call(builder, "fmuladd", [found, ir.Constant(found.type, signs), swapped])
-        return found
+            swapped = builder.shuffle_vector(sums, sums, order)
+            sums = call(builder, "fmuladd", [sums, ir.Constant(sums.type, signs), swapped])
+        return sums
 
     return x, emit
 
 
-@compiled(multiply_add)
-def _multiply_add(x, y, z):
-    # a processor without such an instruction multiplies, rounds and adds: not to round would take
-    # a call of a function for every number
-    return x, lambda context, builder, signature, args: call(builder, "fmuladd", args)
-
-
-@compiled(lower)
-def _lower(x, y):
-    return x, lambda context, builder, signature, args: call(builder, "umin", args)
-
-
-@compiled(higher)
-def _higher(x, y):
-    return x, lambda context, builder, signature, args: call(builder, "umax", args)
-
-
-@compiled(lower_letters)
-def _lower_letters(text):
-    def emit(context, builder, signature, args):
-        first, count, more = (
-            ir.Constant(args[0].type, [number] * text.count) for number in (ord("A"), 26, 32)
-        )
-        is_capital = builder.icmp_unsigned("<", builder.sub(args[0], first), count)
-        return builder.select(is_capital, builder.add(args[0], more), args[0])
-
-    return text, emit
-
-
-@compiled(where_not_above)
-def _where_not_above(x, y, yes, no):
-    def emit(context, builder, signature, args):
-        return builder.select(builder.icmp_unsigned("<=", *args[:2]), *args[2:])
-
-    return yes, emit
-
-
 def _emit_halves(operation, number):
-    """What gives the numbers that begin with a half of each word, once an operation is done."""
+    """Emits an operation on words, after which each is a number of single precision."""
 
     def emit(context, builder, signature, args):
-        same = ir.Constant(args[0].type, [number] * signature.args[0].count)
-        found = getattr(builder, operation)(args[0], same)
-        return builder.bitcast(found, context.get_value_type(signature.return_type))
+        words = getattr(builder, operation)(args[0], _filled(args[0], number))
+        return builder.bitcast(words, context.get_value_type(signature.return_type))
 
     return emit
 
@@ -308,14 +285,6 @@ def _low_halves(words):
 @compiled(high_halves)
 def _high_halves(words):
     return VectorType(types.float32, words.count), _emit_halves("and_", 0xFFFF0000)
-
-
-@compiled(upper_halves)
-def _upper_halves(words):
-    def emit(context, builder, signature, args):
-        return builder.lshr(args[0], ir.Constant(args[0].type, [16] * words.count))
-
-    return words, emit
 
 
 @compiled(many_registers)

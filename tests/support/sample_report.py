@@ -48,7 +48,9 @@ def sample_report() -> Report:
     ]
     note = "A_very_long_word_without_any_place_to_break_it_such_as_a_path_or_an_address_in_a_note."
     sections = [
-        Section("one", "Wide", ["Text."], [table], [accuracies], [note], 75.2, "train --C 1"),
+        Section(
+            "one", "Wide", ["Text."], [table], [accuracies], [note], 75.2, command="train --C 1"
+        ),
         Section("two", SIGN, [SIGN, f"`{SIGN}`"], [], figures, command="x" * 80, seconds=0.2),
     ]
     return Report("Sample", ["Lead."], sections, {"seed": "0"}, METHODS)

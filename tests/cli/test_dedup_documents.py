@@ -171,16 +171,6 @@ def test_against_another_corpus(megabytes, corpus, tmp_path):
         assert "leave out" in result.stderr
 
 
-def test_errors(corpus, tmp_path):
-    result = run(f"dedup corpus.jsonl p.tsv {HOW} --prefer subject")
-    assert "documents are preferred by numbers" in result.stderr
-    ck.io.write_rows("rows.npy", np.eye(3))
-    assert "is for documents" in run("dedup rows.npy p.tsv --prefer longest").stderr
-    assert "name their file" in run("dedup rows.npy p.tsv --reduce-to 2").stderr
-    assert "there are 3 rows" in run("dedup rows.npy p.tsv --keep k.npy --reduce-to 4").stderr
-    assert "is read or written already" in run(f"dedup corpus.jsonl p {HOW} --keep p").stderr
-
-
 def test_report_shows_what_was_found(corpus):
     pytest.importorskip("jinja2")
     ok(f"dedup corpus.jsonl pairs.tsv {HOW} --id key --report page.html")

@@ -307,10 +307,13 @@ def _counting_columns(path: Any, n_before: int, reading: dict[str, Any]) -> Iter
     """Turn an error on columns that are too large into one that says how many there are."""
     try:
         yield
-    except DataError as error:
-        if f"there are to be {n_before} columns" not in str(error) or is_stream(path):
+    except DataError:
+        if is_stream(path):
             raise
-        raise new_columns(path, open_file(path, **reading).n_columns, n_before) from None
+        n_columns = open_file(path, **reading).n_columns  # or the error of what is no row at all
+        if n_columns <= n_before:
+            raise
+        raise new_columns(path, n_columns, n_before) from None
 
 
 def new_columns(name: str, n_columns: int, n_before: int) -> DataError:

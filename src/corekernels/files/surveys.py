@@ -51,11 +51,7 @@ class Histogram:
     def of(
         cls, values: npt.ArrayLike, counts: npt.ArrayLike | None = None, *, n_bins: int = _BINS
     ) -> "Histogram":
-        """The histogram of finite values, each of them so many times.
-
-        >>> Histogram.of([1, 2, 2, 3], n_bins=2).counts
-        (3, 1)
-        """
+        """The histogram of finite values, each of them so many times."""
         numbers = np.asarray(values, np.float64).ravel()
         weights = np.ones(len(numbers), np.int64) if counts is None else np.asarray(counts)
         if not len(numbers):
@@ -137,6 +133,10 @@ def survey(
 ) -> Survey:
     """Describe the rows of a reader, and say which kernel, k and b they suggest.
 
+    Returns
+    -------
+    survey : has the attributes shown by `vars(survey)`; `info` prints them
+
     Examples
     --------
     >>> import corekernels as ck
@@ -150,7 +150,7 @@ def survey(
     require_rows(reader)
     lengths: Counter[int] = Counter()
     classes: Counter[Any] | None = Counter()
-    kept = Sample(_SAMPLE_ROWS, seed)
+    kept = RowSample(_SAMPLE_ROWS, seed)
     least, greatest, fourths = math.inf, -math.inf, 0.0
     for batch in with_progress(reader, "reading", progress):
         rows = batch.rows
@@ -189,7 +189,7 @@ def survey(
     )  # fmt: skip
 
 
-class Sample:
+class RowSample:
     """A uniform sample of the rows of a stream whose length need not be known."""
 
     def __init__(self, n_rows: int, seed: Any) -> None:
@@ -223,17 +223,9 @@ def sample(
     """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
 
     A reader without labels gives None for them, or is refused if they are to be there.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[1.0, 0]] * 100, list(range(100)))
-    >>> X, y = ck.files.sample(ck.files.open_reader("rows.npz"), 3)
-    >>> X.shape, y.tolist()
-    ((3, 2), [3, 11, 92])
     """
     require_rows(reader)
-    kept, n_read = Sample(n_rows, seed), 0
+    kept, n_read = RowSample(n_rows, seed), 0
     for batch in with_progress(reader, "reading", progress):
         if labelled:
             require_labels(batch.y, reader.name)

@@ -20,9 +20,9 @@ from ..._core.arguments import PathLike, require_extra
 from ...classifier import CoREClassifier
 from ...recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
 from ..learning import train
-from ..plan import plan_parts
 from ..readers import sketch_batch
-from .frames import FrameColumns, hash_spark_rows, rows_of_table, signature_columns
+from ..sources import plan_parts
+from .frames import FrameColumns, hash_spark_frame, rows_of_table, signature_columns
 from .spark import SparkEngine
 
 # fields of a recipe, and what Spark's naming makes of them
@@ -121,14 +121,14 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
 
     def _fit(self, dataset: Any) -> "CoRESparkModel":
         engine = SparkEngine(dataset.sparkSession)
-        columns = FrameColumns(self.getFeaturesCol(), self.getLabelCol())
+        columns = {"features": self.getFeaturesCol(), "label": self.getLabelCol()}
         with tempfile.TemporaryDirectory(dir=self.getOrDefault("folder")) as folder:
-            numbered = dataset.select(*columns.names).withColumn(
+            numbered = dataset.select(*columns.values()).withColumn(
                 "row", functions.monotonically_increasing_id()
             )
             shards, target = Path(folder) / "shards", Path(folder) / "model"
             recipe = self._recipe_of(dataset)
-            hash_spark_rows(numbered, shards, recipe, columns, id="row")
+            hash_spark_frame(numbered, shards, recipe, id="row", **columns)
             plan = plan_parts(engine, shards, progress=False)
             options = {name: self.getOrDefault(name) for name in ("loss", "C", "tol")}
             options["max_iter"] = self.getOrDefault("maxIter")

@@ -285,10 +285,10 @@ def _counting_columns(path: Any, n_before: int, reading: dict[str, Any]) -> Iter
     """Turn an error on columns that are too large into one that says how many there are."""
     try:
         yield
-    except DataError as error:
+    except DataError:
         if is_stream(path) or (n_columns := open_file(path, **reading).n_columns) <= n_before:
             raise
-        raise new_columns(path, n_columns, n_before) from error
+        raise new_columns(path, n_columns, n_before) from None
 
 
 def new_columns(name: str, n_columns: int, n_before: int) -> DataError:

@@ -40,26 +40,13 @@ _ALL_ROWS = 1 << 62
 
 @dataclass(frozen=True)
 class HashReport:
-    """What `hash_to_file` has done.
-
-    Attributes
-    ----------
-    target : str
-    rows : int
-        Rows of the source that are in the target now.
-    rows_before : int
-        Rows of it that an earlier, unfinished run had hashed; not those appended to.
-    parts : int
-        Files written.
-    n_bytes : int
-        Size of the target; of a folder, that of the files written.
-    """
+    """What `hash_to_file` has done."""
 
     target: str
-    rows: int
-    rows_before: int
-    parts: int
-    n_bytes: int
+    rows: int  # of the source that are in the target now
+    rows_before: int  # of these, that an earlier, unfinished run had hashed
+    parts: int  # files written
+    n_bytes: int  # of the target; of a folder, of the files written
 
 
 def rows_per_part(recipe: Recipe, part_bytes: int = PART_BYTES) -> int:

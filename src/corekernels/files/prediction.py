@@ -29,24 +29,13 @@ Outcomes = Counter[tuple[Any, Any]] | tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a model does on the labelled rows of a file.
-
-    Attributes
-    ----------
-    rows : int
-    accuracy, standard_error : float
-        Share of rows with the right label, and its binomial standard error.
-    classes : ndarray
-        All labels of the model and of the file, sorted.
-    confusion : ndarray of shape (n_classes, n_classes)
-        Rows of class i that were given class j.
-    """
+    """How well a model does on the labelled rows of a file."""
 
     rows: int
     accuracy: float
-    standard_error: float
-    classes: Array
-    confusion: npt.NDArray[np.int64]
+    standard_error: float  # binomial
+    classes: Array  # all labels of the model and of the file, sorted
+    confusion: npt.NDArray[np.int64]  # rows of class i that were given class j
 
     @property
     def recall(self) -> npt.NDArray[np.float64]:
@@ -61,18 +50,10 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class RegressionEvaluation:
-    """How well a regressor does on the rows of a file that have values.
-
-    Attributes
-    ----------
-    rows : int
-    r2 : float
-        Share of the variance of the values that is explained; NaN if all values are equal.
-    mean_absolute_error, root_mean_squared_error : float
-    """
+    """How well a regressor does on the rows of a file that have values."""
 
     rows: int
-    r2: float
+    r2: float  # share of the variance that is explained; NaN if all values are equal
     mean_absolute_error: float
     root_mean_squared_error: float
 

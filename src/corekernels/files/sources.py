@@ -29,28 +29,13 @@ ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
 
 @dataclass(frozen=True)
 class FilePart:
-    """Some consecutive rows of a file.
+    """Some consecutive rows of a file."""
 
-    Attributes
-    ----------
-    number : int
-        Of the part among all, from 0.
-    path : str
-    first_row : int
-        In the file.
-    rows : int or None
-        None: all rows of the file, whose number only reading it would tell.
-    reading : dict
-        Options of `open_file`.
-    svmlight : SvmlightFacts
-        What is known of svmlight text.
-    """
-
-    number: int
+    number: int  # of the part among all
     path: str
-    first_row: int
-    rows: int | None
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    first_row: int  # in the file
+    rows: int | None  # None: all rows of the file, whose number only reading it would tell
+    reading: Mapping[str, Any] = field(default_factory=dict)  # options of `open_file`
     svmlight: SvmlightFacts = NOTHING_KNOWN
 
     def open(self, n_jobs: int | None = 1) -> AnyReader:
@@ -72,28 +57,14 @@ class FilePart:
 
 @dataclass(frozen=True)
 class PartPlan:
-    """All parts of a job.
+    """All parts of a job."""
 
-    Attributes
-    ----------
-    name : str
-        What messages call the data.
-    parts : tuple of FilePart
-    n_columns : int
-    n_rows : int or None
-        None where only reading would tell.
-    n_bytes : int
-        Size of the files.
-    recipe : Recipe or None
-        How the rows were hashed, if they are signatures.
-    """
-
-    name: str
+    name: str  # what messages call the data
     parts: tuple[FilePart, ...]
     n_columns: int
-    n_rows: int | None
-    n_bytes: int
-    recipe: Recipe | None = None
+    n_rows: int | None  # None where only reading would tell
+    n_bytes: int  # of the files
+    recipe: Recipe | None = None  # of rows that are hashed
 
     @property
     def paths(self) -> list[str]:

@@ -31,21 +31,11 @@ _MAGNITUDES = 100.0  # between the least and the greatest, from which bins grow 
 
 @dataclass(frozen=True)
 class Histogram:
-    """How often values lie between edges.
+    """How often values lie between edges."""
 
-    Attributes
-    ----------
-    edges : tuple of float
-        One more than there are bins.
-    counts : tuple of int
-        Of values per bin.
-    log : bool
-        Whether bins are equally wide in the logarithm.
-    """
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-    log: bool
+    edges: tuple[float, ...]  # one more than there are bins
+    counts: tuple[int, ...]  # of values per bin
+    log: bool  # whether bins are equally wide in the logarithm
 
     @classmethod
     def of(
@@ -78,54 +68,26 @@ def _even_edges(numbers: Array, n_bins: int) -> Array:
 
 @dataclass(frozen=True)
 class Survey:
-    """A description of rows, and the hashing it suggests.
-
-    Attributes
-    ----------
-    rows, columns, nonzeros, empty_rows : int
-    density : float
-        Share of values that are not 0.
-    row_lengths : dict
-        Nonzeros of a row: `min`, `median`, `mean`, `p99`, `max`.
-    least, greatest : float
-        Range of the nonzero values; NaN if there are none.
-    binary, negative : bool
-        Whether all nonzeros are equal; whether some are below 0.
-    heaviness : float
-        How heavy-tailed the values are: the mean over rows of f sum u_i^4, for a unit row u
-        with f nonzeros. 1 for binary rows, about 2 for TF-IDF, hundreds for raw counts.
-    classes : dict or None
-        Rows of each label; None if there are no labels or more than a thousand.
-    typical_R, typical_rho : float
-        Resemblance and cosine of the closer pairs of a sample: nine in ten are below.
-    plan : Plan
-        Kernel, `n_hashes`, `n_bits` suggested, with the memory that all signatures take.
-    reason : str
-        Why that kernel.
-    length_histogram : Histogram
-        Of the nonzeros per row.
-    value_histogram : Histogram
-        Of the nonzero values in a sample of rows.
-    """
+    """A description of rows, and the hashing it suggests."""
 
     rows: int
     columns: int
     nonzeros: int
     empty_rows: int
-    density: float
-    row_lengths: dict[str, float]
-    least: float
+    density: float  # share of values that are not 0
+    row_lengths: dict[str, float]  # nonzeros of a row: min, median, mean, p99, max
+    least: float  # of the nonzero values; NaN if there are none
     greatest: float
-    binary: bool
-    negative: bool
-    heaviness: float
-    classes: dict[Any, int] | None
-    typical_R: float
-    typical_rho: float
-    plan: Plan
-    reason: str
-    length_histogram: Histogram
-    value_histogram: Histogram
+    binary: bool  # whether all nonzeros are equal
+    negative: bool  # whether some are below 0
+    heaviness: float  # of the tails: mean of f sum u^4 over unit rows u of f nonzeros
+    classes: dict[Any, int] | None  # rows of each label; None if there are none or too many
+    typical_R: float  # resemblance of the closer pairs of a sample: nine in ten are below
+    typical_rho: float  # and their cosine
+    plan: Plan  # kernel, n_hashes and n_bits suggested
+    reason: str  # why that kernel
+    length_histogram: Histogram  # of the nonzeros per row
+    value_histogram: Histogram  # of the nonzero values in a sample of rows
 
 
 def survey(
@@ -135,7 +97,9 @@ def survey(
 
     Returns
     -------
-    survey : has the attributes shown by `vars(survey)`; `info` prints them
+    survey : `rows`, `columns`, `nonzeros`, `density`, `row_lengths`, `heaviness` (1 for binary,
+        about 2 for TF-IDF, hundreds for raw counts), `classes`, the suggested `plan` and its
+        `reason`, and more
 
     Examples
     --------

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyspark import keyword_only
 from pyspark.ml import Estimator, Model, Transformer
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCol
@@ -66,17 +65,17 @@ class _Hashing(HasFeaturesCol):
 class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultParamsWritable):
     """Columns of signatures in the place of a column of vectors.
 
-    `signatures_of_table` makes `Signatures` of them again.
+    `files.signatures_of_table` makes `Signatures` of them again.
+
+    Parameters
+    ----------
+    featuresCol, kernel, nHashes, nBits, weightBits, gamma, seed
+        As of `CoRESparkClassifier`.
     """
 
-    @keyword_only  # type: ignore[untyped-decorator]
-    def __init__(
-        self, *, featuresCol: str = "features", kernel: str = DEFAULT_KERNEL,
-        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS,
-        weightBits: int = Recipe.weight_bits, gamma: float | None = None, seed: int = 0,
-    ) -> None:  # fmt: skip
+    def __init__(self, **parameters: Any) -> None:
         super().__init__()
-        self._set(**self._input_kwargs)
+        self._set(**parameters)
 
     def _transform(self, dataset: Any) -> Any:
         recipe = self._recipe_of(dataset)
@@ -107,17 +106,10 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
     maxIter = _parameter("maxIter", "most passes over the rows", TypeConverters.toInt)
     folder = _parameter("folder", "where shards lie meanwhile", TypeConverters.toString)
 
-    @keyword_only  # type: ignore[untyped-decorator]
-    def __init__(
-        self, *, folder: str, featuresCol: str = "features", labelCol: str = "label",
-        predictionCol: str = "prediction", kernel: str = DEFAULT_KERNEL,
-        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS,
-        weightBits: int = Recipe.weight_bits, gamma: float | None = None, seed: int = 0,
-        loss: str = "squared_hinge", C: float = 1.0, tol: float = 1e-3, maxIter: int = 1000,
-    ) -> None:  # fmt: skip
+    def __init__(self, **parameters: Any) -> None:
         super().__init__()
         self._setDefault(loss="squared_hinge", C=1.0, tol=1e-3, maxIter=1000)
-        self._set(**self._input_kwargs)
+        self._set(**parameters)
 
     def _fit(self, dataset: Any) -> "CoRESparkModel":
         engine = SparkEngine(dataset.sparkSession)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
+from corekernels.files.readers import recipe_for
 from support.command_line import as_json, ok, run, shell
 
 
@@ -185,7 +186,7 @@ def test_a_disk_that_fills_up_with_keys(in_digits):
 def test_progress_says_what_is_being_done(in_digits, capsys):
     """Shown if asked for; here, where standard error is no terminal, not otherwise."""
     reader = ck.files.open_reader("train.svm")
-    recipe = ck.files.recipe_for(reader, n_hashes=16)
+    recipe = recipe_for(reader, n_hashes=16)
     ck.files.hash_to_file(reader, "train.sig", recipe)
     assert capsys.readouterr().err == ""
     ck.files.hash_to_file(reader, "train.sig", recipe, progress=True)

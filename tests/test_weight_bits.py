@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import corekernels as ck
-from corekernels.theory.dependence import rounded_normal
 from corekernels.errors import ParameterError, RecipeMismatch
 from corekernels.files.engines.frames import signature_columns
+from corekernels.theory.dependence import rounded_normal
 from support.command_line import as_json, run
 
 ONE_BYTE = {"n_bits": 4, "weight_bits": 4}

@@ -31,7 +31,7 @@ def state():
     return attributes | {
         "environment": dict(os.environ), "hooks": (sys.excepthook, sys.getrecursionlimit()),
         "collector": (gc.isenabled(), gc.get_threshold(), list(gc.callbacks)),
-        "listeners": {kind: list(event._registered[kind]) for kind in list(event._registered)},
+        "listeners": {kind: list(some) for kind, some in event._registered.items() if some},
         "errors": np.geterr(), "filters": list(warnings.filters), "random": random.getstate(),
         "numbers": str(np.random.get_state()), "options": sklearn.get_config(),
         "interrupts": signal.getsignal(signal.SIGINT),

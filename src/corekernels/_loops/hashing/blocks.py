@@ -40,7 +40,7 @@ def block_rows(task, block):
 
 @loop(inline="always")
 def next_block(task):
-    """`block_rows` of the next block without a flaw, noted as done; first row -1 if none is left."""
+    """`block_rows` of the next block without a flaw, noted as done; from row -1 if none is left."""
     n_blocks = task.flaws.shape[0]
     while True:
         turn = fetch_add(task.counter, 0, 1)

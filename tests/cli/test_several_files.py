@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 import corekernels as ck
 from corekernels import io
 from corekernels.files.readers import SignatureReader
+from corekernels.io.job_folder import JobFolder, unfinished_folder
 from support.command_line import as_json, ok, run, shell
 from support.documents import write_json_lines
 
@@ -134,6 +135,39 @@ def test_what_an_unfinished_run_has_left_is_said(monkeypatch):
     for name in names:
         assert (Path("shards") / name).read_bytes() == (Path("whole") / name).read_bytes()
     assert sorted(path.name for path in Path("shards").iterdir()) == names
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hash parts {out} --n-hashes 32 --shard-rows 10",
+        "hash all.svm {out} --n-hashes 32",
+        "train parts {out} --n-hashes 32",
+        "train parts {out} --n-hashes 32 --engine local",
+        "train parts {out} --n-hashes 32 --engine local --merge",
+        "predict model parts {out} --engine local",
+        "search index parts {out} --engine local",
+        "dedup parts {out}",
+        "dedup parts {out} --engine local",
+    ],
+)
+def test_another_job_is_said_and_refused(line, tmp_path):
+    """With --resume; and without it, what that has left is removed."""
+    if not Path("model").exists():
+        ok("train all.svm model --n-hashes 32 --tol 0.01 --quiet")
+        ok("index all.svm index --quiet")
+    with JobFolder.open(unfinished_folder(tmp_path / "out"), {"job": "x"}, resume=False) as folder:
+        folder.save("part")
+    line = line.format(out=tmp_path / "out")
+    result = run(f"{line} --resume")
+    assert result.exit_code == 2
+    assert f"note: {tmp_path / 'out'}: goes on with 1 finished part of `x`" in result.stderr
+    assert "the unfinished run had job 'x'" in result.stderr
+    assert folder.names() == ["part"]
+    result = ok(line)
+    left = "removes (--resume would go on with) 1 finished part of `x`"
+    assert f"note: {tmp_path / 'out'}: {left}" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def half_of(end):

@@ -7,6 +7,7 @@ do not count.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from ..errors import DataError, FileError, RecipeMismatch
 from ..io.atomic import Target, naming_target
-from ..io.containers import Computed, Pieces, Span, Spans
+from ..io.containers import Stacked
 from ..io.job_folder import JobFolder, unfinished_folder
 from ..io.provenance import Identity, Origin, join_runs
 from ..io.signature_file import SignatureFile, pack_labels, read_signatures, write_signatures
@@ -102,7 +103,7 @@ def write_part(
     origins: Iterable[Origin], **options: bool,
 ) -> None:  # fmt: skip
     """Write signatures, one below the other, as one file; options of `write_signatures`."""
-    arrays = {name: Pieces([S.arrays()[name] for S in signatures]) for name in recipe.arrays}
+    arrays = {name: Stacked.of([S.arrays()[name] for S in signatures]) for name in recipe.arrays}
     n_rows = sum(map(len, signatures))
     packed, classes = (None, None) if labels is None else pack_labels(labels, n_rows)
     write_signatures(target, recipe, arrays, packed, classes, origins, **options)
@@ -126,7 +127,7 @@ def merge_parts(paths: Sequence[Path], target: Target, name: PathLike) -> None:
     assert recipe is not None
     n_rows = sum(part.n_rows for part in parts)
     stacked = {
-        array: Spans(dtype, (n_rows, *shape), [part.spans[array] for part in parts])
+        array: Stacked(dtype, (n_rows, *shape), partial(_arrays_of, parts, array))
         for array, (dtype, shape) in recipe.arrays.items()
     }
     labels, classes = _stack_labels(parts, name)
@@ -140,20 +141,27 @@ class _Part(NamedTuple):
     n_rows: int
     label_type: np.dtype[Any] | None
     classes: list[Any] | None
-    spans: dict[str, Span]
     identity: Identity
 
     @classmethod
     def of(cls, path: Path, contents: SignatureFile) -> "_Part":
         labels = contents.labels()
         label_type = None if labels is None else labels.dtype
-        n_rows, identity = len(contents), contents.identity
-        return cls(path, n_rows, label_type, contents.classes, contents.spans, identity)
+        return cls(path, len(contents), label_type, contents.classes, contents.identity)
+
+    def contents(self) -> SignatureFile:
+        """The part, which must still be the same file."""
+        return read_signatures(self.path, identity=self.identity)
+
+
+def _arrays_of(parts: Sequence[_Part], name: str) -> Iterator[Array]:
+    """An array of one part after the other."""
+    return (part.contents().arrays[name] for part in parts)
 
 
 def _stack_labels(
     parts: Sequence[_Part], name: PathLike
-) -> tuple[Computed | None, list[Any] | None]:
+) -> tuple[Stacked | None, list[Any] | None]:
     """Labels of all parts as numbers, and the classes these number if labels are no numbers."""
     types = [part.label_type for part in parts if part.label_type is not None]
     if not types:
@@ -171,8 +179,8 @@ def _stack_labels(
 
     def numbers() -> Iterator[Array]:
         for part in parts:
-            labels = read_signatures(part.path, identity=part.identity).labels()
+            labels = part.contents().labels()
             assert labels is not None
             yield (labels if classes is None else np.searchsorted(ordered, labels)).astype(dtype)
 
-    return Computed(dtype, (sum(part.n_rows for part in parts),), numbers), classes
+    return Stacked(dtype, (sum(part.n_rows for part in parts),), numbers), classes

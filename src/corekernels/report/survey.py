@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from .._core.escaping import count
-from ..files import Histogram, Survey
+from ..files.surveys import Histogram, Survey
 from .layout import Figure, Line, Panel, Report, Section, Table, named_file
 
 _MOST_CLASSES = 20

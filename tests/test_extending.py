@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import math
 import pickle
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from sklearn.svm import SVC
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataTypeError, ParameterError
+from corekernels.files.readers import recipe_for
 from corekernels.linear import HashedLinearRegressor, Loss
+from corekernels.neighbors import CandidateMethod, Tuned
 
 
 # [loss]
@@ -273,7 +277,7 @@ def test_a_file_format(tmp_path):
         np.testing.assert_array_equal(found.toarray()[:, :40], X.toarray())
         assert labels is None if "labels" in options else labels.tolist() == y.tolist()
     reader = ck.files.open_reader(path)
-    recipe = ck.files.recipe_for(reader, n_hashes=32)
+    recipe = recipe_for(reader, n_hashes=32)
     ck.files.hash_to_file(reader, tmp_path / "rows.sig", recipe)
     S, labels = ck.files.load_signatures(tmp_path / "rows.sig")
     hasher = ck.CoREHasher(n_hashes=32, random_state=0).fit(X)
@@ -286,3 +290,98 @@ def test_a_file_format(tmp_path):
         file.write('[0, [3], ["three"]]\n')
     with pytest.raises(DataTypeError, match=r"rows\.jsonrows: "):
         io.read_rows(path)
+
+
+# [method]
+@dataclass(eq=False)
+class RandomSample(CandidateMethod):
+    """Looks through a random sample of the rows, as large as the recall asks for."""
+
+    name = "random sample"
+
+    order: np.ndarray  # the rows, shuffled
+    n_looked_at: int
+
+    def candidates(self, team, rows, queries, alive, factor):
+        n = min(len(self.order), math.ceil(self.n_looked_at * factor))
+        return np.tile(self.order[:n], (len(rows), 1))
+
+    @property
+    def cost(self):
+        return 200.0 * self.n_looked_at  # nanoseconds for each row that the kernel ranks
+
+    def grown(self, store, n_jobs):
+        more = len(store) / len(self.store)
+        order = np.random.default_rng(0).permutation(len(store)).astype(np.int32)
+        return replace(
+            self, store=store, exact_search=None, order=order,
+            n_looked_at=math.ceil(self.n_looked_at * more),
+        )  # fmt: skip
+
+    @classmethod
+    def tune(cls, tuning):
+        n = len(tuning.store)
+        rng = np.random.default_rng([tuning.seed, 1])  # rows were held out by the seed alone
+        order = rng.permutation(n).astype(np.int32)
+        whole = cls(tuning.store, order, n, n_wanted=tuning.n_neighbors)
+        sizes = range(n // 50, n + 1, n // 50)
+        found = tuning.cheapest([whole.with_settings(n_looked_at=size) for size in sizes])
+        if found is None:
+            return None
+        method, recall = found
+        return Tuned(method, f"a sample of {method.n_looked_at} rows", recall)
+
+
+# [end of the method]
+
+
+@pytest.mark.filterwarnings("ignore:a sample of:UserWarning")  # much costlier than exact search
+class TestSearchMethod:
+    """RandomSample: through `CoRENeighbors`, beside a dense oracle."""
+
+    @pytest.fixture
+    def X(self):
+        rng = np.random.default_rng(0)
+        return rng.random((3000, 30)) * (rng.random((3000, 30)) < 0.5)
+
+    @staticmethod
+    def check(model, X, Q, gone=()):
+        """The promise is kept, distances are true, and what was removed is not found."""
+        unit = [Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in (Q, X)]
+        K = unit[0] @ unit[1].T
+        K[:, list(gone)] = -1
+        distances, found = model.kneighbors(Q)
+        np.testing.assert_allclose(1 - distances, np.take_along_axis(K, found, 1), atol=1e-12)
+        assert (np.diff(distances, axis=1) >= 0).all()
+        shares = (1 - distances >= -np.sort(-K, axis=1)[:, [9]] - 1e-12).mean(axis=1)
+        error = shares.std() / np.sqrt(len(shares))
+        assert shares.mean() >= model.recall - 5 * error
+        if not gone:  # rows added are found exactly
+            assert abs(shares.mean() - model.estimated_recall_) < 5 * np.sqrt(2) * error
+
+    def test_through_a_life(self, X):
+        X, Q = X[:2500], X[2500:]
+        index = ck.CoRENeighbors("correlation", method=RandomSample, recall=0.6, random_state=0)
+        index = clone(index).fit(X[:2000])
+        assert (index.method_, index.reason_[:11]) == ("random sample", "a sample of")
+        assert index._snapshot.main.n_looked_at < 0.8 * 2000
+        self.check(index, X[:2000], Q)
+        again = pickle.loads(pickle.dumps(index))
+        np.testing.assert_array_equal(again.kneighbors(Q)[1], index.kneighbors(Q)[1])
+        index.add(X[2000:]).remove(range(0, 500))
+        self.check(index, X, Q, range(500))
+
+    def test_what_it_cannot_do_is_left_to_exact_search(self, X):
+        index = ck.CoRENeighbors(method=RandomSample, recall=1.0, random_state=0)
+        with pytest.warns(UserWarning, match="no other method guarantees recall 1"):
+            assert index.fit(X).method_ == "exact"
+
+    def test_what_is_no_method_is_refused(self, X, tmp_path):
+        for method in (RandomSample.__init__, MinMax, "random sample"):
+            with pytest.raises(ParameterError, match=r"or give a class of neighbors\.SearchMethod"):
+                ck.CoRENeighbors(method=method).fit(X)
+        with pytest.raises(ParameterError, match="random sample proposes no rows that are near by"):
+            ck.CoRENeighbors(MinMax(), method=RandomSample).fit(X)
+        index = ck.CoRENeighbors(method=RandomSample, recall=0.3, random_state=0).fit(X)
+        with pytest.raises(ParameterError, match="a parameter cannot be held by a file"):
+            index.save(tmp_path / "index")

@@ -167,8 +167,8 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         if container != "default":
             raise ParameterError(
                 f"transform: {container.capitalize()} output does not support sparse data, and "
-                'hashed rows are sparse: call set_output(transform="default") on this step and keep '
-                "data frames for the steps before it."
+                'hashed rows are sparse: call set_output(transform="default") on this step and '
+                "keep data frames for the steps before it."
             )
         return self.sketch(X).to_csr(normalize=self.normalize, n_jobs=self.n_jobs)
 

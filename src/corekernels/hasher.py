@@ -161,12 +161,12 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
     def transform(self, X: Any) -> sparse.csr_array:
         """Sparse float32 features: n_hashes nonzeros per row, n_hashes 2^n_bits columns."""
         own = getattr(self, "_sklearn_output_config", {}).get("transform")
-        wanted = own or get_config()["transform_output"]
-        if wanted != "default":
+        container = own or get_config()["transform_output"]
+        if container != "default":
             raise ParameterError(
-                f"transform: {wanted.capitalize()} output does not support sparse data, and hashed "
-                'rows are sparse: call set_output(transform="default") on this step and keep data '
-                "frames for the steps before it."
+                f"transform: {container.capitalize()} output does not support sparse data, and "
+                'hashed rows are sparse: call set_output(transform="default") on this step and '
+                "keep data frames for the steps before it."
             )
         return self.sketch(X).to_csr(normalize=self.normalize, n_jobs=self.n_jobs)
 

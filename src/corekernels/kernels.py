@@ -36,7 +36,7 @@ from ._core.progress import progress_bar
 from ._exact import Formula, Gram, value_of_vectors
 from .errors import ParameterError
 from .io.atomic import atomic_write
-from .io.npy import Header, write_header
+from .io.npy import write_header
 from .kernel_table import (
     CORE1,
     CORE2,
@@ -272,7 +272,7 @@ def gram_to_file(
         atomic_write(path, n_bytes) as file,
         progress_bar(matrix.shape[0], matrix.formula.kernel.name, "rows", progress) as bar,
     ):
-        write_header(file, Header(matrix.shape, False, matrix.dtype, 0))
+        write_header(file, matrix.shape, matrix.dtype)
         for rows, block in chunks:
             file.write(block.data)
             bar.update(rows.stop - rows.start)

@@ -1,6 +1,5 @@
 """Text on the command line: the same options everywhere, remembered by what was made with them."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -140,31 +139,6 @@ def test_from_a_pipe_and_from_several_files(corpus):
         assert all(np.array_equal(a, S.arrays()[name]) for name, a in whole.arrays().items())
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("hash train.jsonl x --text body", "has no column 'body'; choose from: key, subject"),
-        ("train train.jsonl x --text text", "has no labels; give a file"),
-        ("train train.jsonl x --text text", "of the documents that does (--label 'COLUMN')"),
-        ("hash train.jsonl x", "documents, not rows; name their column of text (--text 'COLUMN')"),
-        ("hash train.jsonl x --text text --ngrams few", "--ngrams: got 'few'"),
-        ("hash train.jsonl x --text text --ngrams 3-1", "ngrams: got (3, 1)"),
-        ("hash train.jsonl x --text text --unit syllables", "unit: got 'syllables'"),
-        ("hash train.jsonl x --text text --n-columns 5", "are not for text"),
-        ("hash rows.svm x --label subject", "--label: got 'subject', but columns of rows.svm"),
-        ("hash rows.svm x --id key", "--id: needs --text 'COLUMN', being for documents"),
-        ("hash rows.svm x --ngrams 2", "needs --text 'COLUMN', being for documents"),
-    ],
-)
-def test_errors(line, message, corpus):
-    with open("rows.svm", "w") as file:
-        file.write("1 1:1\n")
-    result = run(line)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert not [name for name in os.listdir() if name == "x" or name.startswith(".")]
-
-
 def test_values_are_weighed_by_rarity(corpus):
     train, test = corpus
     how = "--text text --frequencies counts.idf"
@@ -204,3 +178,12 @@ def test_frequencies_must_fit(corpus):
     result = run("hash test.jsonl y --n-hashes 16 --text text --append --frequencies other.idf")
     assert ", not None, with which the rows known before were made" in result.stderr
     assert run("hash x y --frequencies other.idf").exit_code == 2  # no documents
+
+
+def test_info_says_what_numbers_of_columns_and_values_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("zeros.csv").write_text("a,b\n0,0\n")
+    Path("one.jsonl").write_text('{"text": "a rose"}\n')
+    assert "values            all 0\n" in ok("info zeros.csv").stdout
+    assert "columns           hashed (2^62)\n" in ok("info one.jsonl --text text").stdout
+    assert as_json("info one.jsonl --text text")["columns"] == 2**62

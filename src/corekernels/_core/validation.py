@@ -144,7 +144,7 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     from sklearn.utils import check_array  # on use: importing it takes longer than most jobs
 
     try:
-        return check_array(
+        matrix = check_array(
             X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric",
             ensure_all_finite=False, ensure_min_samples=0, input_name=name,
         )  # fmt: skip
@@ -156,6 +156,9 @@ def as_matrix(X: Any, name: str = "X") -> Any:
                 f"{name}: {_text_in(X)}{error}; leave text out or make numbers of it."
             ) from error
         raise DataError(f"{name}: {error}") from error
+    if matrix.dtype.kind == "O" and (column := _text_in(X)):  # categories of pandas
+        raise DataError(f"{name}: {column}leave text out or make numbers of it.")
+    return matrix
 
 
 def _text_in(X: Any) -> str:

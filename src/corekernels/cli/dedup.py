@@ -11,12 +11,14 @@ from .. import documents, files, io, report
 from .._core.arguments import Array, require_count
 from ..documents.opening import FIRST
 from ..errors import ParameterError
+from ..files.dedup import duplicates_default
+from ..files.sources import ROWS_PER_PART, reader_of
 from ..io.atomic import require_target
 from ..io.job_folder import JobFolder, unfinished_folder
-from ..io.readers import RowReader
+from ..io.readers import RowReader, require_rows
 from ..io.streams import display_name, is_stream, require_file
 from ..kernel_table import DUPLICATES_KERNELS
-from ..neighbors.duplicates.result import NearDuplicates, reduce_rows
+from ..neighbors.duplicates.result import FileMatches, NearDuplicates, reduce_rows
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import (
@@ -111,11 +113,13 @@ def dedup(
         raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     _require_targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
+    if parts is not None:
+        output.note_unfinished(target, resume)
     if against is not None:
         _require_alone(against, groups, prefer, copies_once, reduce_to)
     if reduce_to is not None and keep is None:
         raise ParameterError("--reduce-to: says how many rows to keep; name their file by --keep.")
-    kernel = files.duplicates_default(bool(reading.text)) if kernel is None else kernel
+    kernel = duplicates_default(bool(reading.text)) if kernel is None else kernel
     options: dict[str, Any] = {
         "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
         "resume": resume, "progress": output.progress, "gamma": gamma,
@@ -165,7 +169,7 @@ class _Asked(NamedTuple):
     options: dict[str, Any]
 
 
-_Found = tuple[NearDuplicates | files.FileMatches, RowReader, RowReader | None]
+_Found = tuple[NearDuplicates | FileMatches, RowReader, RowReader | None]
 
 
 def _on_one_machine(
@@ -189,16 +193,16 @@ def _on_cluster(
     """The same, found by parts; all machines must reach the folder of what is done."""
     how = asked.threshold, asked.kernel
     with cluster.start() as engine:
-        plan = reading.plan(engine, asked.source, output, files.ROWS_PER_PART, labels=labels)
-        reader = files.open_plan(plan, n_jobs)
+        plan = reading.open(asked.source, engine, output, part_rows=ROWS_PER_PART, labels=labels)
+        reader = require_rows(reader_of(plan, n_jobs))
         if asked.against is None:
             found = files.duplicates_by_parts(engine, plan, parts, *how, **asked.options)
             return found, reader, None
-        other_plan = reading.plan(
-            engine, asked.against, output, files.ROWS_PER_PART, labels=False,
+        other_plan = reading.open(
+            asked.against, engine, output, part_rows=ROWS_PER_PART, labels=False,
             like=reader.provenance,
         )  # fmt: skip
-        others = files.open_plan(other_plan, n_jobs)
+        others = require_rows(reader_of(other_plan, n_jobs))
         matches = files.matches_by_parts(engine, plan, other_plan, parts, *how, **asked.options)
         return matches, reader, others
 
@@ -234,7 +238,7 @@ def _require_alone(
 
 
 def _names(
-    found: NearDuplicates | files.FileMatches, reader: RowReader, others: RowReader | None,
+    found: NearDuplicates | FileMatches, reader: RowReader, others: RowReader | None,
     output: Output,
 ) -> tuple[dict[int, str], dict[int, str]] | None:  # fmt: skip
     """What the rows of pairs are called, if they have names."""
@@ -275,7 +279,7 @@ def _about_duplicates(found: NearDuplicates) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _about_matches(found: files.FileMatches) -> dict[str, Any]:
+def _about_matches(found: FileMatches) -> dict[str, Any]:
     near = len(found.redundant())
     return {
         "rows": found.rows, "rows_against": found.rows_against, "pairs": len(found.pairs),

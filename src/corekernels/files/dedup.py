@@ -37,7 +37,7 @@ from . import dedup_tasks as tasks
 from .dedup_search import PartsSearch
 from .dedup_tasks import DedupJob, PartFacts
 from .engines import Engine, LocalEngine
-from .plan import Plan
+from .sources import PartPlan
 
 LARGEST_BUCKET = 5000  # rows; of a larger bucket, rows are paired with the first ones only
 DRIVER_PAIRS = 30_000_000
@@ -51,14 +51,7 @@ _TIMES = {"reading": 0.4, "storing": 0.4, "hashing": 0.25, "sorting": 0.2, "comp
 
 
 def duplicates_default(is_text: bool) -> str:
-    """What similar means unless it is said: the resemblance of sets of n-grams for documents.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.files.duplicates_default(is_text=True), ck.files.duplicates_default(is_text=False)
-    ('resemblance', 'core1')
-    """
+    """What similar means unless it is said: the resemblance of sets of n-grams for documents."""
     return RESEMBLANCE.name if is_text else DEFAULT_KERNEL
 
 
@@ -196,7 +189,7 @@ def _search_readers(
                 steps=steps,
             )  # fmt: skip
             return found.result(all_pairs)
-        engine = stack.enter_context(LocalEngine(1))  # the threads are those of the loops
+        engine = stack.enter_context(LocalEngine(workers=1))  # the threads are those of the loops
         search = PartsSearch(engine, steps, name, job.most_pairs, True)
         return search.run(reading.job, reading.facts, boundary)
 
@@ -308,7 +301,7 @@ class _Reading:
 
 
 def duplicates_by_parts(
-    engine: Engine, plan: Plan, scratch: PathLike, threshold: float = 0.8,
+    engine: Engine, plan: PartPlan, scratch: PathLike, threshold: float = 0.8,
     kernel: str | None = None, *, all_pairs: bool = True, most_pairs: int = 50_000_000,
     working_memory: float = 1024.0, seed: int = 0, gamma: float | None = None,
     largest_bucket: int = LARGEST_BUCKET, driver_pairs: int = DRIVER_PAIRS, resume: bool = False,
@@ -323,7 +316,7 @@ def duplicates_by_parts(
     Parameters
     ----------
     engine : Engine
-    plan : Plan
+    plan : PartPlan
         From `plan_parts`.
     scratch : path
         A folder, made for this job, which every worker must reach. It keeps what was done in
@@ -349,7 +342,7 @@ def duplicates_by_parts(
     --------
     >>> import corekernels as ck
     >>> ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
-    >>> with ck.files.LocalEngine() as engine:
+    >>> with ck.files.open_engine("local") as engine:
     ...     plan = ck.files.plan_parts(engine, "rows.npz")
     ...     found = ck.files.duplicates_by_parts(engine, plan, "scratch", 0.9)
     >>> found.pairs, found.rows
@@ -365,7 +358,7 @@ def duplicates_by_parts(
 
 
 def matches_by_parts(
-    engine: Engine, plan: Plan, against: Plan, scratch: PathLike, threshold: float = 0.8,
+    engine: Engine, plan: PartPlan, against: PartPlan, scratch: PathLike, threshold: float = 0.8,
     kernel: str | None = None, *, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
     seed: int = 0, gamma: float | None = None, largest_bucket: int = LARGEST_BUCKET,
     driver_pairs: int = DRIVER_PAIRS, resume: bool = False, progress: bool | None = None,
@@ -377,7 +370,7 @@ def matches_by_parts(
     engine, scratch, threshold, kernel, most_pairs, working_memory, seed, gamma, largest_bucket, \
 driver_pairs, resume, progress
         As for `duplicates_by_parts`.
-    plan, against : Plan
+    plan, against : PartPlan
         From `plan_parts`.
 
     Examples
@@ -385,7 +378,7 @@ driver_pairs, resume, progress
     >>> import corekernels as ck
     >>> ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
     >>> ck.io.write_rows("test.npz", [[1.0, 2, 0]])
-    >>> with ck.files.LocalEngine() as engine:
+    >>> with ck.files.open_engine("local") as engine:
     ...     train = ck.files.plan_parts(engine, "train.npz")
     ...     test = ck.files.plan_parts(engine, "test.npz")
     ...     found = ck.files.matches_by_parts(engine, train, test, "scratch", 0.9)
@@ -402,7 +395,7 @@ driver_pairs, resume, progress
 
 
 def _search_plans(
-    engine: Engine, plans: Sequence[Plan], scratch: PathLike, criterion: Criterion,
+    engine: Engine, plans: Sequence[PartPlan], scratch: PathLike, criterion: Criterion,
     all_pairs: bool, most_pairs: int, working_memory: float, largest_bucket: int,
     driver_pairs: int, resume: bool, progress: bool | None,
 ) -> NearDuplicates | FileMatches:  # fmt: skip
@@ -437,7 +430,7 @@ def _search_plans(
             raise DataError(f"{name}: holds no rows.")
         _forget_changed(folder, boundary, facts)
         driver_pairs = require_count("driver_pairs", driver_pairs)
-        search = PartsSearch(engine, steps, name, driver_pairs, isinstance(engine, LocalEngine))
+        search = PartsSearch(engine, steps, name, driver_pairs, engine.shuffles_here)
         return search.run(job, facts, boundary)
 
 
@@ -454,7 +447,7 @@ def _require_tables(criterion: Criterion) -> None:
         )
 
 
-def _about_plan(plan: Plan) -> dict[str, Any]:
+def _about_plan(plan: PartPlan) -> dict[str, Any]:
     if plan.recipe is not None:
         raise DataError(f"{plan.name}: is hashed; near-duplicates need the raw rows.")
     return require_rows(plan.parts[0].open()).about() | {"n_columns": plan.n_columns}

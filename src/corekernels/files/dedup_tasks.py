@@ -24,7 +24,7 @@ from ..neighbors.duplicates.copies import Copies, find_copies_by_side, pairs_wit
 from ..neighbors.duplicates.rows import RowStore, joined_parts, row_digests, rows_to_keep
 from ..neighbors.duplicates.search import Criterion
 from ..neighbors.duplicates.tables import Candidates, repeated_keys
-from .plan import Part
+from .sources import FilePart
 
 DIGESTS = np.dtype([("low", np.uint64), ("high", np.uint64), ("row", np.int64)])
 KEYS = np.dtype([("key", np.uint64), ("row", np.int64)])
@@ -115,7 +115,7 @@ def part_facts(job: DedupJob, number: int) -> PartFacts | None:
     return PartFacts(len(rows), stamp) if is_whole and len(digests) == len(rows) else None
 
 
-def store_part(job: DedupJob, part: Part) -> PartFacts:
+def store_part(job: DedupJob, part: FilePart) -> PartFacts:
     """A task: store the rows of a part, unless an earlier run has and its file has not changed."""
     status = os.stat(part.path)
     size = -1 if part.rows is None else part.rows

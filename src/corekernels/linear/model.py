@@ -19,7 +19,7 @@ from .coefficients import Planes
 from .descent import as_planes, solve
 from .losses import loss_of
 from .problem import Options, Outcome, State, TrainingSet
-from .solver import MakeBlocks, find_planes, make_plan
+from .solver import MakeBlocks, choose_solver, find_planes
 
 
 class OfProbabilities:
@@ -96,9 +96,9 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         blocks = make_blocks(LANES)
         n_planes = sum(block.n_lanes for block in blocks)
         if states is None:
-            plan = make_plan(self.solver, blocks[0], n_planes, training, self.n_jobs)
+            choice = choose_solver(self.solver, blocks[0], n_planes, training, self.n_jobs)
             planes, outcomes = find_planes(
-                training, make_blocks, recipe, plan, options, self.n_jobs
+                training, make_blocks, recipe, choice, options, self.n_jobs
             )
         else:
             states, outcomes = solve(training.packed, blocks, options, self.n_jobs, states)
@@ -135,10 +135,10 @@ def warn_unless_converged(
     if all(outcome.converged for outcome in outcomes):
         return
     worst = max(outcome.relative_gaps.max() for outcome in outcomes)
-    name, asked = "tol", f"tol={options.tol:.1e}"
+    name, limits = "tol", f"tol={options.tol:.1e}"
     if options.plane_tol > 0:
         name = "path_tol"
-        asked += f" and for path_tol={options.plane_tol:.1e} of |w|^2 / 2"
+        limits += f" and for path_tol={options.plane_tol:.1e} of |w|^2 / 2"
     cause = ""
     if contested_weight > 0:
         cause = (
@@ -148,7 +148,7 @@ def warn_unless_converged(
     n_passes = max(outcome.n_iter for outcome in outcomes)
     warnings.warn(
         f"After {n_passes} passes over the rows (max_iter={options.max_iter}) the duality gap is "
-        f"{worst:.1e} of the objective, too much for {asked}: raise max_iter or {name}, or lower "
+        f"{worst:.1e} of the objective, too much for {limits}: raise max_iter or {name}, or lower "
         f"C.{cause}",
         ConvergenceWarning,
         stacklevel=stacklevel,

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from .._core.arguments import Array
-from ..files import FileMatches
 from ..io.readers import RowReader
 from ..neighbors import NearDuplicates
+from ..neighbors.duplicates.result import FileMatches
 from .layout import Figure, Line, Panel, Report, Section, Table
 
 _BINS = 20

@@ -51,14 +51,7 @@ _TIMES = {"reading": 0.4, "storing": 0.4, "hashing": 0.25, "sorting": 0.2, "comp
 
 
 def duplicates_default(is_text: bool) -> str:
-    """What similar means unless it is said: the resemblance of sets of n-grams for documents.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.files.duplicates_default(is_text=True), ck.files.duplicates_default(is_text=False)
-    ('resemblance', 'core1')
-    """
+    """What similar means unless it is said: the resemblance of sets of n-grams for documents."""
     return RESEMBLANCE.name if is_text else DEFAULT_KERNEL
 
 

@@ -223,7 +223,11 @@ def train_by_parts(
     final = require_target(target, *plan.paths)
     job = HashJob(plan, recipe, rows_per_part(recipe), False, engine, progress, None, "train")
     about = job.about | {"options": repr(options)}
-    with JobFolder.open(unfinished_folder(final), about, resume=resume) as folder:
+    with JobFolder.open(
+        unfinished_folder(final), about, resume=resume, redo_changed=True
+    ) as folder:
+        if folder.changed:
+            folder.remove("block-*")
         if plan.recipe is None:
             store = PartStore(recipe, folder)
             job.fill(store)

@@ -186,11 +186,11 @@ def _signatures(
         if getattr(job.source, "recipe", None) is not None:
             reader = reader_of(job.source, job.n_jobs)
             assert reader.holds == "signatures"
-            if job.engine is None or len(reader.parts) == 1:
+            if job.engine is None or len(reader.paths) == 1:
                 yield *reader.read(), join_runs(reader.provenance)
                 return
             store = job.store(stack, target, resume, True)
-            store.paths = reader.parts
+            store.paths = [Path(path) for path in reader.paths]
         else:
             store = job.store(stack, target, resume, False)
             job.fill(store)

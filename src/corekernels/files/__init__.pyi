@@ -1,7 +1,5 @@
 from ..neighbors.duplicates.result import (
-    FileMatches as FileMatches,
     write_groups as write_groups,
-    write_kept as write_kept,
     write_pairs as write_pairs,
 )
 from .conversion import convert as convert, file_kind as file_kind
@@ -22,11 +20,8 @@ from .surveys import (
     survey as survey,
 )
 from .dedup import (
-    duplicates_by_parts as duplicates_by_parts,
     duplicates_default as duplicates_default,
-    matches_by_parts as matches_by_parts,
     near_duplicates as near_duplicates,
-    near_matches as near_matches,
 )
 from .engines import (
     ENGINES as ENGINES,

@@ -24,6 +24,7 @@ from scipy import sparse
 import data
 import measure
 from corekernels import files, io
+from corekernels.files.readers import recipe_for
 
 RESULTS = Path(__file__).parent / "results"
 N_HASHES, N_FILES = 1024, 12
@@ -63,7 +64,7 @@ def timed(engine: files.Engine, source: Path, folder: Path, part_rows: int | Non
         target = folder / "signatures"
         start, start_cpu = time.perf_counter(), tree_seconds()
         plan = files.plan_parts(engine, source)
-        recipe = files.recipe_for(plan, n_hashes=N_HASHES)
+        recipe = recipe_for(plan, n_hashes=N_HASHES)
         shard_rows = part_rows or plan.n_rows
         report = files.hash_to_file(plan, target, recipe, shard_rows=shard_rows, engine=engine)
         if turn:

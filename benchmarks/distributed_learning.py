@@ -33,6 +33,7 @@ from corekernels import (
     io,
     load_model,
 )
+from corekernels.files.learning import Round
 from corekernels.linear import HashedLinearClassifier
 from paper import datasets
 
@@ -124,7 +125,7 @@ def fitted_by_parts(
     plan = files.plan_parts(engine, signatures)
     target = signatures.parent / "model"
     start = time.perf_counter()
-    rounds: list[files.Round] = []
+    rounds: list[Round] = []
     trained = files.train(
         plan, target, task.S.recipe, engine=engine, on_round=rounds.append, loss=loss, C=C,
         tol=1e-3, max_iter=options.max_iter, progress=False,

@@ -21,6 +21,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import measure
 from corekernels import files, io
+from corekernels.files.readers import recipe_for
 
 RESULTS = Path(__file__).parent / "results" / "files.json"
 N_COLUMNS = 47_236
@@ -30,9 +31,9 @@ RECIPE = {"kernel": "core1", "n_hashes": 256, "n_bits": 8, "seed": 0}
 
 PEAK = """
 import sys
-from corekernels import files
+from corekernels import Recipe, files
 reader = files.open_reader(sys.argv[1], n_columns=int(sys.argv[3]))
-recipe = files.recipe_for(reader, kernel="core1", n_hashes=256, n_bits=8, seed=0)
+recipe = Recipe("core1", 256, 8, n_columns=reader.n_columns, seed=0)
 files.hash_to_file(reader, sys.argv[2], recipe)
 with open("/proc/self/status") as file:
     print(next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1e3)
@@ -57,7 +58,7 @@ def write_rows(path: Path, n_rows: int) -> None:
 def hash_file(source: Path, target: Path, kernel: str, n_jobs: int) -> None:
     """What `corekernels hash` does, without the start of a process."""
     reader = files.open_reader(source, n_columns=N_COLUMNS, n_jobs=n_jobs)
-    recipe = files.recipe_for(reader, **{**RECIPE, "kernel": kernel})
+    recipe = recipe_for(reader, **{**RECIPE, "kernel": kernel})
     files.hash_to_file(reader, target, recipe, n_jobs=n_jobs)
 
 

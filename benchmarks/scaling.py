@@ -27,6 +27,7 @@ from scipy import sparse
 
 import corekernels as ck
 import measure
+from corekernels.files.readers import recipe_for
 
 RESULTS = Path(__file__).parent / "results"
 FIGURE = Path(__file__).parents[1] / "docs" / "images" / "scaling.svg"
@@ -160,7 +161,7 @@ def files(scale: float) -> Iterator[tuple[str, Case, dict[str, float]]]:
 
             def hash_file(n_jobs: int, kernel: str = kernel) -> None:
                 reader = ck.files.open_reader(source, n_columns=n_columns, n_jobs=n_jobs)
-                recipe = ck.files.recipe_for(reader, kernel=kernel, n_hashes=256)
+                recipe = recipe_for(reader, kernel=kernel, n_hashes=256)
                 ck.files.hash_to_file(reader, target, recipe, progress=False, n_jobs=n_jobs)
 
             yield f"hash svmlight, {kernel}", hash_file, amount

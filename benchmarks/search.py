@@ -1,11 +1,10 @@
-"""Near-neighbour search against our own pruned exact search and against hnswlib.
+"""Near-neighbour search against our own pruned exact search; engines.py has other engines.
 
     COREKERNELS_DATA=... python benchmarks/search.py [--rows 500000]
 
 CoRENeighbors(recall=0.95) chooses and tunes itself; queries are held-out rows, recall is
 counted against exact search, times are processor seconds of one thread for the whole batch,
-the best of several rounds in which all contenders take their turn. hnswlib indexes unit rows
-by cosine and gets the same exact re-rank of its best candidates. With --rows, MNIST with
+the best of several rounds in which all contenders take their turn. With --rows, MNIST with
 small shifts and rotations is searched as well. Writes benchmarks/results/search.json; with --dense
 measures blurred MNIST alone, rows that are half nonzero, and adds it there.
 """
@@ -20,16 +19,11 @@ from pathlib import Path
 import numpy as np
 from scipy import ndimage, sparse
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.preprocessing import normalize
 
 import corekernels as ck
 import measure
-from corekernels._core.team import Team
-from corekernels._core.validation import check_rows
-from corekernels._loops.search.pairs import Heaps, rerank, sort_heaps
 from corekernels.neighbors.candidates.graph import Graph
 from corekernels.neighbors.snapshot import Snapshot
-from corekernels.neighbors.store import make_queries
 from paper import datasets
 
 SEED = 0
@@ -37,7 +31,6 @@ K = 10
 RESULTS = Path(__file__).parent / "results" / "search.json"
 WIDTHS = (16, 24, 32, 48, 64, 96, 128, 192)
 BLUR = 1.25  # pixels
-EFS = (16, 32, 64, 128, 256)
 
 
 def images() -> tuple[np.ndarray, np.ndarray]:
@@ -151,56 +144,6 @@ def widths(index: ck.CoRENeighbors, Q: object, truth: np.ndarray, repeats: int) 
     return points
 
 
-def with_hnswlib(X: np.ndarray, Q: np.ndarray, repeats: int) -> dict[str, object]:
-    """hnswlib on cosine, its best candidates ranked again by the kernel; our graph beside it."""
-    import hnswlib
-
-    units = normalize(X.astype(np.float32))
-    queries = normalize(Q.astype(np.float32))
-    peer = hnswlib.Index(space="ip", dim=X.shape[1])
-    peer.init_index(max_elements=len(X), M=16, ef_construction=200, random_seed=SEED)
-    start = time.process_time()
-    peer.add_items(units, num_threads=1)
-    built = time.process_time() - start
-    index = ck.CoRENeighbors(method="exact", n_jobs=1).fit(X)
-    truth = index.kneighbors(Q)[0][:, -1:]
-    start = time.process_time()
-    ours = ck.CoRENeighbors(method="graph", n_jobs=1, random_state=SEED).fit(X)
-    ours_built = time.process_time() - start
-    store, alive = index._snapshot.main.store, index._snapshot.alive
-
-    def search(ef: int) -> Heaps:
-        peer.set_ef(ef)
-        labels, _ = peer.knn_query(queries, k=ef, num_threads=1)
-        heaps = Heaps.empty(len(Q), K)
-        team = Team(1)
-        asked = make_queries(check_rows(Q), store, team)
-        arguments = (
-            store.kernel.for_loops, asked, store.stored_rows, alive, 0, labels.astype(np.int32),
-            np.zeros(store.width), heaps,
-        )  # fmt: skip
-        team.run(rerank, arguments, len(Q), len(Q))
-        team.run(sort_heaps, (heaps,), len(Q), len(Q))
-        return heaps
-
-    points = []
-    for ef in EFS:
-        recall = float((1 - search(ef).keys <= truth).mean())
-        times = per_query({"hnswlib": lambda ef=ef: search(ef)}, len(Q), repeats)
-        points.append({"ef": ef, "recall": round(recall, 4), "microseconds": times["hnswlib"]})
-    mine = widths(ours, Q, truth, repeats)
-    return {
-        "hnswlib": points,
-        "graph": mine,
-        "build_processor_seconds": {"hnswlib": round(built, 1), "fit": round(ours_built, 1)},
-        "times_faster_in_build": round(built / ours_built, 1),
-        "times_faster_in_query_at_equal_recall": {
-            str(recall): round(at_recall(points, recall) / at_recall(mine, recall), 1)
-            for recall in (0.9, 0.95, 0.98)
-        },
-    }
-
-
 def at_recall(points: list[dict[str, float]], recall: float) -> float:
     """Time at a recall, between two measured points."""
     recalls = [point["recall"] for point in points]
@@ -238,7 +181,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=0, help="rows of MNIST shifted and turned")
-    parser.add_argument("--skip-peers", action="store_true")
     parser.add_argument("--dense", action="store_true", help="blurred MNIST alone")
     args = parser.parse_args()
     about = {
@@ -266,8 +208,6 @@ def main() -> None:
     T, queries = text()
     note("20 newsgroups", on(T, queries[: args.queries], 0.95, args.repeats, curve=False))
     note("files, mnist 60,000", file_times(X, RESULTS.parent))
-    if not args.skip_peers:
-        note("hnswlib, mnist 60,000", with_hnswlib(X, Q, args.repeats))
     if args.rows:
         X = many_images(args.rows)
         name = f"mnist {args.rows:,}"

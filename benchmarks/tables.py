@@ -23,7 +23,7 @@ from sklearn import datasets
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_approximation import RBFSampler
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, SplineTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -57,7 +57,9 @@ def columns(n_columns):
     levels = ck.Levels(16, scale="std", signs=True, random_state=0)
     return {
         "linear, standardised": [
-            make_pipeline(scale(), LinearSVC(C=C, random_state=0)) for C in (0.1, 1.0, 10.0)
+            make_pipeline(scale(), learner)
+            for C in (0.1, 1.0, 10.0)
+            for learner in (LinearSVC(C=C, random_state=0), LogisticRegression(C=C, max_iter=500))
         ],
         "boosting": [HistGradientBoostingClassifier(random_state=0)],
         "Gaussian SVM": [

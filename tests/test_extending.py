@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataTypeError, ParameterError
+from corekernels.files.readers import recipe_for
 from corekernels.linear import HashedLinearRegressor, Loss
 
 
@@ -273,7 +274,7 @@ def test_a_file_format(tmp_path):
         np.testing.assert_array_equal(found.toarray()[:, :40], X.toarray())
         assert labels is None if "labels" in options else labels.tolist() == y.tolist()
     reader = ck.files.open_reader(path)
-    recipe = ck.files.recipe_for(reader, n_hashes=32)
+    recipe = recipe_for(reader, n_hashes=32)
     ck.files.hash_to_file(reader, tmp_path / "rows.sig", recipe)
     S, labels = ck.files.load_signatures(tmp_path / "rows.sig")
     hasher = ck.CoREHasher(n_hashes=32, random_state=0).fit(X)

@@ -71,7 +71,7 @@ def test_a_job_imports_what_it_needs(line, tmp_path, monkeypatch):
     (tmp_path / "documents.jsonl").write_text('{"text": "one and two"}\n' * 3)
     for name in ("rows.svm", "rows.npz"):
         corekernels.io.write_rows(name, np.eye(30), np.arange(30) % 2)
-    needed = {"numba", "numpy", "scipy", "typer"} | ({"pyarrow"} if "--text" in line else set())
+    needed = {"numba", "numpy", "scipy", "typer"}
     assert imported_by_command(*line.split()) == needed
 
 

@@ -6,6 +6,7 @@ import pytest
 import corekernels as ck
 from corekernels.errors import ParameterError, RecipeMismatch
 from corekernels.files.engines.frames import signature_columns
+from corekernels.files.readers import recipe_for
 from support.command_line import as_json, run
 
 ONE_BYTE = {"n_bits": 4, "weight_bits": 4}
@@ -107,14 +108,14 @@ def test_commands_pass_them_on(in_digits):
     refused = run("hash train.svm t --weight-bits 4")
     assert "--n-bits: got 8" in refused.output
     with pytest.raises(ParameterError, match="weight_bits: got 8, but s was hashed with 4"):
-        ck.files.recipe_for(ck.files.open_reader("s"), weight_bits=8)
+        recipe_for(ck.files.open_reader("s"), weight_bits=8)
 
 
 def test_clusters_pass_them_on(X, tmp_path):
     ck.io.write_rows(tmp_path / "rows.npz", X, np.arange(60) % 2)
     with ck.files.open_engine("local") as engine:
         plan = ck.files.plan_parts(engine, tmp_path / "rows.npz")
-        recipe = ck.files.recipe_for(plan, n_hashes=32, **ONE_BYTE)
+        recipe = recipe_for(plan, n_hashes=32, **ONE_BYTE)
         ck.files.hash_to_file(plan, tmp_path / "s", recipe, shard_rows=25, engine=engine)
     S, _ = ck.files.load_signatures(tmp_path / "s")
     hasher = ck.CoREHasher(n_hashes=32, **ONE_BYTE, random_state=0).fit(X)

@@ -5,7 +5,15 @@ import sys
 
 
 def main() -> None:
-    """Run the command line, or say which extra it lacks."""
+    """Run the command line, or say which extra it lacks, or that it was interrupted."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        print("error: interrupted; nothing is kept.", file=sys.stderr)
+        sys.exit(130)
+
+
+def _run() -> None:
     # a command is a process of its own: imports and compiling make objects by the million, which
     # stay, and the collector would look through them again and again
     gc.set_threshold(100_000, 50, 100)

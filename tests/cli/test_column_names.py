@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
+from corekernels.files.sources import reader_of
 from support.command_line import as_json, ok, run
 
 pytest.importorskip("pyarrow")
@@ -124,9 +125,9 @@ def test_files_of_a_folder_are_read_by_the_names_of_the_first(rows):
         Path(folder).mkdir()
         shutil.copy("rows.parquet", f"{folder}/a.parquet")
         shutil.copy(f"{second}.parquet", f"{folder}/b.parquet")
-    with ck.files.LocalEngine() as engine:
+    with ck.files.open_engine("local") as engine:
         plan = ck.files.plan_parts(engine, "mixed")
-        found = np.vstack([batch.X.toarray() for batch in ck.files.open_plan(plan)])
+        found = np.vstack([batch.X.toarray() for batch in reader_of(plan)])
         assert np.array_equal(found, np.vstack([X[:, :5]] * 2))
         lacking = r"b\.parquet: has no column 'e', which .*a\.parquet has"
         with pytest.raises(ck.errors.DataError, match=lacking):
@@ -145,7 +146,7 @@ def test_in_python_columns_in_another_order_are_refused(rows):
     ):
         with pytest.raises(ck.errors.DataError, match="column 0 was 'e'"):
             call()
-    reader = ck.files.open_matching("reversed.parquet", 5, like=model.provenance_)
+    reader = ck.files.open_reader("reversed.parquet", match_columns=5, like=model.provenance_)
     assert ck.files.predict(model, reader, "out") == 60
 
 

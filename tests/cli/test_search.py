@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import corekernels as ck
+from corekernels.files.readers import recipe_for
 from support.command_line import as_json, ok, run, shell
 
 
@@ -163,73 +164,6 @@ def test_dedup_keeps_labels_and_lists_copies_once(in_digits):
     assert ok("dedup rows.svm out --groups -").stdout.startswith("row\tgroup\n0\t0\n1\t0\n3\t0\n")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("index missing.svm out", "missing.svm: does not exist"),
-        ("index train.svm no/where", "no/where: the folder no does not exist"),
-        ("index train.svm out --method magic", "method: got 'magic'"),
-        ("index train.svm out --recall 2", "recall: got 2"),
-        ("index train.svm out --n-neighbors 0", "--n-neighbors: got 0"),
-        ("index train.svm out --kernel rbf", "kernel: got 'rbf'"),
-        ("index train.index out", "train.index: holds an index, not rows"),
-        ("search missing test.svm out", "missing: does not exist"),
-        ("search train.svm test.svm out", "train.svm: not a whole safetensors file"),
-        ("search model.ck test.svm out", "model.ck: holds corekernels.classifier"),
-        ("search train.index missing.svm out", "missing.svm: does not exist"),
-        ("search train.index plain.npy out", "plain.npy: has 3 columns"),
-        ("search train.index train.index out", "holds an index, not rows"),
-        ("search train.index test.svm out -k 0", "--n-neighbors: got 0"),
-        ("search train.index test.svm out -k -3", "--n-neighbors: got -3"),
-        ("search train.index test.svm out --check -1", "--check: got -1"),
-        ("search train.index test.svm .", "is a folder"),
-        ("search train.index test.svm out --radius nan", "--radius: got nan"),
-        ("search train.index test.svm out --radius 1 -k 3", "--radius: has no --n-neighbors"),
-        ("search train.index bad.svm out", "bad.svm: line 2"),
-        ("dedup missing.svm out", "missing.svm: does not exist"),
-        ("dedup train.svm out --threshold 0", "threshold: got 0"),
-        ("dedup train.svm out --threshold 1.5", "threshold: got 1.5"),
-        ("dedup train.svm out --kernel rbf", "kernel: got 'rbf'"),
-        ("dedup - out", "standard input: can be read only once"),
-        ("dedup train.svm out --keep rows.doc", "rows.doc: its name does not tell a format"),
-        ("index train.svm ./train.svm", "train.svm: is read or written already"),
-        ("search train.index test.svm train.index", "train.index: is read or written already"),
-        ("search train.index test.svm test.svm", "test.svm: is read or written already"),
-        ("dedup train.svm train.svm", "train.svm: is read or written already"),
-        ("dedup train.svm out --groups ./out", "out: is read or written already"),
-        ("dedup train.svm out --keep ./train.svm", "train.svm: is read or written already"),
-        ("hash train.svm train.svm", "train.svm: is read or written already"),
-        ("train train.svm train.svm", "train.svm: is read or written already"),
-        ("predict model.ck test.svm test.svm", "test.svm: is read or written already"),
-        ("predict model.ck test.svm model.ck", "model.ck: is read or written already"),
-        ("path train.svm --validation test.svm --model test.svm", "test.svm: is read or written"),
-        ("dedup train.svm - --groups -", "-: is named for two outputs"),
-        ("dedup train.svm no/where", "no/where: the folder no does not exist"),
-        ("dedup train.svm out --working-memory 0", "--working-memory: got 0"),
-        ("dedup train.index out", "holds an index, not rows"),
-        ("dedup nan.npy out", "nan.npy: row 1 contains NaN"),
-    ],
-)
-def test_errors_are_one_line_and_code_2(bad_files, line, message):
-    Path("out").write_bytes(b"old")
-    before = {name: Path(name).read_bytes() for name in os.listdir()}
-    result = run(line)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr
-    assert re.fullmatch(r"error: .+\n", result.stderr)
-    assert {name: Path(name).read_bytes() for name in os.listdir()} == before
-
-
-@pytest.fixture
-def bad_files(in_digits):
-    Path("bad.svm").write_text("1 1:2\n1 3:1 2:1\n")
-    np.save("nan.npy", [[1.0, 2.0], [np.nan, 1.0]])
-    np.save("plain.npy", np.eye(3))
-    X, y = ck.io.read_rows("train.svm")
-    ck.CoREClassifier(n_hashes=8, random_state=0).fit(X, y).save("model.ck")
-    ck.CoRENeighbors(method="exact").fit(X).save("train.index")
-
-
 def test_a_closed_pipe_ends_quietly(in_digits):
     ok("index train.svm i")
     result = shell("corekernels search i train.svm - -k 400 | head -1")
@@ -252,7 +186,7 @@ def test_a_disk_that_fills_up_with_keys(in_digits):
 def test_progress_says_what_is_being_done(in_digits, capsys):
     """Shown if asked for; here, where standard error is no terminal, not otherwise."""
     reader = ck.files.open_reader("train.svm")
-    recipe = ck.files.recipe_for(reader, n_hashes=16)
+    recipe = recipe_for(reader, n_hashes=16)
     ck.files.hash_to_file(reader, "train.sig", recipe)
     assert capsys.readouterr().err == ""
     ck.files.hash_to_file(reader, "train.sig", recipe, progress=True)

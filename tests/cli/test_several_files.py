@@ -8,6 +8,7 @@ from sklearn.datasets import load_digits
 
 import corekernels as ck
 from corekernels import io
+from corekernels.files.readers import SignatureReader
 from support.command_line import as_json, ok, run
 from support.documents import write_json_lines
 
@@ -57,7 +58,7 @@ def test_hashing_and_learning():
     for name, array in one[0].arrays().items():
         np.testing.assert_array_equal(more[0].arrays()[name], array)
     np.testing.assert_array_equal(one[1], more[1])
-    sources = [origin.source for origin in ck.files.SignatureReader("more.sig").provenance]
+    sources = [origin.source for origin in SignatureReader("more.sig").provenance]
     assert sources == ["0.svm", "1.svm", "2.svm"]
     one, more = (ck.load_model(f"{name}.ck").linear_ for name in ("one", "more"))
     np.testing.assert_array_equal(one.coef_, more.coef_)
@@ -116,7 +117,7 @@ def half_of(end):
     """Hashing that ends after two parts."""
     from corekernels.files.hashing import HashJob
 
-    pieces = HashJob._pieces
+    pieces = HashJob.pieces
 
     def fill(job, store):
         reader = ck.files.open_reader("parts")

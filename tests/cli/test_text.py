@@ -1,6 +1,5 @@
 """Text on the command line: the same options everywhere, remembered by what was made with them."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -138,31 +137,6 @@ def test_from_a_pipe_and_from_several_files(corpus):
     for other in ("piped", "parts"):
         S = ck.files.load_signatures(other)[0]
         assert all(np.array_equal(a, S.arrays()[name]) for name, a in whole.arrays().items())
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("hash train.jsonl x --text body", "has no column 'body'; choose from: key, subject"),
-        ("train train.jsonl x --text text", "has no labels; give a file"),
-        ("train train.jsonl x --text text", "of the documents that does (--label 'COLUMN')"),
-        ("hash train.jsonl x", "documents, not rows; name their column of text (--text 'COLUMN')"),
-        ("hash train.jsonl x --text text --ngrams few", "--ngrams: got 'few'"),
-        ("hash train.jsonl x --text text --ngrams 3-1", "ngrams: got (3, 1)"),
-        ("hash train.jsonl x --text text --unit syllables", "unit: got 'syllables'"),
-        ("hash train.jsonl x --text text --n-columns 5", "are not for text"),
-        ("hash rows.svm x --label subject", "--label: got 'subject', but columns of rows.svm"),
-        ("hash rows.svm x --id key", "--id: needs --text 'COLUMN', being for documents"),
-        ("hash rows.svm x --ngrams 2", "needs --text 'COLUMN', being for documents"),
-    ],
-)
-def test_errors(line, message, corpus):
-    with open("rows.svm", "w") as file:
-        file.write("1 1:1\n")
-    result = run(line)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert not [name for name in os.listdir() if name == "x" or name.startswith(".")]
 
 
 def test_values_are_weighed_by_rarity(corpus):

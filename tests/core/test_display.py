@@ -41,7 +41,7 @@ def test_signatures_and_recipes_show_themselves():
     title, shown = facts(S.recipe._repr_html_())
     assert title == "Recipe"
     assert shown["kernel"] == "core2"
-    assert shown["hashes per row"] == "16"
+    assert shown["n_hashes"] == "16"
     assert "gamma" not in shown
     title, of_signatures = facts(S._repr_html_())
     assert title == "Signatures"

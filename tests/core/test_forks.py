@@ -30,6 +30,7 @@ functools.RLock = threading.RLock  # for cached properties, up to Python 3.11
 import numpy as np
 from threadpoolctl import threadpool_info
 import corekernels as ck
+from corekernels.files.readers import recipe_for
 
 def blas_threads():
     return [found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"]
@@ -66,7 +67,7 @@ def read():
 
 def write():
     reader = ck.files.open_reader("rows.svm")
-    recipe = ck.files.recipe_for(reader, n_hashes=16)
+    recipe = recipe_for(reader, n_hashes=16)
     assert ck.files.hash_to_file(reader, "rows.sig", recipe, part_bytes=1000).rows == 300
 
 def count():

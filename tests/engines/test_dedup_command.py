@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from corekernels import files, io
+from corekernels.files.sources import reader_of
 from support.command_line import as_json, run
 from support.documents import make_documents, with_duplicates, write_json_lines
 
@@ -125,9 +126,11 @@ def test_a_folder_of_texts(corpus):
         Path(folder, f"{number:03d}.txt").write_text(document["text"])
     options = "--text text --id path --ngrams 2 --weights binary --kernel resemblance"
     both(f"dedup texts {{}}.tsv {options} {TABLES} --keep {{}}-kept")
-    plan = files.plan_parts(files.LocalEngine(1), "texts", part_rows=7, text="text")
+    plan = files.plan_parts(
+        files.open_engine("local", workers=1), "texts", part_rows=7, text="text"
+    )
     assert [part.rows for part in plan.parts[:2]] == [7, 7]
     rows = sparse.vstack([b.X for part in plan.parts for b in part.open()])
-    whole = sparse.vstack([b.X for b in files.open_plan(plan)])
+    whole = sparse.vstack([b.X for b in reader_of(plan)])
     assert (rows != whole).nnz == 0
     assert rows.shape[0] == plan.n_rows

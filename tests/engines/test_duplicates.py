@@ -9,6 +9,7 @@ from scipy import sparse
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.files import dedup_tasks as tasks
+from corekernels.files.engines import LocalEngine
 from corekernels.neighbors.duplicates.search import Criterion
 
 THRESHOLD = 0.8
@@ -169,15 +170,16 @@ class Killed(BaseException):
     """Ends a run as a kill does."""
 
 
-class KilledEngine(files.LocalEngine):
+class KilledEngine(LocalEngine):
     """Stops before a task of some name, or in the middle of its arguments."""
 
     def __init__(self, task, n_done=0):
-        super().__init__(1)
+        super().__init__(workers=1)
         self._task, self._n_done = task, n_done
 
     def results(self, task, shared, arguments):
-        if task.__name__ != self._task:
+        called, _ = shared
+        if called.__name__ != self._task:
             yield from super().results(task, shared, arguments)
             return
         yield from super().results(task, shared, arguments[: self._n_done])

@@ -6,6 +6,7 @@ import pytest
 from corekernels import files
 from corekernels.errors import DataError, FileError, MissingExtra, ParameterError
 from corekernels.files.engines import base as engines
+from corekernels.files.sources import FilePart
 from support import tasks
 
 
@@ -32,7 +33,7 @@ def test_an_error_on_bad_input_is_raised_here_as_it_was_there(engine):
 
 
 def test_an_error_in_a_part_names_its_file(engine):
-    parts = [files.Part(number, f"/rows/{number}.npz", 0, None) for number in range(3)]
+    parts = [FilePart(number, f"/rows/{number}.npz", 0, None) for number in range(3)]
     with pytest.raises(DataError, match=r"^/rows/1\.npz: labels are wrong"):
         engine.run(tasks.nameless_error, 1, parts)
 

@@ -18,7 +18,6 @@ from corekernels.signatures import sketch
 pyarrow = pytest.importorskip("pyarrow")
 
 N_ROWS = 90
-LABELLED = FrameColumns(label="label")
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +102,12 @@ def test_a_dask_frame(engine, rows, recipe, tmp_path):
     X, y = rows
     pandas = pd.DataFrame({**lists(X), "label": y})
     with pytest.raises(DataError, match="Dask makes text of lists unless"):
-        files.hash_dask_blocks(
+        files.hash_dask_frame(
             engine, dd.from_pandas(pandas, npartitions=1), tmp_path / "text", recipe
         )
     with dask.config.set({"dataframe.convert-string": False}):
         frame = dd.from_pandas(pandas, npartitions=3)
-    report = files.hash_dask_blocks(engine, frame, tmp_path / "out", recipe, LABELLED)
+    report = files.hash_dask_frame(engine, frame, tmp_path / "out", recipe, label="label")
     assert (report.rows, report.parts) == (N_ROWS, 3)
     found, labels = files.load_signatures(tmp_path / "out")
     np.testing.assert_array_equal(found.codes, sketch(X, recipe).codes)
@@ -127,12 +126,12 @@ def test_a_dask_array_of_sparse_blocks(engine, rows, recipe, tmp_path):
         for start in range(0, N_ROWS, 30)
     ]
     array, labels = da.concatenate(blocks), da.from_array(y, chunks=30)
-    files.hash_dask_blocks(engine, array, tmp_path / "out", recipe, labels=labels)
+    files.hash_dask_frame(engine, array, tmp_path / "out", recipe, label=labels)
     found, labels = files.load_signatures(tmp_path / "out")
     np.testing.assert_array_equal(found.codes, sketch(X, recipe).codes)
     np.testing.assert_array_equal(labels, y)
     with pytest.raises(DataError, match="its columns are in 2 blocks"):
-        files.hash_dask_blocks(engine, da.zeros((9, 64), chunks=(3, 32)), "x", recipe)
+        files.hash_dask_frame(engine, da.zeros((9, 64), chunks=(3, 32)), "x", recipe)
 
 
 @pytest.mark.engines
@@ -144,12 +143,14 @@ def test_a_spark_frame(engine, rows, recipe, tmp_path):
     made = [(row, int(y[row]), columns["indices"][row], columns["values"][row]) for row in shuffled]
     names = ["row", "label", "indices", "values"]
     frame = engine.session.createDataFrame(made, names).repartition(2)
-    report = files.hash_spark_rows(frame, tmp_path / "out", recipe, LABELLED, id="row", n_parts=3)
+    report = files.hash_spark_frame(
+        frame, tmp_path / "out", recipe, id="row", label="label", n_parts=3
+    )
     assert report.rows == N_ROWS
     found, labels = files.load_signatures(tmp_path / "out")
     np.testing.assert_array_equal(found.codes, sketch(X, recipe).codes)
     np.testing.assert_array_equal(labels, y)
-    wrong = FrameColumns(("indices", "indices"), "label")
+    wrong = {"features": ("indices", "indices"), "label": "label"}
     small = ck.Recipe(n_columns=10, n_hashes=4)
     with pytest.raises(DataError, match="has the column"):
-        files.hash_spark_rows(frame, tmp_path / "bad", small, wrong, id="row")
+        files.hash_spark_frame(frame, tmp_path / "bad", small, id="row", **wrong)

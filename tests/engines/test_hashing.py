@@ -10,7 +10,7 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, RecipeMismatch
 from corekernels.files.hashing import hash_part
-from corekernels.files.shard_parts import PartJob
+from corekernels.files.readers import SignatureReader
 from corekernels.io.job_folder import unfinished_folder
 from support.command_line import as_json, run
 
@@ -75,7 +75,7 @@ def test_resuming_writes_only_what_is_missing(engine, folders, tmp_path):
     (parts / "part-00003.safetensors").write_bytes(b"half a")
     (parts / ".part-00003.safetensors.0123456789abcdef.part").write_bytes(b"half")
     with pytest.raises(FileError, match="unfinished"):
-        files.SignatureReader(target)
+        SignatureReader(target)
     kept = os.stat(parts / "part-00000.safetensors").st_ino
     report = hashed(engine, plan, target, recipe, 40, resume=True)
     assert shards(target) == whole
@@ -120,7 +120,7 @@ def test_a_bad_file_ends_the_job_and_the_rest_stays(engine, folders, tmp_path, d
     with pytest.raises(DataError, match=r"1\.svm: line 8 "):
         hashed(engine, plan, tmp_path / "parts", recipe)
     with pytest.raises(FileError, match="unfinished"):
-        files.SignatureReader(tmp_path / "parts")
+        SignatureReader(tmp_path / "parts")
     (source / "1.svm").write_text(whole)
     report = hashed(engine, plan, tmp_path / "parts", recipe, resume=True)
     assert report.rows == 60
@@ -130,12 +130,12 @@ def test_a_bad_file_ends_the_job_and_the_rest_stays(engine, folders, tmp_path, d
 
 def test_a_second_try_leaves_one_file(local, folders, tmp_path):
     plan, recipe = planned(local, folders / "npz")
-    job, target = PartJob(recipe, str(tmp_path)), tmp_path / "parts" / "first"
+    target = tmp_path / "parts" / "first"
     target.parent.mkdir()
     (tmp_path / "parts" / ".first.0123456789abcdef.part").write_bytes(b"of another try")
-    first = hash_part(job, (plan.parts[0], "first"))
+    first = hash_part(recipe, (plan.parts[0], str(target)))
     before = target.read_bytes()
-    assert hash_part(job, (plan.parts[0], "first")) == first
+    assert hash_part(recipe, (plan.parts[0], str(target))) == first
     assert target.read_bytes() == before
 
 

@@ -7,6 +7,8 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.files import part_sums
+from corekernels.files.engines import LocalEngine
+from corekernels.files.readers import recipe_for
 from corekernels.io.job_folder import unfinished_folder
 from corekernels.linear.descent import OneVsRest
 from support.command_line import as_json, run
@@ -110,7 +112,7 @@ def test_class_weights_and_two_classes(local, digits, tmp_path):
         labels = np.where(y[some] == 3, "three", "eight")
         io.write_rows(tmp_path / "rows" / f"{number}.npz", X[some], labels)
     plan = files.plan_parts(local, tmp_path / "rows")
-    recipe = files.recipe_for(plan, n_hashes=32, n_bits=4)
+    recipe = recipe_for(plan, n_hashes=32, n_bits=4)
     options = {"class_weight": "balanced", "tol": 1e-4}
     model, _ = learned(local, plan, tmp_path / "model", recipe, **options)
     assert (model.linear_.n_rows_, len(model.classes_)) == (few.sum(), 2)
@@ -128,11 +130,11 @@ class Killed(BaseException):
     pass
 
 
-class Dying(files.LocalEngine):
+class Dying(LocalEngine):
     """An engine whose driver dies when it asks for sums for the n-th time."""
 
     def __init__(self, n_calls):
-        super().__init__(1)
+        super().__init__(workers=1)
         self.left = n_calls
 
     def total(self, *arguments):
@@ -234,7 +236,7 @@ def test_what_is_refused(local, hashed, digits, tmp_path):
     io.write_rows(tmp_path / "one.npz", X[y == 3], y[y == 3])
     plan = files.plan_parts(local, tmp_path / "one.npz")
     with pytest.raises(DataError, match="holds one class only"):
-        learned(local, plan, tmp_path / "model", files.recipe_for(plan, n_hashes=4))
+        learned(local, plan, tmp_path / "model", recipe_for(plan, n_hashes=4))
 
 
 def test_the_commands(hashed, digits, tmp_path):

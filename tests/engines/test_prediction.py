@@ -33,7 +33,7 @@ def planned(engine, base, **options):
 
 
 def opened(base, **options):
-    return files.open_matching(base / "rows.npz", 64, **options)
+    return files.open_reader(base / "rows.npz", match_columns=64, **options)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_columns_that_the_model_does_not_know(local, learned, tmp_path, digits):
         local, tmp_path / "wide.svm", match_columns=64, ignore_new_columns=True, part_rows=7
     )
     found = files.evaluate(model, plan, engine=local)
-    reader = files.open_matching(tmp_path / "wide.svm", 64, ignore_new_columns=True)
+    reader = files.open_reader(tmp_path / "wide.svm", match_columns=64, ignore_new_columns=True)
     assert found.accuracy == files.evaluate(model, reader).accuracy
 
 

@@ -11,8 +11,11 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
+from corekernels.files.conversion import file_kind
 from corekernels.files.hashing import PART_BYTES
-from corekernels.files.shards import _in_order, part_name
+from corekernels.files.readers import SignatureReader, recipe_for
+from corekernels.files.shards import in_order, part_name
+from corekernels.files.surveys import sample
 from corekernels.io.job_folder import unfinished_folder
 from support import peaks
 from support.readers import Rows
@@ -28,7 +31,7 @@ def rows():
 
 
 def recipe_of(source, **options):
-    return files.recipe_for(source, **{"n_hashes": 32, "seed": 5, **options})
+    return recipe_for(source, **{"n_hashes": 32, "seed": 5, **options})
 
 
 def folder_bytes(path):
@@ -157,7 +160,7 @@ def test_append(tmp_path, rows, shard_rows):
     expected = ck.CoREHasher("core1", 32, random_state=5).fit(X).sketch(X)
     np.testing.assert_array_equal(S.codes, expected.codes)
     assert folder_bytes(target) != before
-    reader = files.SignatureReader(target)
+    reader = SignatureReader(target)
     assert {origin.source for origin in reader.provenance} == {"rows.svm", "more"}
 
 
@@ -172,13 +175,13 @@ def test_an_append_that_is_killed_while_it_hands_over(tmp_path, rows, monkeypatc
     files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "whole", recipe, **more)
     before = folder_bytes(tmp_path / "out")
 
-    def killed(folder, target, paths):
+    def killed(paths, target):
         for path in paths[::-1][:n_moved]:
             path.replace(target / path.name)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("corekernels.files.shard_parts.hand_over", killed)
+        patch.setattr("corekernels.files.hashing.move_shards", killed)
         patch.setattr("corekernels.io.job_folder.JobFolder.discard", lambda folder: None)
         with pytest.raises(KeyboardInterrupt):
             files.hash_to_file(Rows(X[33:], y[33:], name="more"), tmp_path / "out", recipe, **more)
@@ -258,9 +261,9 @@ def test_options_must_not_contradict_the_signatures(tmp_path, rows):
     X, y = rows
     files.hash_to_file(Rows(X, y), tmp_path / "s", recipe_of(Rows(X), kernel="core2"))
     source = files.open_reader(tmp_path / "s")
-    assert files.recipe_for(source, kernel="core2", seed=5).n_hashes == 32
+    assert recipe_for(source, kernel="core2", seed=5).n_hashes == 32
     with pytest.raises(ParameterError, match="seed: got 4"):
-        files.recipe_for(source, seed=4)
+        recipe_for(source, seed=4)
     with pytest.raises(DataError, match="hashed already"):
         files.hash_to_file(source, tmp_path / "t", source.recipe)
 
@@ -303,7 +306,7 @@ def test_a_sample_is_uniform():
     X = sparse.csr_array(np.arange(1, 201.0)[:, None])
     counts = np.zeros(200)
     for seed in range(400):
-        kept, y = files.sample(Rows(X, np.arange(200), 17), 20, seed=seed)
+        kept, y = sample(Rows(X, np.arange(200), 17), 20, seed=seed)
         np.testing.assert_array_equal(kept.toarray()[:, 0], y + 1)
         counts[y] += 1
     expected, deviation = 40, np.sqrt(400 * 0.1 * 0.9)
@@ -333,9 +336,9 @@ def peak_memory(folder, n_rows, part_bytes):
         for _ in range(n_rows // 1_000):
             file.write(line * 1_000)
     found = peaks.output_of(
-        "from corekernels import files\n"
+        "from corekernels import Recipe, files\n"
         "reader = files.open_reader('rows.svm')\n"
-        "recipe = files.recipe_for(reader, n_hashes=256)\n"
+        "recipe = Recipe(n_columns=reader.n_columns, n_hashes=256)\n"
         f"files.hash_to_file(reader, 'rows.sig', recipe, part_bytes={part_bytes})\n"
         "print(peak())",
         folder,
@@ -358,15 +361,15 @@ def test_five_million_rows_in_less_than_a_gigabyte(tmp_path):
     assert peak_memory(tmp_path, 5_000_000, PART_BYTES) < 1e9
 
 
-def test_more_than_a_hundred_thousand_shards_are_in_order(tmp_path):
+def test_more_than_a_hundred_thousand_shards_arein_order(tmp_path):
     numbers = [0, 1, 9_999, 10_000, 99_999, 100_000, 100_001, 1_000_000]
     for number in reversed(numbers):
         (tmp_path / part_name(number)).touch()
-    assert [path.name for path in _in_order(tmp_path)] == [part_name(n) for n in numbers]
+    assert [path.name for path in in_order(tmp_path)] == [part_name(n) for n in numbers]
 
 
 def test_a_damaged_description_of_a_gram_matrix_is_none(tmp_path):
     np.save(tmp_path / "K.npy", np.eye(2))
     for text in (b"[" * 100_000, b"{", b'{"format": 3}', b"[]"):
         (tmp_path / "K.npy.json").write_bytes(text)
-        assert files.file_kind(tmp_path / "K.npy") == "rows"
+        assert file_kind(tmp_path / "K.npy") == "rows"

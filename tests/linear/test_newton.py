@@ -9,7 +9,7 @@ import corekernels as ck
 from corekernels.errors import ParameterError
 from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
 from corekernels.linear.newton import Newton, Passes, Vector
-from corekernels.linear.solver import Plan, find_planes, make_plan
+from corekernels.linear.solver import SolverChoice, choose_solver, find_planes
 from support import objectives
 
 SMOOTH = ("squared_hinge", "log_loss")
@@ -145,19 +145,19 @@ def test_hinge_has_no_second_derivative(digits, S):
 
 
 @pytest.mark.parametrize(
-    ("loss", "n_classes", "n_jobs", "plan"),
+    ("loss", "n_classes", "n_jobs", "choice"),
     [
-        ("squared_hinge", 2, 1, Plan("descent", 8)),
-        ("squared_hinge", 2, 2, Plan("descent", 8)),
-        ("squared_hinge", 2, 16, Plan("newton", 1)),
-        ("hinge", 2, 16, Plan("descent", 8)),
-        ("log_loss", 2, 16, Plan("newton", 1)),
-        ("squared_hinge", 10, 2, Plan("descent", 8)),
-        ("squared_hinge", 10, 16, Plan("descent", 1)),
-        ("squared_hinge", 100, 8, Plan("descent", 8)),
+        ("squared_hinge", 2, 1, SolverChoice("descent", 8)),
+        ("squared_hinge", 2, 2, SolverChoice("descent", 8)),
+        ("squared_hinge", 2, 16, SolverChoice("newton", 1)),
+        ("hinge", 2, 16, SolverChoice("descent", 8)),
+        ("log_loss", 2, 16, SolverChoice("newton", 1)),
+        ("squared_hinge", 10, 2, SolverChoice("descent", 8)),
+        ("squared_hinge", 10, 16, SolverChoice("descent", 1)),
+        ("squared_hinge", 100, 8, SolverChoice("descent", 8)),
     ],
 )
-def test_what_auto_takes(loss, n_classes, n_jobs, plan):
+def test_what_auto_takes(loss, n_classes, n_jobs, choice):
     """By threads and classes, once there are many rows."""
     n = 20_000
     X = np.random.default_rng(0).random((n, 8))
@@ -165,7 +165,7 @@ def test_what_auto_takes(loss, n_classes, n_jobs, plan):
     y = np.arange(n) % n_classes
     _, problem, training = HashedLinearClassifier(loss)._read(S, y, None)
     block = problem.blocks(training, 1.0)[0]
-    assert make_plan("auto", block, problem.n_planes, training, n_jobs) == plan
+    assert choose_solver("auto", block, problem.n_planes, training, n_jobs) == choice
 
 
 def test_narrow_blocks_become_usual_ones(digits, S):
@@ -178,7 +178,7 @@ def test_narrow_blocks_become_usual_ones(digits, S):
 
     planes = {
         width: find_planes(
-            training, make_blocks, S.recipe, Plan("descent", width), model._options(), 2
+            training, make_blocks, S.recipe, SolverChoice("descent", width), model._options(), 2
         )[0]
         for width in (1, 2, 8)
     }

@@ -10,7 +10,7 @@ from corekernels._loops.learning import coefficients as blocks
 from corekernels._loops.simd import halves, vectors
 from corekernels.linear import descent as training
 from corekernels.linear import newton
-from corekernels.linear.coefficients import Packed, new_planes
+from corekernels.linear.coefficients import Packed, codes_in_use, new_planes, side_by_side
 from corekernels.linear.descent import extrapolate
 from corekernels.linear.losses import LOSSES
 from corekernels.linear.newton import Vector
@@ -330,7 +330,7 @@ def test_shrunk_rows_are_skipped():
     targets = np.array([[1], [1], [-1]], np.int8)
     problem = problem_of("hinge", targets)
     solution = descent.Solution(np.zeros((3, 1)), np.zeros((2, 4), np.float32), np.zeros(1))
-    limits, sums = np.empty(1), descent.SweepSums(np.empty(1), np.empty(1))
+    limits, sums = np.empty(1), np.empty((2, 1))
 
     def moves(shrunk):
         unlimited = read_only(np.array([np.inf]))
@@ -352,7 +352,7 @@ def test_rows_beyond_the_limits_are_shrunk():
     problem = problem_of("squared_hinge", targets)
     planes = np.full((1, 1), 3, np.float32)  # scores of 3: slopes 2 and 4
     solution = descent.Solution(np.zeros((2, 1)), planes, np.zeros(1))
-    limits, sums = np.empty(1), descent.SweepSums(np.empty(1), np.empty(1))
+    limits, sums = np.empty(1), np.empty((2, 1))
     for highest, expected in [(2.5, [0, 0]), (1.5, [1, 0])]:
         solution.duals[:], planes[:] = 0, 3
         shrunk = np.zeros(2, np.uint8)
@@ -364,11 +364,11 @@ def test_rows_beyond_the_limits_are_shrunk():
         assert limits.tolist() == [4]
 
 
-def test_move_towards():
+def test_codes_in_use():
     goal, out = np.zeros((3, 2, 8), np.float32), np.zeros((3, 2, 8), np.float32)
-    goal[1], out[2] = 4, 4
-    blocks.move_towards(goal, np.float32(0.25), out)
-    np.testing.assert_array_equal(out[:, 0, 0], [0, 1, 3])
+    goal[1, 1, 7], out[2, 0, 0] = 4, 4
+    assert codes_in_use(goal).tolist() == [False, True, False]
+    assert codes_in_use(goal, out).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("n_planes", [1, 3])
@@ -422,12 +422,11 @@ def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
         training.descend(data, block, state, OPTIONS)
 
 
-def test_planes_are_copied_where_either_holds_something():
-    planes = np.zeros((4, 3, vectors.LANES), np.float32)
-    out = np.zeros_like(planes)
-    planes[1], out[2] = 5, 7
-    blocks.copy_planes(planes, out)
-    np.testing.assert_array_equal(out, planes)
+def test_states_are_copied(rows):
+    state, copy = (training.State.zero(pack(*rows), 2) for _ in range(2))
+    state.planes[1], copy.planes[2] = 5, 7
+    copy.copy_from(state)
+    np.testing.assert_array_equal(copy.planes, state.planes)
 
 
 def test_paired_planes_score_as_two_blocks_do(rows):
@@ -435,12 +434,10 @@ def test_paired_planes_score_as_two_blocks_do(rows):
     rng = np.random.default_rng(3)
     planes, others = rng.normal(size=(2, 6, codes.shape[1], vectors.LANES)).astype(np.float32)
     planes[5] = others[5] = 0
-    both = np.zeros((6, codes.shape[1], 2 * vectors.LANES), np.float32)
-    blocks.pair_planes(planes, others, both)
+    both = side_by_side(planes, others)
     X = expand(codes, weights, lengths).reshape(len(codes), -1)
     exact = np.hstack([X @ block.reshape(-1, vectors.LANES) for block in (planes, others)])
     out = np.empty((len(codes), 2 * vectors.LANES))
-    both = read_only(both)
     scoring.score_rows(
         *pack(*rows).rows(), read_only(np.arange(len(codes))), both,
         both.reshape(-1)[vectors.LANES :], vectors.LANES, read_only(np.zeros(2 * vectors.LANES)),
@@ -464,7 +461,7 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     limits = read_only(np.array([np.inf] * 2))
     active = descent.Active(read_only(np.ones(2, np.bool_)), limits, np.zeros(n, np.uint8))
     solution = descent.Solution(np.zeros((n, 2)), near, np.zeros(2))
-    outputs = np.empty(2), descent.SweepSums(np.empty(2), np.empty(2))
+    outputs = np.empty(2), np.empty((2, 2))
     one_row = read_only(np.array([far]))
     assert descent.sweep(rows, one_row, problem, active, solution, *outputs)
     expected = weights[far] * np.float32(solution.duals[far, 0])

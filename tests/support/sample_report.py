@@ -48,7 +48,10 @@ def sample_report() -> Report:
     ]
     note = "A_very_long_word_without_any_place_to_break_it_such_as_a_path_or_an_address_in_a_note."
     sections = [
-        Section("one", "Wide", ["Text."], [table], [accuracies], [note], 75.2, "train --C 1"),
-        Section("two", SIGN, [SIGN, f"`{SIGN}`"], [], figures, command="x" * 80, seconds=0.2),
-    ]
+        Section(
+            "one", "Wide", ["Text."], [table], [accuracies], [note],
+            seconds=75.2, code=f"fit({SIGN})", command="train --C 1",
+        ),
+        Section("two", SIGN, [SIGN, f"`{SIGN}`"], [], figures, seconds=0.2, command="x" * 80),
+    ]  # fmt: skip
     return Report("Sample", ["Lead."], sections, {"seed": "0"}, METHODS)

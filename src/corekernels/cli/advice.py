@@ -9,10 +9,11 @@ from typer import Option
 
 import corekernels
 
-from .. import files, report
+from .. import report
 from ..advice import DEFAULT_SIZES, Advice, Candidate
 from ..advice import advise as advise_on
 from ..advice.verdict import TASKS
+from ..files.surveys import sample
 from ..recipe import CONTRACT
 from ..report.advice import advice_figure
 from ..report.drawing import require_figure, save_figure
@@ -59,7 +60,7 @@ def advise(
         require_figure(plot, source)
     require_page(page, source, plot)
     reader = reading.open_rows(source, n_jobs=n_jobs)
-    X, y = files.sample(
+    X, y = sample(
         reader, 10 * rows, most_read=most_read, seed=seed, labelled=True, progress=output.progress
     )
     output.show_notes(reader)

@@ -5,6 +5,7 @@ import dataclasses
 import importlib
 import inspect
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import corekernels
 
 from .._core.escaping import visible
 from ..errors import CoREError
-from .printing import name_options, option_names, say
+from .printing import STANDARD_OUTPUT, name_options, option_names, say
 
 HELP = """CoRE kernels on files: exact kernels, hashing, learning, search, advice.
 
@@ -65,8 +66,14 @@ class Commands(TyperGroup):
         """The command that is called, with its options, and the arguments for it."""
         name, called, rest = super().resolve_command(ctx, args)
         if name is not None:
+            _words[:] = args
             called = ctx.meta[_CALLED] = _whole_command(name)
         return name, called, rest
+
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        """What the command line means."""
+        with _ended_by_interrupt():
+            return super().make_context(*arguments, **more)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take what stands before the command, and show it as it is in errors."""
@@ -86,7 +93,7 @@ class Commands(TyperGroup):
             say(in_options(message), "warning")
 
         try:
-            with warnings.catch_warnings(), _visible_usage():
+            with warnings.catch_warnings(), _visible_usage(), _ended_by_interrupt():
                 warnings.showwarning = show_warning
                 result = super().invoke(ctx)
             sys.stdout.flush()
@@ -100,6 +107,7 @@ class Commands(TyperGroup):
 
 
 _CALLED = f"{__name__}.called"  # the command that runs
+_words: list[str] = []  # its name and its arguments
 _MAKERS = ("hash", "train", "index")  # a remedy may be an option with which a file was made
 _apps: dict[str, typer.Typer] = {}  # by the name of the command
 
@@ -157,12 +165,33 @@ def _flattened(function: Callable[..., None]) -> Callable[..., None]:
             fields = inspect.signature(group).parameters
             given[name] = group(**{field: given.pop(field) for field in fields})
         silent = given["output"].quiet or function.__name__ == "warmup"
-        with contextlib.nullcontext() if silent else compiling_announced():
+        announced = contextlib.nullcontext() if silent else compiling_announced()
+        with _ended_by_interrupt(given.get("target")), announced:
             function(**given)
 
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *grouped)]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call
+
+
+@contextlib.contextmanager
+def _ended_by_interrupt(target: Any = None) -> Iterator[None]:
+    """Let an interrupt from the keyboard say what is kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = None
+        if target not in (None, STANDARD_OUTPUT):
+            from ..io.job_folder import describe_unfinished  # its imports are there by now
+
+            kept = describe_unfinished(target)
+        if kept is None:
+            say("interrupted; nothing is kept.", "error")
+        else:
+            words = ["corekernels", *_words]
+            again = shlex.join([*words, *(["--resume"] if "--resume" not in words else [])])
+            say(f"interrupted; kept are {kept}. To go on: {again}", "error")
+        raise typer.Exit(130) from None
 
 
 @contextlib.contextmanager

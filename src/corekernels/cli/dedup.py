@@ -1,5 +1,6 @@
 """The command that finds near-duplicates: dedup."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,9 +12,11 @@ from .. import files, io, report
 from .._core.arguments import require_count
 from ..documents.opening import FIRST, preference_scores
 from ..errors import ParameterError
+from ..files.dedup import duplicates_default
+from ..files.sources import ROWS_PER_PART, PartPlan, reader_of
 from ..io.atomic import require_target
 from ..io.job_folder import JobFolder, unfinished_folder
-from ..io.readers import RowReader
+from ..io.readers import RowReader, require_rows
 from ..io.streams import display_name, is_stream, require_file
 from ..kernel_table import DUPLICATES_KERNELS
 from ..neighbors.duplicates.result import NearDuplicates
@@ -117,24 +120,17 @@ def dedup(
         _require_alone(against, groups, prefer, copies_once, reduce_to)
     if reduce_to is not None and keep is None:
         raise ParameterError("--reduce-to: says how many rows to keep; name their file by --keep.")
-    kernel = files.duplicates_default(bool(reading.text)) if kernel is None else kernel
+    kernel = duplicates_default(bool(reading.text)) if kernel is None else kernel
     if reading.text and reading.frequencies is None:
         reading = replace(
             reading, ngrams=reading.ngrams or "3", weights=reading.weights or "binary"
         )
     with cluster.started() as engine:
-        data, reader = _opened(
-            engine,
-            source,
-            reading,
-            output,
-            n_jobs,
-            **({"labels": keep is not None} if engine else {}),
-        )
+        data, reader = _opened(engine, source, reading, output, n_jobs, keep is not None)
         other_data, others = None, None
         if against is not None:
             other_data, others = _opened(
-                engine, against, reading, output, n_jobs, labels=False, like=reader.provenance
+                engine, against, reading, output, n_jobs, False, reader.provenance
             )
         found = files.near_duplicates(
             data, threshold, kernel, against=other_data, all_pairs=not copies_once,
@@ -166,15 +162,15 @@ def dedup(
 
 def _opened(
     engine: files.Engine | None, path: str, reading: Reading, output: Output, n_jobs: int | None,
-    **options: Any,
-) -> tuple[RowReader | files.Plan, RowReader]:  # fmt: skip
-    """Rows to search, for an engine their parts, and a reader of them."""
+    labels: bool, like: Sequence[io.Origin] = (),
+) -> tuple[RowReader | PartPlan, RowReader]:  # fmt: skip
+    """Rows to search, for an engine the plan of their parts, and a reader of them."""
     if engine is None:
         require_file(display_name(path), is_stream(path))
-        reader = reading.open_rows(path, n_jobs=n_jobs, **options)
+        reader = reading.open_rows(path, n_jobs=n_jobs, labels=labels, like=like)
         return reader, reader
-    plan = reading.plan(engine, path, output, files.ROWS_PER_PART, **options)
-    return plan, files.open_plan(plan, n_jobs)
+    plan = reading.open(path, engine, output, part_rows=ROWS_PER_PART, labels=labels, like=like)
+    return plan, require_rows(reader_of(plan, n_jobs))
 
 
 def _parts(target: str, resume: bool) -> Path | None:

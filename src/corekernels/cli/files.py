@@ -11,7 +11,11 @@ import corekernels as ck
 
 from .. import files, report
 from ..errors import ParameterError
-from ..files.hashing import provenance_before
+from ..files.conversion import file_kind
+from ..files.hashing import provenance_before, rows_per_part
+from ..files.kernels import gram_description
+from ..files.readers import SignatureReader
+from ..files.surveys import Survey
 from ..io.atomic import require_target
 from ..io.formats import format_names
 
@@ -44,7 +48,7 @@ def info(
 ) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
     require_page(page, source)
-    kind = "rows" if reading.text else files.file_kind(source, reading.format)
+    kind = "rows" if reading.text else file_kind(source, reading.format)
     if page is not None and kind != "rows":
         raise ParameterError(f"--page: is for files of rows; {source} holds a file of {kind}.")
     if kind == "rows":
@@ -82,10 +86,10 @@ def hash_(
         if engine is not None and append:
             raise ParameterError("--append: is not done on a cluster; hash into another folder.")
         like = provenance_before(target) if append else []  # columns mean what they did
-        rows = reading.source(engine, source, output, n_jobs, like=like)
+        rows = reading.open(source, engine, output, like=like, n_jobs=n_jobs)
         recipe = hashing.recipe(rows)
         if engine is not None and shard_rows is None:
-            shard_rows = files.rows_per_part(recipe)
+            shard_rows = rows_per_part(recipe)
         output.note_unfinished(target, resume)
         done = files.hash_to_file(
             rows, target, recipe, shard_rows=shard_rows, resume=resume, append=append,
@@ -139,7 +143,7 @@ def frequencies(
     output.show({"target": str(target), **_about_counts(found)}, reader)
 
 
-def _about_rows(found: "files.Survey") -> dict[str, Any]:
+def _about_rows(found: Survey) -> dict[str, Any]:
     lengths = " ".join(f"{name} {value:,.4g}" for name, value in found.row_lengths.items())
     plan = found.plan
     about: dict[str, Any] = {
@@ -162,14 +166,16 @@ def _about_rows(found: "files.Survey") -> dict[str, Any]:
     }
 
 
+_ROWS_FOR_ONE_MACHINE = 10_000_000  # that it learns from in minutes, once they are hashed
+
+
 def _learn_on(n_rows: int) -> str:
     """Where learning from so many rows is fastest."""
-    return "one machine" if n_rows <= files.ROWS_FOR_ONE_MACHINE else "a cluster (--engine)"
+    return "one machine" if n_rows <= _ROWS_FOR_ONE_MACHINE else "a cluster (--engine)"
 
 
 def _about_signatures(path: str) -> dict[str, Any]:
-    reader = files.open_reader(path)
-    assert isinstance(reader, files.SignatureReader)
+    reader = SignatureReader(path)
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
     about |= {"parts": len(reader.parts), "learn_on": _learn_on(reader.n_rows)}
     return {**about, **reader.recipe.asdict()}
@@ -211,5 +217,5 @@ _ABOUT: dict[str, Callable[[str], dict[str, Any]]] = {
     "frequencies": lambda path: {
         "format": "frequencies", **_about_counts(ck.text.InverseDocumentFrequency.load(path)),
     },
-    "gram": lambda path: files.gram_description(path) or {},
+    "gram": lambda path: gram_description(path) or {},
 }  # fmt: skip

@@ -9,6 +9,8 @@ from typer import Argument, Option
 
 from .. import files, planner
 from ..errors import ParameterError
+from ..files.estimates import Estimates
+from ..files.readers import SignatureReader
 from ..kernel_table import gamma_in_use
 from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL, DEFAULT_WEIGHT_BITS
 from .app import command
@@ -76,15 +78,15 @@ def estimate(
     n_jobs: Jobs = None,
 ) -> None:
     """Kernel values with their standard errors: of pairs of rows, or of the nearest to queries."""
-    reader = files.SignatureReader(source)
+    reader = SignatureReader(source)
     if (queries is None) == (pair is None):
         raise ParameterError("give either --pair or --queries.")
     if queries is None:
-        others = None if against is None else files.SignatureReader(against)
+        others = None if against is None else SignatureReader(against)
         rows = [_row_numbers(text) for text in pair or []]
         _print_estimates([files.estimate_pairs(reader, rows, others)], output.as_json)
         return
-    asked = matching.open(queries, reader.n_columns, reader.provenance, labels=False, n_jobs=n_jobs)
+    asked = matching.open(queries, reader, labels=False, n_jobs=n_jobs)
     found = files.nearest(reader, asked, nearest, progress=output.progress, n_jobs=n_jobs)
     _print_estimates(found, output.as_json)
     output.show_notes(asked)
@@ -126,7 +128,7 @@ def _row_numbers(text: str) -> tuple[int, int]:
     return i, j
 
 
-def _print_estimates(batches: Iterable[files.Estimates], as_json: bool) -> None:
+def _print_estimates(batches: Iterable[Estimates], as_json: bool) -> None:
     """One line per pair, as batches come; or one JSON object."""
     names = ("i", "j", "value", "standard_error")
     columns = ([getattr(batch, name).tolist() for name in names] for batch in batches)

@@ -9,6 +9,8 @@ from typer import Argument, Option
 from .. import files, report
 from ..classifier import CoREClassifier
 from ..errors import ParameterError
+from ..files.learning import Round, sweep
+from ..files.prediction import RegressionEvaluation, label_text
 from ..io.atomic import require_target
 from ..linear.losses import loss_names
 from ..linear.solver import SOLVERS
@@ -29,7 +31,6 @@ from .options import (
     Resume,
     RowsOrSignatures,
     Text,
-    known_columns,
     one_of,
     require_lines_target,
     require_page,
@@ -99,9 +100,9 @@ def train(
         raise ParameterError("--solver: is not for learning by parts; give --merge too.")
     if merge and not cluster:
         raise ParameterError("--merge: is for a cluster; name its --engine.")
-    rounds: list[files.Round] = []
+    rounds: list[Round] = []
     with cluster.started() as engine:
-        rows = reading.source(engine, source, output, n_jobs)
+        rows = reading.open(source, engine, output, n_jobs=n_jobs)
         output.note_unfinished(target, resume)
         model = files.train(
             rows, target, hashing.recipe(rows), regression=regression, engine=engine, merge=merge,
@@ -113,7 +114,7 @@ def train(
         gap = max({one.block: one.gap for one in rounds}.values())
         about |= {
             "gap": gap,
-            "rounds": list(map(asdict, rounds)) if output.as_json else len(rounds),
+            "rounds": [one._asdict() for one in rounds] if output.as_json else len(rounds),
         }
         if gap > tol:
             output.note(
@@ -155,11 +156,12 @@ def predict(
     if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
-    known = known_columns(loaded)
     wanted = "scores" if scores else "probabilities" if proba else "labels"
     require_lines_target(target, cluster, resume)
     with cluster.started() as engine:
-        rows = matching.source(engine, source, output, n_jobs, *known, format=format, labels=False)
+        rows = matching.open(
+            source, loaded, engine, output, format=format, labels=False, n_jobs=n_jobs
+        )
         if engine is not None:
             output.note_unfinished(target, resume)
         n_rows = files.predict(
@@ -181,12 +183,11 @@ def evaluate(
 ) -> None:
     """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
-    known = known_columns(loaded)
     with cluster.started() as engine:
-        rows = matching.source(engine, source, output, n_jobs, *known, format=format)
+        rows = matching.open(source, loaded, engine, output, format=format, n_jobs=n_jobs)
         found = files.evaluate(loaded, rows, engine=engine, progress=output.progress)
     output.show_notes(rows)
-    if isinstance(found, files.RegressionEvaluation):
+    if isinstance(found, RegressionEvaluation):
         show(asdict(found), output.as_json)
         return
     names = ["rows", "accuracy", "standard_error"]
@@ -196,7 +197,7 @@ def evaluate(
     if output.as_json:
         return
     print()
-    labels = map(files.label_text, found.classes.tolist())
+    labels = map(label_text, found.classes.tolist())
     columns = zip(labels, found.confusion.sum(axis=1), found.recall, found.precision, strict=True)
     table = [[label, f"{n:,}", f"{r:.4f}", f"{p:.4f}"] for label, n, r, p in columns]
     show_table(["class", "rows", "recall", "precision"], table)
@@ -239,8 +240,8 @@ def path(
         matching = Matching(
             **text, one_based=reading.one_based, ignore_new_columns=ignore_new_columns
         )
-        scored = matching.open(validation, recipe.n_columns, reader.provenance, n_jobs=n_jobs)
-    found = files.sweep(
+        scored = matching.open(validation, reader, n_jobs=n_jobs)
+    found = sweep(
         reader, recipe, _numbers(Cs), target=target, validation=scored, cv=cv, n_jobs=n_jobs,
         progress=output.progress, **learning.parameters(),
     )  # fmt: skip

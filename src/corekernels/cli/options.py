@@ -2,7 +2,7 @@
 
 import contextlib
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,10 +15,12 @@ from .. import documents, files
 from .._core.arguments import PathLike
 from .._hashing import SCHEMES
 from ..errors import ParameterError
+from ..files.engines import ENGINES
+from ..files.readers import SignatureReader, recipe_for
+from ..files.sources import ROWS_PER_PART, reader_of
 from ..io.atomic import require_target
 from ..io.formats import format_names
 from ..io.job_folder import describe_unfinished
-from ..io.provenance import Origin
 from ..io.readers import RowReader, require_rows
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
@@ -26,7 +28,8 @@ from ..text.settings import UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
 
 if TYPE_CHECKING:
-    from ..files.opening import Source
+    from ..files.readers import AnyReader
+    from ..files.sources import Source
     from ..models import Model
     from ..neighbors import CoRENeighbors
     from ..text.frequencies import InverseDocumentFrequency
@@ -181,11 +184,6 @@ class Text:
             "missing": self.missing,
         }  # fmt: skip
 
-    def _require_none_skipped(self) -> None:
-        """Refuse to leave out bad documents on a cluster, which numbers documents beforehand."""
-        if self.skip_bad:
-            raise ParameterError("--skip-bad: is for work in one process; leave out --engine.")
-
 
 def _ngrams(text: str | None) -> tuple[int, int] | None:
     """The least and largest n, from "3" or "1-3"."""
@@ -214,18 +212,12 @@ class Reading(Text):
         own = {"format": self.format, "n_columns": self.n_columns, "one_based": self.one_based}
         return own | self.columns
 
-    def open(self, path: str, **options: Any) -> "files.AnyReader":
-        """A reader of rows or signatures."""
-        return files.open_reader(path, **self._options, **options)
-
-    def source(
-        self, engine: "files.Engine | None", path: str, output: "Output", n_jobs: int | None,
+    def open(
+        self, path: str, engine: "files.Engine | None" = None, output: Output | None = None,
         **options: Any,
-    ) -> "Source":  # fmt: skip
-        """A reader of rows or signatures; for an engine, their parts."""
-        if engine is None:
-            return self.open(path, n_jobs=n_jobs, **options)
-        return self.plan(engine, path, output, **options)
+    ) -> Any:  # fmt: skip
+        """A reader of rows or signatures; for an engine, the plan of their parts."""
+        return _opened(path, engine, output, **self._options, **options)
 
     @property
     def given(self) -> str:
@@ -244,16 +236,7 @@ class Reading(Text):
 
     def open_rows(self, path: str, **options: Any) -> RowReader:
         """A reader of rows."""
-        return require_rows(self.open(path, **options))
-
-    def plan(
-        self, engine: "files.Engine", path: str, output: Output, part_rows: int | None = None,
-        **options: Any,
-    ) -> "files.Plan":  # fmt: skip
-        """The parts of a file, of a folder or of what a pattern matches."""
-        self._require_none_skipped()
-        options |= {"part_rows": part_rows, "progress": output.progress}
-        return files.plan_parts(engine, path, **self._options, **options)
+        return require_rows(reader_of(self.open(path, **options)))
 
 
 @dataclass(frozen=True)
@@ -266,35 +249,34 @@ class Matching(Text):
     ] = False
 
     def open(
-        self, path: str, n_columns: int, like: Sequence[Origin],
-        column_names: Sequence[str] | None = None, **options: Any,
-    ) -> "files.AnyReader":  # fmt: skip
-        """A reader of rows over the columns known before, or of signatures."""
-        return files.open_matching(
-            path, n_columns, like=like, column_names=column_names, one_based=self.one_based,
-            ignore_new_columns=self.ignore_new_columns, **self.columns, **options,
-        )  # fmt: skip
-
-    def source(
-        self, engine: "files.Engine | None", path: str, output: Output, n_jobs: int | None,
-        n_columns: int, like: Sequence[Origin], column_names: Sequence[str] | None = None,
-        **options: Any,
-    ) -> "Source":  # fmt: skip
-        """As `open`; for an engine, the parts of the rows."""
-        if engine is None:
-            return self.open(path, n_columns, like, column_names, n_jobs=n_jobs, **options)
-        self._require_none_skipped()
-        return files.plan_parts(
-            engine, path, part_rows=files.ROWS_PER_PART, match_columns=n_columns, like=like,
-            column_names=column_names, one_based=self.one_based,
-            ignore_new_columns=self.ignore_new_columns, progress=output.progress,
-            **self.columns, **options,
+        self, path: str, known: "Model | CoRENeighbors | AnyReader",
+        engine: "files.Engine | None" = None, output: Output | None = None, **options: Any,
+    ) -> Any:  # fmt: skip
+        """As of `Reading`, over the columns that a model, an index or other rows have."""
+        if isinstance(known, RowReader | SignatureReader):
+            columns, like, names = known.n_columns, known.provenance, None
+        else:
+            columns, like = known.n_features_in_, known.provenance_
+            names = getattr(known, "feature_names_in_", None)
+        if engine is not None:
+            options["part_rows"] = ROWS_PER_PART
+        return _opened(
+            path, engine, output, match_columns=columns, like=like, column_names=names,
+            one_based=self.one_based, ignore_new_columns=self.ignore_new_columns, **self.columns,
+            **options,
         )  # fmt: skip
 
 
-def known_columns(found: "Model | CoRENeighbors") -> tuple[int, list[Origin], Sequence[str] | None]:
-    """How many columns a model or index knows, where they come from and what they are called."""
-    return found.n_features_in_, found.provenance_, getattr(found, "feature_names_in_", None)
+def _opened(
+    path: str, engine: "files.Engine | None", output: Output | None, n_jobs: int | None = None,
+    **options: Any,
+) -> "Source":  # fmt: skip
+    if engine is None:
+        return files.open_reader(path, n_jobs=n_jobs, **options)
+    if options["skip_bad"]:  # documents are numbered beforehand
+        raise ParameterError("--skip-bad: is for work in one process; leave out --engine.")
+    progress = None if output is None else output.progress
+    return files.plan_parts(engine, path, progress=progress, **options)
 
 
 def require_page(page: Path | None, *others: str | Path | None) -> None:
@@ -330,7 +312,7 @@ class Cluster:
     engine: Annotated[
         str | None,
         Option(
-            help=f"{one_of(files.ENGINES)}: go through IN part by part on a cluster. IN may "
+            help=f"{one_of(ENGINES)}: go through IN part by part on a cluster. IN may "
             "be a folder or a pattern, and all machines must reach it and OUT."
         ),
     ] = None
@@ -380,4 +362,4 @@ class Hashing:
 
     def recipe(self, source: "Source") -> Recipe:
         """The recipe that the options make for the columns of a source."""
-        return files.recipe_for(source, **asdict(self))
+        return recipe_for(source, **asdict(self))

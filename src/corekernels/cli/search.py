@@ -9,6 +9,7 @@ from typer import Argument, Option
 from .. import files
 from .._core.escaping import visible
 from ..errors import ParameterError
+from ..files.searching import SearchReport
 from ..io.atomic import require_target
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
@@ -23,7 +24,6 @@ from .options import (
     Resume,
     Rows,
     Similarity,
-    known_columns,
     one_of,
     require_lines_target,
 )
@@ -106,16 +106,15 @@ def search(
         _show_found(files.search_texts(found, query, n_neighbors, weights), query, output)
         return
     assert source is not None
-    known = known_columns(found)
     if cluster and check:
         raise ParameterError("--check: is not done on a cluster; leave it out.")
     if target != STANDARD_OUTPUT:
         require_target(target, path)
     require_lines_target(target, cluster, resume)
     with cluster.started() as engine:
-        queries = matching.source(
-            engine, source, output, n_jobs, *known, format=format, labels=False
-        )  # fmt: skip
+        queries = matching.open(
+            source, found, engine, output, format=format, labels=False, n_jobs=n_jobs
+        )
         if engine is not None:
             output.note_unfinished(target, resume)
         report = files.search(
@@ -149,7 +148,7 @@ def _show_found(found: list[list[tuple[Any, float]]], queries: list[str], output
         show_table(["id", "similarity"], [[str(name), f"{value:.4f}"] for name, value in pairs])
 
 
-def _about_search(report: files.SearchReport) -> dict[str, Any]:
+def _about_search(report: SearchReport) -> dict[str, Any]:
     about = {**asdict(report), "queries_per_second": report.queries_per_second}
     del about["check"], about["n_neighbors" if report.n_neighbors is None else "radius"]
     if report.check is not None:

@@ -27,7 +27,7 @@ from ..linear.path import c_path
 from ..linear.regressor import HashedLinearRegressor
 from ..neighbors import CoRENeighbors
 from ..neighbors.candidates import METHODS
-from ..recipe import DEFAULT_BITS, MAX_BITS
+from ..recipe import DEFAULT_BITS, MAX_BITS, Recipe
 from .app import command
 from .options import Output
 from .printing import show
@@ -137,7 +137,7 @@ def _of_files(X: Any, folder: Path) -> None:
     source, y = folder / "rows.svm", np.arange(X.shape[0]) % 3
     io.write_rows(source, X, y)
     reader = require_rows(files.open_reader(source, n_columns=X.shape[1]))
-    recipe = files.recipe_for(reader, n_hashes=64)
+    recipe = Recipe(n_columns=reader.n_columns, n_hashes=64)
     files.hash_to_file(reader, folder / "rows.sig", recipe, progress=False)
     model = files.train(reader, folder / "model.ck", recipe, progress=False, max_iter=5)
     files.predict(model, reader, folder / "labels.txt", progress=False)

@@ -8,17 +8,14 @@ from ..io.atomic import require_target
 from ..io.readers import RowReader, with_progress
 from ..io.streams import STANDARD_INPUT
 from .kernels import gram_description
-from .plan import is_several, source_files
 from .shards import is_shard_folder
+from .sources import is_several, source_files
 
 
 def convert(
-    reader: RowReader,
-    target: PathLike,
-    *,
-    format: str | None = None,  # noqa: A002
+    reader: RowReader, target: PathLike, *, format: str | None = None,  # noqa: A002
     progress: bool | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """Write all rows and labels of a reader in another format; number of rows.
 
     Examples
@@ -42,14 +39,6 @@ def file_kind(path: PathLike, format: str | None = None) -> str:  # noqa: A002
     """What a file is: "rows", "signatures" (also a shard folder), "model", "index" or "gram".
 
     Of a folder, or a pattern, the first file tells.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.svm", [[0, 1.5], [2, 0]])
-    >>> ck.CoRENeighbors().fit([[0, 1.5], [2, 0]]).save("rows.index")
-    >>> [ck.files.file_kind(name) for name in ("rows.svm", "rows.index")]
-    ['rows', 'index']
     """
     if format is not None or os.fspath(path) == "-":
         return "signatures" if format == "signatures" else "rows"

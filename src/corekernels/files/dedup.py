@@ -33,7 +33,7 @@ from . import dedup_tasks as tasks
 from .dedup_search import PartsSearch
 from .dedup_tasks import DedupJob, PartFacts
 from .engines import Engine, LocalEngine
-from .plan import Plan
+from .sources import PartPlan
 
 LARGEST_BUCKET = 5000  # rows; of a larger bucket, rows are paired with the first ones only
 DRIVER_PAIRS = 30_000_000
@@ -43,20 +43,13 @@ _TIMES = {"reading": 0.4, "storing": 0.4, "hashing": 0.25, "sorting": 0.2, "comp
 
 
 def duplicates_default(is_text: bool) -> str:
-    """What similar means unless it is said: the resemblance of sets of n-grams for documents.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.files.duplicates_default(is_text=True), ck.files.duplicates_default(is_text=False)
-    ('resemblance', 'core1')
-    """
+    """What similar means unless it is said: of documents, the resemblance of their sets of n-grams."""
     return RESEMBLANCE.name if is_text else DEFAULT_KERNEL
 
 
 def near_duplicates(
-    data: RowReader | Plan, threshold: float = 0.8, kernel: str | None = None, *,
-    against: RowReader | Plan | None = None, all_pairs: bool = True,
+    data: RowReader | PartPlan, threshold: float = 0.8, kernel: str | None = None, *,
+    against: RowReader | PartPlan | None = None, all_pairs: bool = True,
     most_pairs: int = 50_000_000, working_memory: float = 1024.0, seed: int = 0,
     gamma: float | None = None, parts: PathLike | None = None, resume: bool = False,
     engine: Engine | None = None, largest_bucket: int = LARGEST_BUCKET,
@@ -74,7 +67,7 @@ def near_duplicates(
 
     Parameters
     ----------
-    data : RowReader or Plan
+    data : RowReader or PartPlan
         From `files.open_reader`, not a pipe; or for an engine from `files.plan_parts`, and rows
         are numbered through all parts.
     threshold : float in (0, 1]
@@ -83,7 +76,7 @@ def near_duplicates(
         one has too, whatever their values. None means "resemblance" of documents, "core1" of rows
         of numbers. Containment takes 400 bytes of memory per row, and time that grows with the
         square of the rows where columns are common: take n-grams of 3 or more.
-    against : RowReader or Plan, optional
+    against : RowReader or PartPlan, optional
         Other rows, as `data`: pairs are of a row of `data` and one of these.
     all_pairs : bool
         If false, a row that equals earlier ones (a copy) is paired with the first of them
@@ -126,20 +119,20 @@ def near_duplicates(
     >>> test = ck.files.open_reader("test.svm", n_columns=3)
     >>> ck.files.near_duplicates(train, 0.9, against=test).pairs.tolist()
     [[0, 1], [1, 0], [2, 1]]
-    >>> with ck.files.LocalEngine() as engine:
+    >>> with ck.files.open_engine("local") as engine:
     ...     plan = ck.files.plan_parts(engine, ["train.svm", "test.svm"])
     ...     found = ck.files.near_duplicates(plan, 0.9, parts="scratch", engine=engine)
     >>> found.pairs.tolist()
     [[0, 2], [0, 4], [1, 3], [2, 4]]
     """
     every = [data] if against is None else [against, data]
-    plans = [one for one in every if isinstance(one, Plan)]
-    readers = [one for one in every if not isinstance(one, Plan)]
+    plans = [one for one in every if isinstance(one, PartPlan)]
+    readers = [one for one in every if not isinstance(one, PartPlan)]
     if plans and readers:
         raise ParameterError("against: give a reader beside a reader, a plan beside a plan.")
     if resume and parts is None:
         raise ParameterError("resume: needs the folder of the killed run; give parts.")
-    is_text = data.is_text if isinstance(data, Plan) else text_of(data.provenance) is not None
+    is_text = data.is_text if isinstance(data, PartPlan) else text_of(data.provenance) is not None
     job = DedupJob(
         "", Criterion.of(kernel or duplicates_default(is_text), threshold, seed, gamma),
         _LEAST_GROUPS, None, 1e6 * require_positive("working_memory", working_memory), all_pairs,
@@ -151,7 +144,7 @@ def near_duplicates(
     driver_pairs = require_count("driver_pairs", driver_pairs)
     with contextlib.ExitStack() as stack:
         if engine is None:
-            engine = stack.enter_context(LocalEngine(n_jobs))
+            engine = stack.enter_context(LocalEngine(workers=n_jobs))
         folder = _temporary(stack) if parts is None else parts
         return _search_plans(engine, job, plans, folder, driver_pairs, resume, progress)
 
@@ -177,7 +170,9 @@ def _search_readers(
         if not sum(reading.counts):
             raise DataError(f"{name}: holds no rows.")
         if reading.is_stored:
-            engine = stack.enter_context(LocalEngine(1))  # the threads are those of the loops
+            engine = stack.enter_context(
+                LocalEngine(workers=1)
+            )  # the threads are those of the loops
             search = PartsSearch(engine, steps, name, job.most_pairs)
             return search.run(reading.job, reading.facts, boundary)
         return find_in_memory(
@@ -282,7 +277,7 @@ class _Reading:
 
 
 def _search_plans(
-    engine: Engine, job: DedupJob, plans: Sequence[Plan], scratch: PathLike, driver_pairs: int,
+    engine: Engine, job: DedupJob, plans: Sequence[PartPlan], scratch: PathLike, driver_pairs: int,
     resume: bool, progress: bool | None,
 ) -> NearDuplicates:  # fmt: skip
     """Pairs of rows of one plan, or rows of the second of two plans near those of the first."""
@@ -335,7 +330,7 @@ def _require_tables(criterion: Criterion) -> None:
         )
 
 
-def _about_plan(plan: Plan) -> dict[str, Any]:
+def _about_plan(plan: PartPlan) -> dict[str, Any]:
     if plan.recipe is not None:
         raise DataError(f"{plan.name}: is hashed; near-duplicates need the raw rows.")
     return require_rows(plan.parts[0].open()).about() | {"n_columns": plan.n_columns}

@@ -12,7 +12,7 @@ from ..neighbors.duplicates.copies import Copies
 from ..neighbors.duplicates.result import NearDuplicates, too_many
 from . import dedup_tasks as tasks
 from .dedup_tasks import ComparedPairs, CopySets, DedupJob, KeyRange, PartFacts
-from .engines import Engine, LocalEngine
+from .engines import Engine
 
 _PAIRS_PER_TASK = 1 << 20  # candidates that are compared
 _LEAST_BYTES = 1 << 25  # for records that this process shuffles
@@ -63,7 +63,7 @@ class PartsSearch:
 
     def _rounds(self, job: DedupJob, n_bytes: int) -> int:
         """In how many shuffles so many bytes of records are moved."""
-        if not isinstance(self.engine, LocalEngine):  # whose records are in this memory
+        if not self.engine.shuffles_here:
             return 1
         return max(1, -(-_BYTES_PER_BYTE * n_bytes // int(max(job.n_bytes, _LEAST_BYTES))))
 

@@ -25,7 +25,7 @@ from ..neighbors.duplicates.candidates import (
 from ..neighbors.duplicates.copies import Copies, find_copies, pairs_with_copies
 from ..neighbors.duplicates.rows import Pairs, RowStore, row_digests, rows_to_keep, similar_pairs
 from ..neighbors.duplicates.search import Criterion
-from .plan import Part
+from .sources import FilePart
 
 DIGESTS = np.dtype([("low", np.uint64), ("high", np.uint64), ("row", np.int64)])
 KEYS = np.dtype([("key", np.uint64), ("row", np.int64)])
@@ -111,7 +111,7 @@ def part_facts(job: DedupJob, number: int) -> PartFacts | None:
     return PartFacts(len(rows), stamp) if is_whole and len(digests) == len(rows) else None
 
 
-def store_part(job: DedupJob, part: Part) -> PartFacts:
+def store_part(job: DedupJob, part: FilePart) -> PartFacts:
     """A task: store the rows of a part, unless an earlier run has and its file has not changed."""
     status = os.stat(part.path)
     size = -1 if part.rows is None else part.rows

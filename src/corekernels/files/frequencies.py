@@ -7,12 +7,9 @@ from ..text.frequencies import InverseDocumentFrequency
 
 
 def count_frequencies(
-    reader: RowReader,
-    target: PathLike | None = None,
-    *,
-    max_columns: int = 1 << 22,
+    reader: RowReader, target: PathLike | None = None, *, max_columns: int = 1 << 22,
     progress: bool | None = None,
-) -> InverseDocumentFrequency:
+) -> InverseDocumentFrequency:  # fmt: skip
     """In how many rows each column occurs, counted in one reading.
 
     Parameters

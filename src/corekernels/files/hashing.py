@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,28 +11,28 @@ import numpy as np
 
 from .._core.arguments import Array, PathLike, require_count
 from .._core.progress import WriteBehind
-from ..errors import DataError, FileError
-from ..io.atomic import atomic_write, require_target
+from ..errors import CoREError, DataError, FileError
+from ..io.atomic import Target, atomic_write, naming_target, require_target
+from ..io.containers import Pieces
 from ..io.job_folder import JobFolder, file_stamps, unfinished_folder
 from ..io.provenance import Origin, require_same_names
 from ..io.readers import RowReader, require_rows, with_progress
-from ..io.signature_file import read_signatures
+from ..io.signature_file import pack_labels, read_signatures, write_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .engines import Engine
-from .opening import PlanReader, Source, origins, plan_of, reader_of, source_paths
-from .plan import Part
 from .readers import SignatureReader, sketch_batch
-from .shard_parts import (
-    HashedPart,
-    PartJob,
-    PartStore,
-    Piece,
-    require_recipe,
-    run_parts,
-    shards_of_job,
+from .shards import in_order, is_shard_folder, merge_parts, part_files, part_name, require_recipe
+from .sources import (
+    FilePart,
+    PlanReader,
+    Source,
+    label_kind,
+    origins,
+    plan_of,
+    reader_of,
+    require_one_kind,
 )
-from .shards import is_shard_folder, merge_parts, part_name
 
 PART_BYTES = 64 << 20
 _ALL_ROWS = 1 << 62
@@ -40,37 +40,17 @@ _ALL_ROWS = 1 << 62
 
 @dataclass(frozen=True)
 class HashReport:
-    """What `hash_to_file` has done.
-
-    Attributes
-    ----------
-    target : str
-    rows : int
-        Rows of the source that are in the target now.
-    rows_before : int
-        Rows of it that an earlier, unfinished run had hashed; not those appended to.
-    parts : int
-        Files written.
-    n_bytes : int
-        Size of the target; of a folder, that of the files written.
-    """
+    """What `hash_to_file` has done."""
 
     target: str
-    rows: int
-    rows_before: int
-    parts: int
-    n_bytes: int
+    rows: int  # of the source that are in the target now
+    rows_before: int  # of these, that an earlier, unfinished run had hashed
+    parts: int  # files written
+    n_bytes: int  # of the target; of a folder, of the files written
 
 
 def rows_per_part(recipe: Recipe, part_bytes: int = PART_BYTES) -> int:
-    """Rows whose signatures make a part of the usual size.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.files.rows_per_part(ck.Recipe(n_columns=784, n_hashes=1024))
-    21788
-    """
+    """Rows whose signatures make a part of the usual size."""
     return max(1, require_count("part_bytes", part_bytes) // recipe.bytes_per_row)
 
 
@@ -96,12 +76,12 @@ def hash_to_file(
 
     Parameters
     ----------
-    source : reader or Plan
+    source : reader or plan
         From `open_reader`; for an engine, from `plan_parts`.
     target : path
         The file to create or replace, or the folder of shards to create.
     recipe : Recipe
-        How to hash; `recipe_for(source, kernel=...)` makes one.
+        How to hash; its `n_columns` are those of the source.
     shard_rows : int, optional
         Most rows of a shard, which never come from two files: makes the target a folder.
     resume : bool
@@ -119,12 +99,17 @@ def hash_to_file(
     n_jobs : int, optional
         Threads; None means all cores. Never changes the result.
 
+    Returns
+    -------
+    report : has `target`, `rows`, `rows_before` (those that a killed run had hashed), `parts`, \
+`n_bytes`
+
     Examples
     --------
     >>> import corekernels as ck, numpy as np
     >>> np.save("rows.npy", np.eye(5))
     >>> reader = ck.files.open_reader("rows.npy")
-    >>> recipe = ck.files.recipe_for(reader, n_hashes=16)
+    >>> recipe = ck.Recipe(n_columns=reader.n_columns, n_hashes=16)
     >>> ck.files.hash_to_file(reader, "rows.sig", recipe).rows
     5
     """
@@ -151,17 +136,17 @@ def provenance_before(target: PathLike) -> list[Origin]:
 
 
 def _to_file(job: "HashJob", target: PathLike, resume: bool, append: bool) -> HashReport:
-    final = require_target(target, *source_paths(job.source))
+    final = require_target(target, *job.source.paths)
     before = [final] if append and final.exists() else []
-    if before:
-        require_recipe(final, job.recipe)
+    for path in before:
+        require_recipe(path, job.recipe)
     with contextlib.ExitStack() as stack, atomic_write(final) as file:
         store = job.store(stack, final, resume, bool(before))
         n_rows = job.fill(store)
         if store.only is not None:
             store.only.write(file, job.recipe)
         else:
-            merge_parts([*before, *store.paths], file, target)
+            merge_parts([*before, *store.paths], file, target, job.recipe)
     store.discard()
     return HashReport(str(target), n_rows, store.rows_before, 1, final.stat().st_size)
 
@@ -169,12 +154,9 @@ def _to_file(job: "HashJob", target: PathLike, resume: bool, append: bool) -> Ha
 def _to_folder(job: "HashJob", target: Path, resume: bool, append: bool) -> HashReport:
     if resume and not append and is_shard_folder(target):
         return _finished_before(job, target)
-    with shards_of_job(target, job.about, job.recipe, resume=resume, append=append) as shards:
-        store = PartStore(job.recipe, shards.folder, shards.first)
+    with shards_of_job(target, job.about, job.recipe, resume=resume, append=append) as store:
         n_rows = job.fill(store)
-        shards.hand_over(store.paths)
-    n_bytes = sum((target / path.name).stat().st_size for path in store.paths)
-    return HashReport(str(target), n_rows, store.rows_before, len(store.paths), n_bytes)
+        return hand_over(store, target, n_rows)
 
 
 def _finished_before(job: "HashJob", target: Path) -> HashReport:
@@ -184,10 +166,118 @@ def _finished_before(job: "HashJob", target: Path) -> HashReport:
     reader = require_rows(reader_of(job.source, job.n_jobs))
     names = {reader.origin(0, 0).source}
     if isinstance(reader, PlanReader):
-        names = {os.path.basename(path) for path in reader.plan.paths}
+        names = {os.path.basename(path) for path in reader.paths}
     if {origin.source for origin in old.provenance} != names:
         raise FileError(f"{target}: holds shards of other files; name another folder.")
     return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)
+
+
+class Piece(NamedTuple):
+    """Signatures and labels of consecutive rows, and where these came from."""
+
+    signatures: Sequence[Signatures]
+    labels: Array | None
+    origins: Sequence[Origin]
+
+    def write(self, target: Target, recipe: Recipe, **options: bool) -> tuple[str, int]:
+        """Write them as a file; the kind of their labels, and how many they are.
+
+        Options are those of `write_signatures`.
+        """
+        n_rows = sum(map(len, self.signatures))
+        y, classes = (None, None) if self.labels is None else pack_labels(self.labels, n_rows)
+        arrays = {
+            name: Pieces([S.arrays()[name] for S in self.signatures]) for name in recipe.arrays
+        }
+        write_signatures(target, recipe, arrays, y, classes, self.origins, **options)
+        return label_kind(self.labels), n_rows
+
+
+class PartStore:
+    """Parts of signatures, in a folder that is opened for the second of them at the latest.
+
+    Attributes
+    ----------
+    only : Piece or None
+        The only part, if it is in memory.
+    paths : list of Path
+        The parts that are in the folder.
+    rows_before : int
+        Rows that were in the folder before.
+    """
+
+    def __init__(
+        self, recipe: Recipe, folder: JobFolder | None, first: int = 0,
+        open_folder: Callable[[], JobFolder] | None = None,
+    ) -> None:  # fmt: skip
+        self.recipe, self.folder, self._first, self._open = recipe, folder, first, open_folder
+        self.only: Piece | None = None
+        self.paths: list[Path] = []
+        self.rows_before = 0
+
+    def path(self, number: int) -> Path:
+        """Where a part goes, numbered from 0 in this job."""
+        if self.folder is None:
+            assert self._open is not None
+            self.folder = self._open()
+        return self.folder.file(part_name(self._first + number))
+
+    def rows_of(self, number: int) -> int | None:
+        """Rows of a part that an earlier run has finished, None if there is no such part."""
+        if self.folder is None or not self.path(number).exists():
+            return None
+        with contextlib.suppress(CoREError):  # a damaged one is made again
+            contents = require_recipe(self.path(number), self.recipe)
+            if not self.folder.changed & {origin.source for origin in contents.provenance}:
+                return len(contents)
+        return None
+
+    def take_finished(self) -> None:
+        """Count the parts at the beginning that an earlier run has finished; remove others."""
+        while (n_rows := self.rows_of(len(self.paths))) is not None:
+            self.paths.append(self.path(len(self.paths)))
+            self.rows_before += n_rows
+        if self.folder is not None:
+            for path in {*in_order(self.folder.parts)} - {*self.paths}:
+                path.unlink()
+
+    def add(self, piece: Piece, is_only: bool) -> None:
+        """Write the next part, or keep it, if it is to be the only one."""
+        if is_only and self.folder is None:
+            self.only = piece
+            return
+        path = self.path(len(self.paths))
+        piece.write(path, self.recipe, durable=self._open is None)
+        self.paths.append(path)
+
+    def make(
+        self, engine: Engine, task: Any, arguments: Sequence[Any], names: Sequence[str],
+        progress: bool | None,
+    ) -> int:  # fmt: skip
+        """Have a task write the parts that are missing; number of all rows.
+
+        It gets the recipe and the path of its part, and its own of the arguments; there is a name
+        for each, for errors about its labels.
+        """
+        rows = {number: self.rows_of(number) for number in range(len(arguments))}
+        self.paths = [self.path(number) for number in rows]
+        missing = [number for number, n_rows in rows.items() if n_rows is None]
+        self.rows_before = sum(n_rows or 0 for n_rows in rows.values())
+        kinds: dict[str, str] = {}
+
+        def done(place: int, written: tuple[str, int]) -> None:
+            labels, rows[missing[place]] = written
+            kinds.setdefault(labels, names[missing[place]])
+            require_one_kind(kinds)
+
+        todo = [(arguments[number], str(self.paths[number])) for number in missing]
+        engine.run(task, self.recipe, todo, what="hashing", progress=progress, done=done)
+        return sum(n_rows or 0 for n_rows in rows.values())
+
+    def discard(self) -> None:
+        """Remove the folder."""
+        if self.folder is not None:
+            self.folder.discard()
 
 
 class HashJob(NamedTuple):
@@ -205,9 +295,8 @@ class HashJob(NamedTuple):
     @property
     def about(self) -> dict[str, Any]:
         """What the parts depend on."""
-        stamps = file_stamps(source_paths(self.source))
         about = {"job": self.name, **self.recipe.asdict(), "shard_rows": self.part_rows}
-        return about | {"by_file": self.by_file, "files": stamps}
+        return about | {"by_file": self.by_file, "files": file_stamps(self.source.paths)}
 
     def store(
         self, stack: contextlib.ExitStack, target: Path, resume: bool, is_needed: bool
@@ -225,7 +314,11 @@ class HashJob(NamedTuple):
 
     def fill(self, store: PartStore) -> int:
         """Write the parts that are missing; number of all rows."""
-        return self._fill_here(store) if self.engine is None else self._fill_by(self.engine, store)
+        if self.engine is None:
+            return self._fill_here(store)
+        parts = plan_of(self.source).cut(self.part_rows).parts
+        names = [part.path for part in parts]
+        return store.make(self.engine, hash_part, parts, names, self.progress)
 
     def _fill_here(self, store: PartStore) -> int:
         """Hash in this process, reading ahead and writing behind."""
@@ -233,12 +326,12 @@ class HashJob(NamedTuple):
         store.take_finished()
         n_rows = store.rows_before
         with WriteBehind(store.add) as add_later:
-            for piece, is_only in self._pieces(reader, store.rows_before):
+            for piece, is_only in self.pieces(reader, store.rows_before):
                 add_later(piece, is_only)
                 n_rows += sum(map(len, piece.signatures))
         return n_rows
 
-    def _pieces(self, reader: RowReader, start: int) -> Iterator[tuple[Piece, bool]]:
+    def pieces(self, reader: RowReader, start: int = 0) -> Iterator[tuple[Piece, bool]]:
         """Signatures of rows from `start` on, and whether a piece is known to be the only one."""
         signatures: list[Signatures] = []
         labels: list[Array] = []
@@ -266,11 +359,10 @@ class HashJob(NamedTuple):
             while place < len(batch):
                 end = min(len(batch), place + self.part_rows - n_held)
                 rows = batch.rows.block(place, end)
-                S = sketch_batch(rows, self.recipe, self.n_jobs, reader.name)
-                signatures.append(S)
+                signatures.append(sketch_batch(rows, self.recipe, self.n_jobs, reader.name))
                 if batch.y is not None:
                     labels.append(np.asarray(batch.y[place:end]))
-                n_held, place = n_held + len(S), end
+                n_held, place = n_held + end - place, end
                 if n_held == self.part_rows:
                     yield piece()
         if n_rows < start:
@@ -282,15 +374,6 @@ class HashJob(NamedTuple):
             is_only = first_row == 0
             yield piece()[0], is_only
 
-    def _fill_by(self, engine: Engine, store: PartStore) -> int:
-        """Hash by a task per part."""
-        assert store.folder is not None
-        parts = plan_of(self.source).cut(self.part_rows).parts
-        task = PartJob(self.recipe, str(store.folder.path))
-        arguments = [(part, store.path(part.number).name) for part in parts]
-        names = [part.path for part in parts]
-        return run_parts(engine, hash_part, task, arguments, names, store, self.progress)
-
 
 def _joined_labels(reader: RowReader, labels: Sequence[Array], n_rows: int) -> Array | None:
     """The labels of rows, all of which have one if any has."""
@@ -300,10 +383,65 @@ def _joined_labels(reader: RowReader, labels: Sequence[Array], n_rows: int) -> A
     return y
 
 
-def hash_part(job: PartJob, argument: tuple[Part, str]) -> HashedPart:
-    """A task: write the signatures and labels of a part of the rows as a file."""
-    part, name = argument
+def hash_part(recipe: Recipe, argument: tuple[FilePart, str]) -> tuple[str, int]:
+    """A task: write the signatures and labels of a part of the rows as a file; see `PartStore`."""
+    part, path = argument
     reader = require_rows(part.open())
-    whole = HashJob(reader, job.recipe, _ALL_ROWS, False, None, False, 1)
-    ((piece, _),) = whole._pieces(reader, 0)
-    return job.write(name, piece)
+    job = HashJob(reader, recipe, _ALL_ROWS, False, None, False, 1)
+    ((piece, _),) = job.pieces(reader)
+    return piece.write(path, recipe, shared=True)
+
+
+@contextlib.contextmanager
+def shards_of_job(
+    target: Path, about: dict[str, Any], recipe: Recipe, *, resume: bool, append: bool = False
+) -> Iterator[PartStore]:
+    """Where new shards of the target gather, until they are handed over."""
+    _require_room(target, append)
+    path, first = unfinished_folder(target), 0
+    if append and is_shard_folder(target):
+        require_recipe(target / part_name(0), recipe)
+        left = JobFolder(path).job() or {}  # a killed run may have appended all its shards already
+        first = min(len(part_files(target)), left.get("first_shard", 1 << 62))
+    with JobFolder.open(
+        path, about | {"first_shard": first}, resume=resume, redo_changed=True
+    ) as folder:
+        for shard in reversed(in_order(target)):  # appended by a killed run
+            if int(shard.stem.partition("-")[2]) >= first:
+                shard.replace(folder.file(shard.name))
+        if not resume:
+            folder.remove("*")
+        yield PartStore(recipe, folder, first)
+
+
+def _require_room(target: Path, append: bool) -> None:
+    """Refuse a target that is no folder, holds shards already, or holds something else."""
+    if not target.parent.is_dir():
+        raise FileError(f"{target}: the folder {target.parent} does not exist; make it first.")
+    if target.exists() and not target.is_dir():
+        raise FileError(f"{target}: is a file; name a new folder for the shards.")
+    if is_shard_folder(target) and not append:
+        raise FileError(
+            f"{target}: holds shards already; remove it, name another folder, or append to it."
+        )
+    if target.is_dir() and {*target.iterdir()} - {*in_order(target)}:
+        raise FileError(f"{target}: holds other files; name a new folder for the shards.")
+
+
+def hand_over(store: PartStore, target: Path, n_rows: int) -> HashReport:
+    """Make the parts of a job shards of the target, and end the job."""
+    assert store.folder is not None
+    n_bytes = sum(path.stat().st_size for path in store.paths)
+    if is_shard_folder(target):
+        move_shards(store.paths, target)
+        store.discard()
+    else:
+        store.folder.hand_over(target)
+    return HashReport(str(target), n_rows, store.rows_before, len(store.paths), n_bytes)
+
+
+def move_shards(paths: Sequence[Path], target: Path) -> None:
+    """Append shards to others, the last one first."""
+    with naming_target(target):
+        for path in reversed(paths):
+            path.replace(target / path.name)

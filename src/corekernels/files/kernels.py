@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from .._core.arguments import PathLike
 from ..io.atomic import atomic_write, require_target
@@ -18,7 +17,7 @@ from ..io.readers import RowReader, read_all, require_rows
 from ..kernel_table import gamma_in_use
 from ..kernels import gram_to_file
 from ..recipe import DEFAULT_KERNEL
-from .opening import origins
+from .sources import origins
 
 
 def kernel_to_file(
@@ -61,8 +60,8 @@ def kernel_to_file(
     require_target(description_path(target), *names)
     if against is not None:
         require_same_names(against.name, against.provenance, reader.provenance)
-    X = read_whole(reader, progress)
-    Y = None if against is None else read_whole(against, progress)
+    X = read_all(require_rows(reader), progress).X
+    Y = None if against is None else read_all(require_rows(against), progress).X
     if Y is not None:
         n_columns = max(X.shape[1], Y.shape[1])
         X.resize(X.shape[0], n_columns)
@@ -96,15 +95,6 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
 
     The two files are replaced one after the other; the digest of the last row tells whether
     they belong together.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.svm", [[1.0, 0, 1], [0, 2, 1]])
-    >>> _ = ck.files.kernel_to_file(ck.files.open_reader("rows.svm"), "K.npy", "core2")
-    >>> found = ck.files.gram_description("K.npy")
-    >>> found["kernel"], found["shape"]
-    ('core2', [2, 2])
     """
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         about = parse_json(description_path(path).read_bytes())
@@ -116,8 +106,3 @@ def gram_description(path: PathLike) -> dict[str, Any] | None:
 
 def _digest(K: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(K[-1:]).tobytes()).hexdigest()
-
-
-def read_whole(reader: RowReader, progress: bool | None) -> sparse.csr_array:
-    """All rows of a reader; kernels and indexes need them together."""
-    return read_all(require_rows(reader), progress).X

@@ -1,47 +1,61 @@
-"""Learning from files whose rows need not fit in memory."""
+"""Learning from files whose rows need not fit in memory: in this process, or by parts."""
 
 import contextlib
+import hashlib
+import itertools
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._core.arguments import Array, PathLike
+from .._core.arguments import Array, PathLike, require_count, require_positive
+from .._core.progress import progress_bar
 from ..classifier import CoREClassifier
 from ..errors import DataError, ParameterError
 from ..io.atomic import require_target
-from ..io.provenance import Origin, join_runs
+from ..io.job_folder import JobFolder, unfinished_folder
+from ..io.provenance import Origin, checking, join_runs, require_like
 from ..linear import CPath, HashedLinearClassifier, c_path
+from ..linear.coefficients import Planes, lane_blocks, new_planes
+from ..linear.descent import OneVsRest
+from ..linear.labels import check_class_weight
+from ..linear.losses import loss_of
+from ..linear.newton import Newton, Vector
+from ..linear.problem import Measure, Options, Outcome
 from ..models import Model
 from ..recipe import Recipe
 from ..regressor import CoRERegressor
 from ..signatures import Signatures, concatenate
 from .engines import Engine
-from .hashing import HashJob, rows_per_part
-from .opening import Source, reader_of, source_paths
-from .part_learning import Round, model_for, train_by_parts
+from .hashing import HashJob, PartStore, rows_per_part
+from .part_sums import AverageTask, EngineSums, LabelCounts, LearnJob, average, labels_part
 from .readers import AnyReader, SignatureReader, hashed_batches, require_labels
 from .shards import merge_parts
+from .sources import PartPlan, Source, label_kind, plan_of, plan_parts, reader_of, require_one_kind
 
-ROWS_FOR_ONE_MACHINE = 10_000_000  # beyond, a cluster is faster if there is one
+AnyModel = TypeVar("AnyModel", CoREClassifier, CoRERegressor)
+
+
+class Round(NamedTuple):
+    """How far learning by parts was before a step, or at its end; see `files.train`."""
+
+    block: int
+    number: int
+    objective: float
+    gap: float
+    seconds: float
 
 
 def train(
-    source: Source,
-    target: PathLike,
-    recipe: Recipe,
-    *,
-    regression: bool = False,
-    engine: Engine | None = None,
-    merge: bool = False,
-    resume: bool = False,
-    on_round: Callable[[Round], None] | None = None,
-    progress: bool | None = None,
-    n_jobs: int | None = None,
-    **options: Any,
-) -> Model:
+    source: Source, target: PathLike, recipe: Recipe, *, regression: bool = False,
+    engine: Engine | None = None, merge: bool = False, resume: bool = False,
+    on_round: Callable[[Round], None] | None = None, progress: bool | None = None,
+    n_jobs: int | None = None, **options: Any,
+) -> Model:  # fmt: skip
     """Learn from labelled rows or signatures, and write the model to `target`.
 
     Raw rows are hashed batch by batch; beyond a part, their signatures lie in a file beside the
@@ -54,12 +68,12 @@ def train(
 
     Parameters
     ----------
-    source : reader or Plan
+    source : reader or plan
         From `open_reader`; for an engine from `plan_parts`.
     target : path
         The model file to create or replace.
     recipe : Recipe
-        How to hash, or how the rows were hashed: from `recipe_for`.
+        How to hash, or how the rows were hashed: `recipe` of their reader.
     regression : bool
         Whether labels are numbers to predict, not classes. Labels alone do not tell: whole
         numbers may be either.
@@ -71,7 +85,9 @@ def train(
         Go on with what a killed run of the same job has left: parts that were hashed and, by
         parts, the last step.
     on_round : callable, optional
-        Called with each `Round` of learning by parts.
+        Called with each round of learning by parts: its `block` of up to eight classes, `number`,
+        largest `objective` and duality `gap` of the block before it, as a share of the objective,
+        and `seconds` since the block was begun.
     progress : bool, optional
         Whether to show a progress bar; None means where there is a terminal.
     n_jobs : int, optional
@@ -88,7 +104,7 @@ def train(
     >>> ck.io.write_rows("train.svm", X[:500], y[:500])
     >>> ck.io.write_rows("test.svm", X[500:700], y[500:700])
     >>> reader = ck.files.open_reader("train.svm")
-    >>> recipe = ck.files.recipe_for(reader, n_hashes=128)
+    >>> recipe = ck.Recipe(n_columns=reader.n_columns, n_hashes=128)
     >>> model = ck.files.train(reader, "model.ck", recipe, C=1.0)
     >>> model.classes_, model.recipe_.n_hashes
     (array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]), 128)
@@ -103,7 +119,7 @@ def train(
             **options,
         )  # fmt: skip
     model = model_for(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
-    final = require_target(target, *source_paths(source))
+    final = require_target(target, *source.paths)
     job = HashJob(source, recipe, rows_per_part(recipe), False, engine, progress, n_jobs, "train")
     with _signatures(job, final, resume) as (S, y, provenance):
         labels = require_labels(y, source.name)
@@ -114,48 +130,20 @@ def train(
 
 
 def sweep(
-    source: Source,
-    recipe: Recipe,
-    Cs: Any,
-    *,
-    target: PathLike | None = None,
-    validation: AnyReader | None = None,
-    cv: Any = 5,
-    progress: bool | None = None,
-    n_jobs: int | None = None,
-    **options: Any,
-) -> CPath:
+    source: Source, recipe: Recipe, Cs: Any, *, target: PathLike | None = None,
+    validation: AnyReader | None = None, cv: Any = 5, progress: bool | None = None,
+    n_jobs: int | None = None, **options: Any,
+) -> CPath:  # fmt: skip
     """Accuracies over a range of C, and if there is a `target`, the best model in that file.
 
-    Parameters
-    ----------
-    source, recipe, n_jobs
-        As for `train`.
-    Cs, cv, progress
-        As for `linear.c_path`.
-    target : path, optional
-        The model file to create or replace.
-    validation : reader, optional
-        Rows to score on, instead of folds of the source.
-    **options
-        `loss`, `class_weight`, `tol`, `max_iter` of `CoREClassifier`.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X, y = load_digits(return_X_y=True)
-    >>> ck.io.write_rows("train.svm", X[:300], y[:300])
-    >>> reader = ck.files.open_reader("train.svm")
-    >>> recipe = ck.files.recipe_for(reader, n_hashes=64)
-    >>> path = ck.files.sweep(reader, recipe, [0.01, 1], cv=2)
-    >>> path.best_C, path.scores.shape
-    (1.0, (2, 2))
+    `validation` has rows to score on, instead of folds of the source. Options are `loss`,
+    `class_weight`, `tol`, `max_iter` of `CoREClassifier`; all else is as for `train` and
+    `linear.c_path`.
     """
     model = model_for(CoREClassifier, recipe, n_jobs, options)
     judges = None
     others = [] if validation is None else [validation.name]
-    final = None if target is None else require_target(target, *source_paths(source), *others)
+    final = None if target is None else require_target(target, *source.paths, *others)
     job = HashJob(source, recipe, rows_per_part(recipe), False, None, progress, n_jobs, "path")
     with _signatures(job, final, False) as (S, y, provenance):
         if validation is not None:
@@ -214,7 +202,150 @@ def _signatures(
         merged = store.paths[0]
         if len(store.paths) > 1:
             merged = store.folder.file("merged")
-            merge_parts(store.paths, merged, target)
+            merge_parts(store.paths, merged, target, job.recipe)
         reader = SignatureReader(merged)
         yield *reader.read(), join_runs(reader.provenance)
         store.discard()
+
+
+def train_by_parts(
+    engine: Engine, source: Source, target: PathLike, recipe: Recipe, *,
+    loss: str = "squared_hinge", C: float = 1.0, class_weight: Any = None, tol: float = 1e-3,
+    max_iter: int = 1000, resume: bool = False, on_round: Callable[[Round], None] | None = None,
+    progress: bool | None = None,
+) -> CoREClassifier:  # fmt: skip
+    """Learn classes one block after the other, by Newton steps or an average; see `train`."""
+    options = {"loss": loss, "C": C, "class_weight": class_weight, "tol": tol, "max_iter": max_iter}
+    chosen = loss_of(loss, "classes")
+    ends = Options(require_positive("tol", tol), require_count("max_iter", max_iter), ())
+    C = require_positive("C", C)
+    plan = plan_of(source)
+    final = require_target(target, *plan.paths)
+    job = HashJob(plan, recipe, rows_per_part(recipe), False, engine, progress, None, "train")
+    about = job.about | {"options": repr(options)}
+    with JobFolder.open(unfinished_folder(final), about, resume=resume) as folder:
+        if plan.recipe is None:
+            store = PartStore(recipe, folder)
+            job.fill(store)
+            hashed = plan_parts(engine, store.paths, progress=progress)
+            plan = replace(hashed, name=plan.name)
+        counts = engine.run(labels_part, None, plan.parts, what="labels", progress=progress)
+        classes, class_counts, n_codes = _joined_counts(plan, counts)
+        weights = check_class_weight(class_weight, classes, np.arange(len(classes)), class_counts)
+        problem = OneVsRest(chosen, 1.0, weights)
+        key = hashlib.sha256(repr((about, classes.tolist())).encode()).hexdigest()[:16]
+        learn = LearnJob(key, problem, C, classes, n_codes, 0)
+        shares = np.array([part.counts.sum() for part in counts]) / class_counts.sum()
+        learner = _Learner(engine, plan, learn, ends, shares, folder, on_round, progress)
+        blocks = [
+            learner.learn(number, len(lanes))
+            for number, lanes in enumerate(lane_blocks(problem.n_planes))
+        ]
+        model = _as_model(recipe, options, blocks, classes, int(class_counts.sum()))
+        model.save(final, provenance=join_runs(SignatureReader(plan.paths).provenance))
+        folder.discard()
+    return model
+
+
+def _joined_counts(plan: PartPlan, counts: Sequence[LabelCounts]) -> tuple[Array, Array, int]:
+    """All classes, sorted, how many rows each has, and the number of codes that occur."""
+    parts = zip(plan.parts, counts, strict=True)
+    kinds = {label_kind(some.labels): part.path for part, some in parts if len(some.labels)}
+    require_one_kind(kinds)
+    labels = np.concatenate([of_part.labels for of_part in counts])
+    classes, numbers = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        only = ", ".join(map(str, classes))
+        raise DataError(f"{plan.name}: holds one class only ({only}); give rows of two or more.")
+    class_counts = np.bincount(numbers, np.concatenate([of_part.counts for of_part in counts]))
+    return classes, class_counts, max(of_part.largest_code for of_part in counts) + 1
+
+
+@dataclass
+class _Learner:
+    """Learns the planes of a job, a block at a time."""
+
+    engine: Engine
+    plan: PartPlan
+    job: LearnJob
+    options: Options
+    shares: Array
+    folder: JobFolder
+    on_round: Callable[[Round], None] | None
+    progress: bool | None
+
+    def learn(self, number: int, n_lanes: int) -> tuple[Vector, Outcome]:
+        """The solution of a block, from where an earlier run was, if there was one."""
+        assert self.plan.recipe is not None
+        job, saved = self.job._replace(block=number), f"block-{number}"
+        start, numbers = time.perf_counter(), itertools.count()
+        planes = new_planes(job.n_codes, self.plan.recipe.n_hashes, n_lanes)
+        w, n_passes = self._before(saved, Vector(planes, np.zeros(n_lanes)))
+        with progress_bar(None, f"learning, block {number}", "rounds", self.progress) as bar:
+
+            def report(w: Vector, at: Measure) -> None:
+                gap, objective = float(at.relative_gaps().max()), float(at.objectives.max())
+                seconds = time.perf_counter() - start
+                if self.on_round is not None:
+                    self.on_round(Round(number, next(numbers), objective, gap, seconds))
+                bar.set_postfix_str(f"objective {objective:.6g}, gap {gap:.1e}", refresh=False)
+                bar.update(1)
+
+            if "newton" not in job.problem.loss.solvers:
+                task = AverageTask(job, self.options, self.shares, str(self.folder.parts))
+                w, outcome = average(self.engine, self.plan.parts, task)
+                objectives = outcome.objectives
+                report(w, Measure(objectives, outcome.relative_gaps * objectives))
+                return w, outcome
+            options = replace(self.options, max_iter=max(1, self.options.max_iter - n_passes))
+            sums = EngineSums(self.engine, self.plan.parts, job, self.folder.parts)
+
+            def step(w: Vector, at: Measure) -> None:
+                report(w, at)
+                passes = n_passes + int(newton._n_passes)
+                self.folder.save(saved, passes, planes=w.planes, biases=w.biases)
+
+            newton = Newton(sums, w, options, None, step)
+            outcome = newton.solve()
+            return w, replace(outcome, n_iter=outcome.n_iter + n_passes)
+
+    def _before(self, saved: str, w: Vector) -> tuple[Vector, int]:
+        """Where an earlier run was, and after how many passes; else w."""
+        with checking(self.folder.file(saved), "remove it, to learn anew"):
+            found = self.folder.load(saved)
+            if found is None:
+                return w, 0
+            arrays, n_passes = found
+            require_like("planes", arrays["planes"], w.planes)
+            require_like("biases", arrays["biases"], w.biases)
+            return Vector(arrays["planes"], arrays["biases"]), int(n_passes)
+
+
+def _as_model(
+    recipe: Recipe, options: dict[str, Any], blocks: Sequence[tuple[Vector, Outcome]],
+    classes: Array, n_rows: int,
+) -> CoREClassifier:  # fmt: skip
+    """An ordinary model that has learned these planes, which have the codes that occur."""
+    assert recipe.n_bits is not None
+    planes = []
+    for w, _ in blocks:
+        block = new_planes(1 << recipe.n_bits, recipe.n_hashes, w.n_lanes)
+        block[: len(w.planes)] = w.planes
+        planes.append(block)
+    biases = np.concatenate([w.biases for w, _ in blocks])
+    model = model_for(CoREClassifier, recipe, None, options)
+    model.recipe_ = recipe
+    linear = model._new_linear()
+    linear._keep(Planes(recipe, planes, biases), n_rows)
+    linear.classes_ = classes
+    linear.n_iter_ = max(outcome.n_iter for _, outcome in blocks)
+    return model._adopt(recipe, linear)
+
+
+def model_for(
+    kind: type[AnyModel], recipe: Recipe, n_jobs: int | None, options: dict[str, Any]
+) -> AnyModel:
+    """A model, not fitted, that hashes by a recipe."""
+    names = ("kernel", "n_hashes", "n_bits", "scheme", "gamma", "weight_bits")
+    hashing = {name: getattr(recipe, name) for name in names}
+    return kind(**hashing, **options, random_state=recipe.seed, n_jobs=n_jobs)

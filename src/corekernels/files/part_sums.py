@@ -35,8 +35,8 @@ from ..linear.problem import (
 )
 from ..signatures import Signatures
 from .engines.base import Engine
-from .plan import Part
 from .readers import load_signatures, require_labels
+from .sources import FilePart
 
 _KEPT_PARTS = 32  # that a process keeps as passes need them
 _KIND, _VERSION = "vector", 1
@@ -52,7 +52,7 @@ class LearnJob(NamedTuple):
     n_codes: int  # that occur
     block: int
 
-    def training_set(self, part: Part) -> TrainingSet:
+    def training_set(self, part: FilePart) -> TrainingSet:
         """The rows of a part, with the numbers of their classes."""
         S, labels = labelled_rows(part)
         packed = replace(pack(S, 1), n_codes=self.n_codes)
@@ -60,13 +60,13 @@ class LearnJob(NamedTuple):
             raise DataError(f"{part.path}: changed while it was learned from; begin again.")
         return TrainingSet.of(packed, encode_labels(labels, self.classes), np.ones(len(S)), 1)
 
-    def passes(self, part: Part) -> Passes:
+    def passes(self, part: FilePart) -> Passes:
         """The rows of a part, for sums over them."""
         training = self.training_set(part)
         return Passes(training.packed, self.problem.blocks(training, self.C)[self.block], 1)
 
 
-def labelled_rows(part: Part) -> tuple[Signatures, Array]:
+def labelled_rows(part: FilePart) -> tuple[Signatures, Array]:
     """The signatures and labels of a part."""
     S, y = load_signatures(part.path)
     return S, check_labels(require_labels(y, part.path), len(S))
@@ -80,7 +80,7 @@ class LabelCounts(NamedTuple):
     largest_code: int
 
 
-def labels_part(_: Any, part: Part) -> LabelCounts:
+def labels_part(_: Any, part: FilePart) -> LabelCounts:
     """A task: the labels of a part, each once, how many rows have them, and its largest code."""
     S, y = labelled_rows(part)
     return LabelCounts(*np.unique(y, return_counts=True), S.largest_code())
@@ -118,7 +118,7 @@ _kept: "OrderedDict[tuple[str, int, str], _Kept]" = OrderedDict()  # the latest 
 
 
 @contextlib.contextmanager
-def _passes_of(point: GradientTask, part: Part) -> Iterator[tuple[Passes, bool]]:
+def _passes_of(point: GradientTask, part: FilePart) -> Iterator[tuple[Passes, bool]]:
     """The rows of a part, and whether they are at the point already; they are there at the end.
 
     They are taken out in the meantime: no two threads use them at once.
@@ -133,7 +133,7 @@ def _passes_of(point: GradientTask, part: Part) -> Iterator[tuple[Passes, bool]]
 
 
 @contextlib.contextmanager
-def _passes_at(point: GradientTask, part: Part) -> Iterator[Passes]:
+def _passes_at(point: GradientTask, part: FilePart) -> Iterator[Passes]:
     """The rows of a part at a point."""
     with _passes_of(point, part) as (passes, is_there):
         if not is_there:
@@ -143,7 +143,7 @@ def _passes_at(point: GradientTask, part: Part) -> Iterator[Passes]:
         yield passes
 
 
-def gradient_part(point: GradientTask, part: Part) -> tuple[Lanes, Array, Lanes]:
+def gradient_part(point: GradientTask, part: FilePart) -> tuple[Lanes, Array, Lanes]:
     """A task: the losses of the rows of a part, and their gradient."""
     w = point.vector()
     out = w.zeros_like()
@@ -162,7 +162,7 @@ class HessianTask(NamedTuple):
     direction: Vector
 
 
-def product_part(task: HessianTask, part: Part) -> tuple[Array, Lanes, float, int]:
+def product_part(task: HessianTask, part: FilePart) -> tuple[Array, Lanes, float, int]:
     """A task: the Hessian of the losses of a part, times a direction; rows visited, and parts."""
     out = task.direction.zeros_like()
     with _passes_at(task.point, part) as passes:
@@ -179,21 +179,21 @@ class LineSearchTask(NamedTuple):
     steps: Lanes
 
 
-def line_part(task: LineSearchTask, part: Part) -> tuple[Array]:
+def line_part(task: LineSearchTask, part: FilePart) -> tuple[Array]:
     """A task: losses of the rows of a part along a line, one row per step."""
     with _passes_at(task.point, part) as passes:
         return (passes.losses_along(task.direction, task.steps),)
 
 
 @dataclass
-class PartSums:
+class EngineSums:
     """Sums over all parts, for `linear.newton.Newton`.
 
     Vectors w are kept in a folder that every worker reaches.
     """
 
     engine: Engine
-    parts: Sequence[Part]
+    parts: Sequence[FilePart]
     job: LearnJob
     folder: Path
 
@@ -250,17 +250,17 @@ class AverageTask(NamedTuple):
     shares: Array
     folder: str
 
-    def duals_file(self, part: Part) -> Path:
+    def duals_file(self, part: FilePart) -> Path:
         """The dual variables that a part has found, as a share of those of all rows."""
         return Path(self.folder) / f"duals-{self.job.block}-{part.number}"
 
-    def block(self, part: Part) -> tuple[TrainingSet, Block]:
+    def block(self, part: FilePart) -> tuple[TrainingSet, Block]:
         """The rows of a part, and their problems."""
         training = self.job.training_set(part)
         return training, self.job.problem.blocks(training, self.job.C)[self.job.block]
 
 
-def average_part(task: AverageTask, part: Part) -> tuple[Array, Lanes, float]:
+def average_part(task: AverageTask, part: FilePart) -> tuple[Array, Lanes, float]:
     """A task: what a part has learned, times its share of the rows, and so its passes.
 
     The part stands for all rows: its costs are divided by its share. Times the share, its dual
@@ -277,7 +277,7 @@ def average_part(task: AverageTask, part: Part) -> tuple[Array, Lanes, float]:
     return np.float32(share) * state.planes, share * state.biases, share * outcome.n_iter
 
 
-def gap_part(task: tuple[AverageTask, GradientTask], part: Part) -> tuple[Lanes, Lanes]:
+def gap_part(task: tuple[AverageTask, GradientTask], part: FilePart) -> tuple[Lanes, Lanes]:
     """A task: the losses of a part's rows at the average, and their share of the duality gap."""
     average, point = task
     training, block = average.block(part)
@@ -288,7 +288,7 @@ def gap_part(task: tuple[AverageTask, GradientTask], part: Part) -> tuple[Lanes,
     return at.objectives - half_squares(w.planes, w.biases), at.gaps
 
 
-def average(engine: Engine, parts: Sequence[Part], task: AverageTask) -> tuple[Vector, Outcome]:
+def average(engine: Engine, parts: Sequence[FilePart], task: AverageTask) -> tuple[Vector, Outcome]:
     """The average of what all parts learn, weighed by their rows, with its duality gap."""
     planes, biases, n_iter = engine.total(average_part, task, parts)
     w = Vector(planes, biases)

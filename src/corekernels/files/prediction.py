@@ -4,7 +4,7 @@ import copy
 import hashlib
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,34 +20,22 @@ from ..io.atomic import Target
 from ..io.provenance import require_same_names
 from ..models import Model
 from .engines import Engine
-from .lines import Lines, write_lines
-from .opening import Source, plan_of, reader_of
-from .plan import Part
+from .lines import Counts, write_lines
 from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
+from .sources import FilePart, Source, plan_of, reader_of
 
 Outcomes = Counter[tuple[Any, Any]] | tuple[Array, Array]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a model does on the labelled rows of a file.
-
-    Attributes
-    ----------
-    rows : int
-    accuracy, standard_error : float
-        Share of rows with the right label, and its binomial standard error.
-    classes : ndarray
-        All labels of the model and of the file, sorted.
-    confusion : ndarray of shape (n_classes, n_classes)
-        Rows of class i that were given class j.
-    """
+    """How well a model does on the labelled rows of a file."""
 
     rows: int
     accuracy: float
-    standard_error: float
-    classes: Array
-    confusion: npt.NDArray[np.int64]
+    standard_error: float  # binomial
+    classes: Array  # all labels of the model and of the file, sorted
+    confusion: npt.NDArray[np.int64]  # rows of class i that were given class j
 
     @property
     def recall(self) -> npt.NDArray[np.float64]:
@@ -62,38 +50,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class RegressionEvaluation:
-    """How well a regressor does on the rows of a file that have values.
-
-    Attributes
-    ----------
-    rows : int
-    r2 : float
-        Share of the variance of the values that is explained; NaN if all values are equal.
-    mean_absolute_error, root_mean_squared_error : float
-    """
+    """How well a regressor does on the rows of a file that have values."""
 
     rows: int
-    r2: float
+    r2: float  # share of the variance that is explained; NaN if all values are equal
     mean_absolute_error: float
     root_mean_squared_error: float
-
-
-def predictions(
-    model: Model, reader: AnyReader, what: str = "predicting", progress: Progress = None,
-) -> Iterator[tuple[Array, Array | None]]:  # fmt: skip
-    """Predicted labels or values of a reader's rows, and their own labels, batch by batch.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
-    >>> ck.io.write_rows("test.npz", [[2.0, 0], [0, 3], [4, 0]], [0, 1, 1])
-    >>> reader = ck.files.open_matching("test.npz", model.n_features_in_)
-    >>> next(ck.files.predictions(model, reader))
-    (array([0, 1, 0]), array([0, 1, 1]))
-    """
-    for batch in _hashed(model, reader, what, progress):
-        yield model.linear_.predict(batch.signatures), batch.y
 
 
 def _hashed(
@@ -132,8 +94,9 @@ def predict(
     Parameters
     ----------
     model : CoREClassifier or CoRERegressor
-    source : reader or Plan
-        From `open_matching`, with the model's number of columns; for an engine from `plan_parts`.
+    source : reader or plan
+        From `open_reader`, with the model's number of columns (`match_columns`); for an engine from
+        `plan_parts`.
     target : path or open binary file
         A file is created or replaced, whole or not at all.
     output : {"labels", "scores", "probabilities"}
@@ -154,7 +117,7 @@ def predict(
     >>> rows, labels = [[1.0, 0], [0, 1]], ["left", "right"]
     >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit(rows, labels)
     >>> ck.io.write_rows("test.svm", [[2.0, 0], [0, 3], [4, 0]])
-    >>> ck.files.predict(model, ck.files.open_matching("test.svm", 2), "labels.txt")
+    >>> ck.files.predict(model, ck.files.open_reader("test.svm", match_columns=2), "labels.txt")
     3
     >>> Path("labels.txt").read_text().split()
     ['left', 'right', 'left']
@@ -163,26 +126,24 @@ def predict(
     _require_one_label(model)
     header = b""
     if output != "labels":
-        _require_numbers(model, output)
-        reader = reader_of(source, 1)
-        has_names = reader.has_names
-        header = _names(model, output, has_names)
+        header = _names(model, output, reader_of(source, 1).has_names)
     about: dict[str, Any] = {"job": "predict", "output": output}
     if engine is not None:
         model = _in_one_thread(model)
         about["model"] = hashlib.sha256(pickle.dumps(model)).hexdigest()
-    totals = write_lines(
+    counts = write_lines(
         predicted_lines, PredictJob(model, output), source, target, header, about=about,
         engine=engine, resume=resume, progress=progress, n_jobs=model.n_jobs,
     )  # fmt: skip
-    return totals.rows
+    return counts.rows
 
 
-def predicted_lines(job: PredictJob, reader: AnyReader, progress: Progress) -> Iterator[Lines]:
+def predicted_lines(
+    job: PredictJob, reader: AnyReader, progress: Progress
+) -> Iterator[tuple[bytes, Counts]]:
     """The lines of a reader's rows."""
     for batch in _hashed(job.model, reader, "predicting", progress):
-        n_rows = len(batch.signatures)
-        yield Lines(_lines(job.model, batch, job.output), n_rows, n_rows)
+        yield _lines(job.model, batch, job.output), Counts(len(batch), len(batch))
 
 
 def _in_one_thread(model: Model) -> Model:
@@ -195,7 +156,8 @@ def _in_one_thread(model: Model) -> Model:
 _NUMBERS = {"scores": "decision_function", "probabilities": "predict_proba"}
 
 
-def _require_numbers(model: Model, output: str) -> None:
+def _names(model: Any, output: str, has_names: bool) -> bytes:
+    """The line of names over scores or probabilities, which the model must have."""
     if not isinstance(model, CoREClassifier):
         raise ParameterError(f"output: got {output!r}, but a regressor predicts values only.")
     if not hasattr(model, _NUMBERS[output]):
@@ -203,9 +165,6 @@ def _require_numbers(model: Model, output: str) -> None:
             f"output: got {output!r}, which a model of {model.loss} does not have; learn one "
             "with loss=log_loss."
         )
-
-
-def _names(model: Any, output: str, has_names: bool) -> bytes:
     classes = [_label_field(label) for label in model.classes_.tolist()]
     shown = classes[1:] if output == "scores" and len(classes) == 2 else classes
     return "\t".join([*(["name"] if has_names else []), "label", *shown]).encode() + b"\n"
@@ -237,11 +196,7 @@ def _label_field(label: Any) -> str:
 
 
 def label_text(label: Any) -> str:
-    """A label as people write it: whole numbers without a point.
-
-    >>> label_text(3.0), label_text(0.5), label_text("spam")
-    ('3', '0.5', 'spam')
-    """
+    """A label as people write it: whole numbers without a point."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
@@ -250,17 +205,23 @@ def label_text(label: Any) -> str:
 def evaluate(
     model: Model, source: Source, *, engine: Engine | None = None, progress: bool | None = None
 ) -> Evaluation | RegressionEvaluation:
-    """How well a model does on the labelled rows of a source, a reader or a `Plan`.
+    """How well a model does on the labelled rows of a source, as `predict` takes it.
+
+    Returns
+    -------
+    found : of classes `accuracy` with its `standard_error`, `classes`, `confusion`, and `recall` \
+and `precision` of each; of values `r2`, `mean_absolute_error`, `root_mean_squared_error`; `rows`
 
     Examples
     --------
     >>> import corekernels as ck
     >>> model = ck.CoREClassifier(n_hashes=16, random_state=0).fit([[1.0, 0], [0, 1]], [0, 1])
     >>> ck.io.write_rows("test.npz", [[2.0, 0], [0, 3], [4, 0]], [0, 1, 1])
-    >>> found = ck.files.evaluate(model, ck.files.open_matching("test.npz", 2))
+    >>> found = ck.files.evaluate(model, ck.files.open_reader("test.npz", match_columns=2))
     >>> found.rows, round(found.accuracy, 2), round(found.standard_error, 2)
     (3, 0.67, 0.27)
     """
+    _require_one_label(model)
     if engine is None:
         outcomes = [outcomes_of(model, reader_of(source, model.n_jobs), progress)]
     else:
@@ -268,26 +229,31 @@ def evaluate(
         outcomes = engine.run(evaluate_part, model, parts, what="evaluating", progress=progress)
     if isinstance(model, CoREClassifier):
         return _evaluate_classes(model, sum(outcomes, Counter()), source.name)  # type: ignore[arg-type]
-    values, truth = (np.concatenate(some) for some in zip(*outcomes, strict=True))
+    values, truth = (np.concatenate(arrays) for arrays in zip(*outcomes, strict=True))
     return _evaluate_values(values, truth, source.name)
 
 
-def evaluate_part(model: Model, part: Part) -> Outcomes:
+def evaluate_part(model: Model, part: FilePart) -> Outcomes:
     """A task: the outcomes of a part."""
     return outcomes_of(model, part.open(), False)
 
 
-def outcomes_of(model: Model, reader: AnyReader, progress: bool | None = None) -> Outcomes:
+def outcomes_of(model: Model, reader: AnyReader, progress: Progress) -> Outcomes:
     """How often each label was given to rows of each; of a regressor, values found and true."""
-    _require_one_label(model)
-    batches = predictions(model, reader, "evaluating", progress)
-    labelled = ((found, require_labels(y, reader.name)) for found, y in batches)
+    counts: Counter[tuple[Any, Any]] = Counter()
+    values, truth = [np.empty(0)], [np.empty(0)]
+    for batch in _hashed(model, reader, "evaluating", progress):
+        predicted, y = model.linear_.predict(batch.signatures), require_labels(batch.y, reader.name)
+        if isinstance(model, CoREClassifier):
+            counts.update(zip(y.tolist(), predicted.tolist(), strict=True))
+            continue
+        if y.dtype.kind not in "biuf":
+            raise DataError(f"{reader.name}: labels such as {y.flat[0]!s} are no numbers.")
+        values.append(predicted)
+        truth.append(y.astype(np.float64))
     if isinstance(model, CoREClassifier):
-        counts: Counter[tuple[Any, Any]] = Counter()
-        for found, truth in labelled:
-            counts.update(zip(truth.tolist(), found.tolist(), strict=True))
         return counts
-    return _values(labelled, reader.name)
+    return np.concatenate(values), np.concatenate(truth)
 
 
 def _evaluate_classes(
@@ -304,26 +270,16 @@ def _evaluate_classes(
     classes = sorted(names)
     place = {label: number for number, label in enumerate(classes)}
     confusion = np.zeros((len(classes), len(classes)), np.int64)
-    for (truth, found), count in counts.items():
-        confusion[place[truth], place[found]] = count
+    for (truth, predicted), count in counts.items():
+        confusion[place[truth], place[predicted]] = count
     accuracy = float(np.trace(confusion)) / n_rows
     error = float(np.sqrt(accuracy * (1 - accuracy) / n_rows))
     return Evaluation(n_rows, accuracy, error, np.array(classes), confusion)
 
 
-def _values(labelled: Iterable[tuple[Array, Array]], name: str) -> tuple[Array, Array]:
-    found, truth = [np.empty(0)], [np.empty(0)]
-    for values, labels in labelled:
-        if labels.dtype.kind not in "biuf":
-            raise DataError(f"{name}: labels such as {labels.flat[0]!s} are no numbers.")
-        found.append(values)
-        truth.append(labels.astype(np.float64))
-    return np.concatenate(found), np.concatenate(truth)
-
-
-def _evaluate_values(found: Array, y: Array, name: str) -> RegressionEvaluation:
+def _evaluate_values(values: Array, y: Array, name: str) -> RegressionEvaluation:
     _require_rows(len(y), name)
-    errors = found - y
+    errors = values - y
     spread = float(np.square(y - y.mean()).sum())
     r2 = 1 - float(np.square(errors).sum()) / spread if spread > 0 else np.nan
     root = float(np.sqrt(np.square(errors).mean()))
@@ -335,7 +291,7 @@ def _require_rows(n_rows: int, name: str) -> None:
         raise DataError(f"{name}: holds no rows; give some to judge the model by.")
 
 
-def _share(some: Array, total: Array) -> npt.NDArray[np.float64]:
+def _share(part: Array, total: Array) -> npt.NDArray[np.float64]:
     out = np.full(len(total), np.nan)
-    np.divide(some, total, out=out, where=total > 0)
+    np.divide(part, total, out=out, where=total > 0)
     return out

@@ -3,9 +3,9 @@
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -57,15 +57,6 @@ class SignatureReader(Reader):
     """The signatures of a file or shard folder, or of several, in batches that stay on the disk.
 
     Attributes are those of `io.Reader`, and `recipe`.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> S = ck.CoREHasher(n_hashes=8, random_state=0).fit([[1.0, 2], [3, 0]]).sketch([[1.0, 2]])
-    >>> S.save("rows.sig")
-    >>> reader = ck.files.open_reader("rows.sig")
-    >>> reader.n_rows, reader.recipe.n_hashes
-    (1, 8)
     """
 
     format = "signatures"
@@ -84,8 +75,7 @@ class SignatureReader(Reader):
         self.n_rows = 0
         for part in self.parts:
             found = read_signatures(part)
-            if not self._identities:
-                self.recipe = found.recipe
+            self.recipe = getattr(self, "recipe", found.recipe)
             if found.recipe != self.recipe:
                 raise RecipeMismatch(self.recipe, found.recipe)
             self.n_rows += len(found)
@@ -136,7 +126,10 @@ class SignatureReader(Reader):
 
     def read(self) -> tuple[Signatures, Array | None]:
         """All signatures and labels: memory-mapped if in one file, else in memory."""
-        parts = [_signatures_and_labels(found) for found in self._contents()]
+        parts = [
+            (Signatures.from_arrays(found.recipe, found.arrays), found.labels())
+            for found in self._contents()
+        ]
         if len(parts) == 1:
             return parts[0]
         labels = [y for _, y in parts if y is not None]
@@ -153,8 +146,7 @@ class SignatureReader(Reader):
 AnyReader = RowReader | SignatureReader
 
 
-@dataclass(frozen=True)
-class SvmlightFacts:
+class SvmlightFacts(NamedTuple):
     """What is known of svmlight text before it is read: it is not scanned for its columns then."""
 
     n_columns: int | None = None
@@ -181,28 +173,42 @@ def load_signatures(path: PathLike) -> tuple[Signatures, Array | None]:
 
 
 def open_file(
-    path: Any,
-    *,
-    format: str | None = None,  # noqa: A002
-    n_columns: int | None = None,
-    one_based: bool | None = None,
-    labels: bool = True,
-    n_jobs: int | None = None,
-    like: Sequence[Origin] = (),
-    column_names: Sequence[str] | None = None,
-    text: str | Sequence[str] | None = None,
-    label: str | None = None,
-    id: str | None = None,  # noqa: A002
-    shingles: Any = None,
-    frequencies: "InverseDocumentFrequency | None" = None,
-    skip_bad: int = 0,
-    missing: str = "error",
-    svmlight: SvmlightFacts = NOTHING_KNOWN,
-) -> AnyReader:
+    path: Any, *, match_columns: int | None = None, ignore_new_columns: bool = False,
+    svmlight: SvmlightFacts = NOTHING_KNOWN, **reading: Any,
+) -> AnyReader:  # fmt: skip
     """A reader of one file, or of all files of a corpus; options of `files.open_reader`.
 
-    `svmlight` has what is known of it if it is svmlight text.
+    `svmlight` has what is known of it if it is svmlight text. With `match_columns`, such text is
+    not scanned for the number of its columns.
     """
+    if match_columns is None:
+        return _open(path, svmlight, **reading)
+    wide = MAX_COLUMNS if ignore_new_columns else match_columns
+    with _counting_columns(path, match_columns, reading):
+        reader = _open(path, svmlight._replace(n_columns=wide), **reading)
+    if reader.holds == "signatures":
+        return reader
+    if reader.n_columns == match_columns:
+        is_file = reader.one_based is not None and not reader.is_stream
+        return _Matching(reader, reading) if is_file else reader
+    if reader.settings is not None:
+        raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
+    if reader.n_columns < match_columns:
+        return _open(path, svmlight, **{**reading, "n_columns": match_columns})
+    if ignore_new_columns:
+        return Selected(reader, n_columns=match_columns)
+    raise new_columns(reader.name, reader.n_columns, match_columns)
+
+
+def _open(
+    path: Any, svmlight: SvmlightFacts, *, format: str | None = None,  # noqa: A002
+    n_columns: int | None = None, one_based: bool | None = None, labels: bool = True,
+    n_jobs: int | None = None, like: Sequence[Origin] = (),
+    column_names: Sequence[str] | None = None, text: str | Sequence[str] | None = None,
+    label: str | None = None, id: str | None = None, shingles: Any = None,  # noqa: A002
+    frequencies: "InverseDocumentFrequency | None" = None, skip_bad: int = 0,
+    missing: str = "error",
+) -> AnyReader:  # fmt: skip
     columns = text_columns_of(like)
     if text is None and columns is not None and _holds_documents(path, format):
         text = columns
@@ -215,12 +221,9 @@ def open_file(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
         )  # fmt: skip
-    of_documents = {
-        "id": id, "frequencies": frequencies, "shingles": shingles or None,
-        "skip_bad": skip_bad or None,
-    }  # fmt: skip
-    unused = [name for name, value in of_documents.items() if value is not None]
-    if unused:
+    of_documents = {"id": id, "frequencies": frequencies, "shingles": shingles or None}
+    of_documents["skip_bad"] = skip_bad or None
+    if unused := [name for name, value in of_documents.items() if value is not None]:
         raise ParameterError(
             f"{unused[0]}: needs text='COLUMN', being for documents; name the column of text, or "
             "leave it out."
@@ -256,37 +259,12 @@ def _holds_documents(path: Any, format: str | None) -> bool:  # noqa: A002
         return True
     if format is not None:
         return format != "signatures"
-    if is_shard_folder(path):
-        return False
     with contextlib.suppress(FileError):  # what is no rows may be documents
-        if Path(path).is_file() and io.detect(path) == "signatures":
+        if is_shard_folder(path) or (Path(path).is_file() and io.detect(path) == "signatures"):
             return False
     with contextlib.suppress(FileError):
         return bool(document_format(path))
     return False
-
-
-def open_matching_file(
-    path: Any, n_columns: int, *, ignore_new_columns: bool = False,
-    svmlight: SvmlightFacts = NOTHING_KNOWN, **reading: Any,
-) -> AnyReader:  # fmt: skip
-    """A reader of one file over columns known before; options of `files.open_matching`."""
-    wide = MAX_COLUMNS if ignore_new_columns else n_columns
-    svmlight = replace(svmlight, n_columns=wide)
-    with _counting_columns(path, n_columns, reading):
-        reader = open_file(path, svmlight=svmlight, **reading)
-    if reader.holds == "signatures":
-        return reader
-    if reader.n_columns == n_columns:
-        is_file = reader.one_based is not None and not reader.is_stream
-        return _Matching(reader, reading) if is_file else reader
-    if reader.settings is not None:
-        raise DataError(f"{reader.name}: is text, what it is to match was not; give rows like it.")
-    if reader.n_columns < n_columns:
-        return open_file(path, n_columns=n_columns, **reading)
-    if ignore_new_columns:
-        return Selected(reader, n_columns=n_columns)
-    raise new_columns(reader.name, reader.n_columns, n_columns)
 
 
 class _Matching(Selected):
@@ -307,10 +285,10 @@ def _counting_columns(path: Any, n_before: int, reading: dict[str, Any]) -> Iter
     """Turn an error on columns that are too large into one that says how many there are."""
     try:
         yield
-    except DataError as error:
-        if f"there are to be {n_before} columns" not in str(error) or is_stream(path):
+    except DataError:
+        if is_stream(path) or (n_columns := open_file(path, **reading).n_columns) <= n_before:
             raise
-        raise new_columns(path, open_file(path, **reading).n_columns, n_before) from None
+        raise new_columns(path, n_columns, n_before) from None
 
 
 def new_columns(name: str, n_columns: int, n_before: int) -> DataError:
@@ -322,18 +300,9 @@ def new_columns(name: str, n_columns: int, n_before: int) -> DataError:
 
 
 def recipe_for(reader: Any, **options: Any) -> Recipe:
-    """A recipe for the columns of a reader or `Plan`; options that are None keep their default.
+    """A recipe for the columns of a reader or `PartPlan`; options that are None keep their default.
 
     Signatures have their recipe already; options that contradict it are refused.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[0, 1.5, 0], [2, 0, 1]])
-    >>> reader = ck.files.open_reader("rows.npz")
-    >>> recipe = ck.files.recipe_for(reader, kernel="core2", n_hashes=64)
-    >>> recipe.kernel, recipe.n_hashes, recipe.n_columns
-    ('core2', 64, 3)
     """
     given = {name: value for name, value in options.items() if value is not None}
     recipe: Recipe | None = getattr(reader, "recipe", None)
@@ -381,7 +350,3 @@ def require_labels(y: Array | None, name: str) -> Array:
             "of Parquet or of the documents that does (label='COLUMN')."
         )
     return y
-
-
-def _signatures_and_labels(found: SignatureFile) -> tuple[Signatures, Array | None]:
-    return Signatures.from_arrays(found.recipe, found.arrays), found.labels()

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,9 +24,9 @@ from ..neighbors import CoRENeighbors, RecallCheck
 from ..text.rows import rows_of_documents
 from ..text.settings import settings_like
 from .engines import Engine
-from .lines import Lines, Totals, require_queries, write_lines
-from .opening import Source, origins, reader_of
+from .lines import Counts, require_queries, write_lines
 from .readers import AnyReader
+from .sources import Source, origins, reader_of
 
 if TYPE_CHECKING:
     from ..text.frequencies import InverseDocumentFrequency
@@ -85,6 +85,11 @@ def index_rows(
     **options
         Parameters of `CoRENeighbors`.
 
+    Returns
+    -------
+    report : has `target`, `rows`, `columns`, `kernel`, `method`, `reason`, `estimated_recall`, \
+`n_bytes`, `seconds`
+
     Examples
     --------
     >>> import corekernels as ck
@@ -109,24 +114,22 @@ def index_rows(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SearchJob:
+class SearchJob(NamedTuple):
     """What is searched, and how; the first queries gather in `checked`."""
 
-    index: CoRENeighbors | str  # itself, or its file
+    searched: CoRENeighbors | str  # an index, or its file
     n_neighbors: int | None
     radius: float | None
     n_checked: int
-    checked: list[Any] = field(default_factory=list)
+    checked: list[Any]
 
     def opened(self) -> CoRENeighbors:
         """The index."""
-        return _loaded(self.index) if isinstance(self.index, str) else self.index
+        return _loaded(self.searched) if isinstance(self.searched, str) else self.searched
 
     def n_neighbors_of(self, index: CoRENeighbors) -> int:
         """Neighbours per query."""
-        given = index.n_neighbors if self.n_neighbors is None else self.n_neighbors
-        return require_count("n_neighbors", given)
+        return index.n_neighbors if self.n_neighbors is None else self.n_neighbors
 
 
 @lru_cache(1)
@@ -151,9 +154,9 @@ def search(
     ----------
     index : CoRENeighbors or path
         An engine needs the path of its file, which every worker maps into its memory.
-    source : reader or Plan
-        Queries, from `open_matching` with the columns of the index; for an engine from
-        `plan_parts`.
+    source : reader or plan
+        Queries, from `open_reader` with the columns of the index (`match_columns`); for an engine
+        from `plan_parts`.
     target : path or open binary file
         A file is created or replaced, whole or not at all.
     n_neighbors : int, optional
@@ -164,6 +167,11 @@ def search(
         Look up this many of the first queries by exact search as well, and report the recall.
     engine, resume, progress
         As for `predict`.
+
+    Returns
+    -------
+    report : has `target`, `queries`, `n_neighbors`, `radius`, `found` (neighbours of all queries
+        together), `seconds` of the search alone, `queries_per_second`, and a `check` if asked for
 
     Examples
     --------
@@ -196,28 +204,26 @@ def search(
         about["index"] = file_stamps([index])
         index = os.path.abspath(index)
     index = index if isinstance(index, CoRENeighbors) else os.fspath(index)
-    job = SearchJob(index, n_neighbors, radius, n_checked)
+    job = SearchJob(index, n_neighbors, radius, n_checked, [])
     if name.endswith(".npz"):
-        totals = _write_arrays(job, source, target, progress)
+        counts = _write_arrays(job, source, target, progress)
     else:
-        totals = write_lines(
+        counts = write_lines(
             found_lines, job, source, target, b"query\tid\tsimilarity\n", about=about,
-            numbered=True, engine=engine, resume=resume, progress=progress,
+            is_numbered=True, engine=engine, resume=resume, progress=progress,
         )  # fmt: skip
     check = None
     if n_checked:
         first = sparse.vstack(job.checked, format="csr")
         check = job.opened().check_recall(first, job.n_neighbors_of(job.opened()))
-    per_query = totals.lines // totals.rows if radius is None else None
-    return SearchReport(
-        name, totals.rows, per_query, radius, totals.lines, totals.seconds, check
-    )  # fmt: skip
+    per_query = counts.lines // counts.rows if radius is None else None
+    return SearchReport(name, counts.rows, per_query, radius, *counts[1:], check)
 
 
 def _answers(
     job: SearchJob, reader: AnyReader, progress: Progress
-) -> Iterator[tuple[Batch, "_Found", float]]:
-    """Batches of queries, what is found for each, and the seconds that took."""
+) -> Iterator[tuple[Batch, "_Found", Counts]]:
+    """Batches of queries, and what is found for each."""
     index = job.opened()
     names = getattr(index, "feature_names_in_", None)
     require_same_names(reader.name, reader.provenance, index.provenance_, names)
@@ -234,28 +240,30 @@ def _answers(
         n_queries += len(batch)
         start = time.perf_counter()
         found = ask(batch.X)
-        yield batch, found, time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        yield batch, found, Counts(len(batch), len(found.ids), seconds)
 
 
-def found_lines(job: SearchJob, reader: AnyReader, progress: Progress) -> Iterator[Lines]:
+def found_lines(
+    job: SearchJob, reader: AnyReader, progress: Progress
+) -> Iterator[tuple[bytes, Counts]]:
     """The lines of a reader's queries."""
     index = job.opened()
-    for batch, found, seconds in _answers(job, reader, progress):
+    for batch, found, counts in _answers(job, reader, progress):
         queries = batch.names or range(batch.first_row, batch.first_row + len(batch))
-        text = found.lines(fields(queries), fields(named(index, found.ids)))
-        yield Lines(text, len(batch), len(found.ids), seconds)
+        yield found.lines(fields(queries), fields(named(index, found.ids))), counts
 
 
-def _write_arrays(job: SearchJob, source: Source, target: Target, progress: bool | None) -> Totals:
+def _write_arrays(job: SearchJob, source: Source, target: Target, progress: bool | None) -> Counts:
     """Write what is found for all queries as arrays."""
-    reader, totals, parts = reader_of(source, None), Totals(), []
-    with open_target(target, reader.name) as file:
-        for batch, found, seconds in _answers(job, reader, progress):
+    total, parts = Counts(), []
+    with open_target(target, *source.paths) as file:
+        for _, found, counts in _answers(job, reader_of(source), progress):
             parts.append(found)
-            totals = totals.plus(Totals(len(batch), len(found.ids), seconds))
-        require_queries(totals, source)
+            total = total.plus(counts)
+        require_queries(total, source)
         np.savez(file, **_arrays(parts, job.radius is not None))
-    return totals
+    return total
 
 
 def search_texts(

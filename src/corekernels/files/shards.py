@@ -6,21 +6,20 @@ appended come last to first: until the first of them is there, the others stand 
 do not count.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._core.arguments import Array, PathLike
 from ..errors import DataError, FileError, RecipeMismatch
-from ..io.atomic import Target, naming_target
-from ..io.containers import Computed, Pieces, Span, Spans
-from ..io.job_folder import JobFolder, unfinished_folder
-from ..io.provenance import Identity, Origin, join_runs
-from ..io.signature_file import SignatureFile, pack_labels, read_signatures, write_signatures
+from ..io.atomic import Target
+from ..io.containers import Computed, Spans
+from ..io.job_folder import unfinished_folder
+from ..io.provenance import join_runs
+from ..io.signature_file import SignatureFile, read_signatures, write_signatures
 from ..recipe import Recipe
-from ..signatures import Signatures
 
 
 def part_name(number: int) -> str:
@@ -44,8 +43,9 @@ def part_files(path: PathLike) -> list[Path]:
         if unfinished_folder(folder).is_dir() and not folder.exists():
             raise FileError(f"{path}: left by an unfinished run; resume that, or hash anew.")
         return [folder]
-    files = _in_order(folder)
-    n_parts = _before_gap(files)
+    files = in_order(folder)
+    is_next = (path.name == part_name(number) for number, path in enumerate(files))
+    n_parts = next((number for number, fits in enumerate(is_next) if not fits), len(files))
     if n_parts < len(files) and not unfinished_folder(folder).is_dir():
         raise FileError(f"{path}: {part_name(n_parts)} is missing; copy the folder again.")
     if not n_parts:
@@ -53,109 +53,61 @@ def part_files(path: PathLike) -> list[Path]:
     return files[:n_parts]
 
 
-def _in_order(folder: Path) -> list[Path]:
+def in_order(folder: Path) -> list[Path]:
     """All parts by their numbers, which have more than five digits where parts are many."""
     parts = folder.glob("part-*.safetensors")
     return sorted(parts, key=lambda path: (len(path.name), path.name))
 
 
-def _before_gap(files: Sequence[Path]) -> int:
-    """How many parts there are up to the first that is missing."""
-    names = (path.name == part_name(number) for number, path in enumerate(files))
-    return next((number for number, fits in enumerate(names) if not fits), len(files))
+def require_recipe(path: Path, recipe: Recipe) -> SignatureFile:
+    """A file of signatures, which must have been hashed by this recipe."""
+    contents = read_signatures(path)
+    if contents.recipe != recipe:
+        raise RecipeMismatch(contents.recipe, recipe)
+    return contents
 
 
-def require_room(target: Path, append: bool) -> None:
-    """Refuse a target that is no folder, holds shards already, or holds something else."""
-    if not target.parent.is_dir():
-        raise FileError(f"{target}: the folder {target.parent} does not exist; make it first.")
-    if target.exists() and not target.is_dir():
-        raise FileError(f"{target}: is a file; name a new folder for the shards.")
-    if is_shard_folder(target) and not append:
-        raise FileError(
-            f"{target}: holds shards already; remove it, name another folder, or append to it."
-        )
-    if target.is_dir() and {*target.iterdir()} - {*_in_order(target)}:
-        raise FileError(f"{target}: holds other files; name a new folder for the shards.")
-
-
-def take_back(folder: JobFolder, target: Path, first: int) -> None:
-    """Return shards from `first` on, which a killed run has appended, to the folder of its job."""
-    for path in reversed(_in_order(target)):
-        if int(path.stem.partition("-")[2]) >= first:
-            path.replace(folder.file(path.name))
-
-
-def hand_over(folder: JobFolder, target: Path, paths: Sequence[Path]) -> None:
-    """Make the parts of a job shards of the target, and end the job."""
-    if not is_shard_folder(target):
-        folder.hand_over(target)
-        return
-    with naming_target(target):
-        for path in reversed(paths):
-            path.replace(target / path.name)
-    folder.discard()
-
-
-def write_part(
-    target: Target, recipe: Recipe, signatures: Sequence[Signatures], labels: Any,
-    origins: Iterable[Origin], **options: bool,
-) -> None:  # fmt: skip
-    """Write signatures, one below the other, as one file; options of `write_signatures`."""
-    arrays = {name: Pieces([S.arrays()[name] for S in signatures]) for name in recipe.arrays}
-    n_rows = sum(map(len, signatures))
-    packed, classes = (None, None) if labels is None else pack_labels(labels, n_rows)
-    write_signatures(target, recipe, arrays, packed, classes, origins, **options)
-
-
-def merge_parts(paths: Sequence[Path], target: Target, name: PathLike) -> None:
+def merge_parts(paths: Sequence[Path], target: Target, name: PathLike, recipe: Recipe) -> None:
     """Put signature files of one recipe together, without reading them into memory.
 
     `name` is what errors call the target.
     """
-    parts: list[_Part] = []
-    origins: list[Origin] = []
-    recipe: Recipe | None = None
+    origins, spans, labels = [], [], list[_Labels]()
     for path in paths:
-        contents = read_signatures(path)
-        recipe = recipe or contents.recipe
-        if contents.recipe != recipe:
-            raise RecipeMismatch(recipe, contents.recipe)
-        parts.append(_Part.of(path, contents))
+        contents = require_recipe(path, recipe)
         origins += contents.provenance
-    assert recipe is not None
-    n_rows = sum(part.n_rows for part in parts)
+        spans.append(contents.spans)
+        labels.append(_Labels(contents))
+    n_rows = sum(part.n_rows for part in labels)
     stacked = {
-        array: Spans(dtype, (n_rows, *shape), [part.spans[array] for part in parts])
+        array: Spans(dtype, (n_rows, *shape), [some[array] for some in spans])
         for array, (dtype, shape) in recipe.arrays.items()
     }
-    labels, classes = _stack_labels(parts, name)
-    write_signatures(target, recipe, stacked, labels, classes, join_runs(origins))
+    numbers, classes = _stacked(labels, n_rows, name)
+    write_signatures(target, recipe, stacked, numbers, classes, join_runs(origins))
 
 
-class _Part(NamedTuple):
-    """What is kept of a part while many are merged: no array of it."""
+class _Labels:
+    """What is kept of the labels of a part while many are merged: no array."""
 
-    path: Path
-    n_rows: int
-    label_type: np.dtype[Any] | None
-    classes: list[Any] | None
-    spans: dict[str, Span]
-    identity: Identity
-
-    @classmethod
-    def of(cls, path: Path, contents: SignatureFile) -> "_Part":
+    def __init__(self, contents: SignatureFile) -> None:
         labels = contents.labels()
-        label_type = None if labels is None else labels.dtype
-        n_rows, identity = len(contents), contents.identity
-        return cls(path, n_rows, label_type, contents.classes, contents.spans, identity)
+        self.dtype = None if labels is None else labels.dtype
+        self.n_rows, self.classes = len(contents), contents.classes
+        self._path, self._identity = contents.path, contents.identity
+
+    def read(self) -> Array:
+        """The labels."""
+        labels = read_signatures(self._path, identity=self._identity).labels()
+        assert labels is not None
+        return labels
 
 
-def _stack_labels(
-    parts: Sequence[_Part], name: PathLike
+def _stacked(
+    parts: Sequence[_Labels], n_rows: int, name: PathLike
 ) -> tuple[Computed | None, list[Any] | None]:
     """Labels of all parts as numbers, and the classes these number if labels are no numbers."""
-    types = [part.label_type for part in parts if part.label_type is not None]
+    types = [part.dtype for part in parts if part.dtype is not None]
     if not types:
         return None, None
     if len(types) < len(parts):
@@ -171,8 +123,7 @@ def _stack_labels(
 
     def numbers() -> Iterator[Array]:
         for part in parts:
-            labels = read_signatures(part.path, identity=part.identity).labels()
-            assert labels is not None
+            labels = part.read()
             yield (labels if classes is None else np.searchsorted(ordered, labels)).astype(dtype)
 
-    return Computed(dtype, (sum(part.n_rows for part in parts),), numbers), classes
+    return Computed(dtype, (n_rows,), numbers), classes

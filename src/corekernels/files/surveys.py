@@ -31,31 +31,17 @@ _MAGNITUDES = 100.0  # between the least and the greatest, from which bins grow 
 
 @dataclass(frozen=True)
 class Histogram:
-    """How often values lie between edges.
+    """How often values lie between edges."""
 
-    Attributes
-    ----------
-    edges : tuple of float
-        One more than there are bins.
-    counts : tuple of int
-        Of values per bin.
-    log : bool
-        Whether bins are equally wide in the logarithm.
-    """
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-    log: bool
+    edges: tuple[float, ...]  # one more than there are bins
+    counts: tuple[int, ...]  # of values per bin
+    log: bool  # whether bins are equally wide in the logarithm
 
     @classmethod
     def of(
         cls, values: npt.ArrayLike, counts: npt.ArrayLike | None = None, *, n_bins: int = _BINS
     ) -> "Histogram":
-        """The histogram of finite values, each of them so many times.
-
-        >>> Histogram.of([1, 2, 2, 3], n_bins=2).counts
-        (3, 1)
-        """
+        """The histogram of finite values, each of them so many times."""
         numbers = np.asarray(values, np.float64).ravel()
         weights = np.ones(len(numbers), np.int64) if counts is None else np.asarray(counts)
         if not len(numbers):
@@ -82,60 +68,38 @@ def _even_edges(numbers: Array, n_bins: int) -> Array:
 
 @dataclass(frozen=True)
 class Survey:
-    """A description of rows, and the hashing it suggests.
-
-    Attributes
-    ----------
-    rows, columns, nonzeros, empty_rows : int
-    density : float
-        Share of values that are not 0.
-    row_lengths : dict
-        Nonzeros of a row: `min`, `median`, `mean`, `p99`, `max`.
-    least, greatest : float
-        Range of the nonzero values; NaN if there are none.
-    binary, negative : bool
-        Whether all nonzeros are equal; whether some are below 0.
-    heaviness : float
-        How heavy-tailed the values are: the mean over rows of f sum u_i^4, for a unit row u
-        with f nonzeros. 1 for binary rows, about 2 for TF-IDF, hundreds for raw counts.
-    classes : dict or None
-        Rows of each label; None if there are no labels or more than a thousand.
-    typical_R, typical_rho : float
-        Resemblance and cosine of the closer pairs of a sample: nine in ten are below.
-    plan : Plan
-        Kernel, `n_hashes`, `n_bits` suggested, with the memory that all signatures take.
-    reason : str
-        Why that kernel.
-    length_histogram : Histogram
-        Of the nonzeros per row.
-    value_histogram : Histogram
-        Of the nonzero values in a sample of rows.
-    """
+    """A description of rows, and the hashing it suggests."""
 
     rows: int
     columns: int
     nonzeros: int
     empty_rows: int
-    density: float
-    row_lengths: dict[str, float]
-    least: float
+    density: float  # share of values that are not 0
+    row_lengths: dict[str, float]  # nonzeros of a row: min, median, mean, p99, max
+    least: float  # of the nonzero values; NaN if there are none
     greatest: float
-    binary: bool
-    negative: bool
-    heaviness: float
-    classes: dict[Any, int] | None
-    typical_R: float
-    typical_rho: float
-    plan: Plan
-    reason: str
-    length_histogram: Histogram
-    value_histogram: Histogram
+    binary: bool  # whether all nonzeros are equal
+    negative: bool  # whether some are below 0
+    heaviness: float  # of the tails: mean of f sum u^4 over unit rows u of f nonzeros
+    classes: dict[Any, int] | None  # rows of each label; None if there are none or too many
+    typical_R: float  # resemblance of the closer pairs of a sample: nine in ten are below
+    typical_rho: float  # and their cosine
+    plan: Plan  # kernel, n_hashes and n_bits suggested
+    reason: str  # why that kernel
+    length_histogram: Histogram  # of the nonzeros per row
+    value_histogram: Histogram  # of the nonzero values in a sample of rows
 
 
 def survey(
     reader: RowReader, *, seed: int = 0, progress: bool | None = None, n_jobs: int | None = None
 ) -> Survey:
     """Describe the rows of a reader, and say which kernel, k and b they suggest.
+
+    Returns
+    -------
+    survey : `rows`, `columns`, `nonzeros`, `density`, `row_lengths`, `heaviness` (1 for binary,
+        about 2 for TF-IDF, hundreds for raw counts), `classes`, the suggested `plan` and its
+        `reason`, and more
 
     Examples
     --------
@@ -150,7 +114,7 @@ def survey(
     require_rows(reader)
     lengths: Counter[int] = Counter()
     classes: Counter[Any] | None = Counter()
-    kept = Sample(_SAMPLE_ROWS, seed)
+    kept = RowSample(_SAMPLE_ROWS, seed)
     least, greatest, fourths = math.inf, -math.inf, 0.0
     for batch in with_progress(reader, "reading", progress):
         rows = batch.rows
@@ -189,7 +153,7 @@ def survey(
     )  # fmt: skip
 
 
-class Sample:
+class RowSample:
     """A uniform sample of the rows of a stream whose length need not be known."""
 
     def __init__(self, n_rows: int, seed: Any) -> None:
@@ -223,17 +187,9 @@ def sample(
     """A uniform sample of rows and labels; of the first `most_read` rows, if that is given.
 
     A reader without labels gives None for them, or is refused if they are to be there.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[1.0, 0]] * 100, list(range(100)))
-    >>> X, y = ck.files.sample(ck.files.open_reader("rows.npz"), 3)
-    >>> X.shape, y.tolist()
-    ((3, 2), [3, 11, 92])
     """
     require_rows(reader)
-    kept, n_read = Sample(n_rows, seed), 0
+    kept, n_read = RowSample(n_rows, seed), 0
     for batch in with_progress(reader, "reading", progress):
         if labelled:
             require_labels(batch.y, reader.name)

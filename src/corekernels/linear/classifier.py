@@ -20,7 +20,6 @@ from .labels import (
     check_class_weight,
     check_classes,
     check_indicators,
-    check_label_weight,
     check_labels,
     check_weights,
     encode_labels,
@@ -172,9 +171,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
             )
         if self.multilabel_ or check_indicators(y, len(S)) is not None:
             raise DataError("y: several labels per row are learned by `fit` only; use that.")
-        known = check_classes(classes, getattr(self, "classes_", None))
+        classes = check_classes(classes, getattr(self, "classes_", None))
         C, options = require_positive("C", self.C), self._options()
-        _, problem, training = self._read(S, y, sample_weight, known)
+        _, problem, training = self._read(S, y, sample_weight, classes)
         stream = self._stream
         if stream is None and hasattr(self, "_planes"):
             stream = Stream.resume(self._planes, self.n_rows_, problem.intercept)
@@ -182,7 +181,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
             stream = Stream.start(S.recipe, training.packed, problem.n_planes)
         stream.average.require_recipe(S)
         stream.learn(training.packed, problem.blocks(training, C), options, self.n_jobs)
-        self._stream, self.classes_ = stream, known
+        self._stream, self.classes_ = stream, classes
         self._keep(replace(stream.average), stream.n_rows)  # a new object: scores anew
         return self
 
@@ -236,28 +235,28 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     def _read(
         self, S: Signatures, y: Any, sample_weight: Any, classes: Array | None = None
     ) -> tuple[Array, OneVsRest, TrainingSet]:
-        """The classes (those in y, unless they are known), the problem and the training set."""
+        """The classes (those in y if None are given), the problem and the training set."""
         loss, intercept = loss_of(self.loss, "classes"), self._constant()
         packed = pack(S, self.n_jobs)
         require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))
-        indicators = check_indicators(y, len(S))
+        indicators, label_sets = check_indicators(y, len(S)), None
         if indicators is not None:
-            sets, numbers = np.unique(indicators, axis=0, return_inverse=True)
-            training = TrainingSet.of(packed, numbers.ravel(), weights, self.n_jobs)
-            known = np.arange(indicators.shape[1])
-            class_weights = check_label_weight(self.class_weight, known)
-            return known, OneVsRest(loss, intercept, class_weights, sets), training
-        labels = check_labels(y, len(S))
-        known = np.unique(labels) if classes is None else classes
-        numbers = encode_labels(labels, known)
-        present = np.unique(numbers[weights > 0])
-        if classes is None and len(present) < 2:
-            only = ", ".join(str(known[number]) for number in present)
-            raise DataError(
-                f"y: holds one class only ({only}) among the rows with a weight; "
-                "give rows of at least two classes."
-            )
-        class_weights = check_class_weight(self.class_weight, known, numbers, weights)
-        training = TrainingSet.of(packed, numbers, weights, self.n_jobs)
-        return known, OneVsRest(loss, intercept, class_weights), training
+            label_sets, numbers = np.unique(indicators, axis=0, return_inverse=True)
+            classes = np.arange(indicators.shape[1])
+            class_weights = check_class_weight(self.class_weight, classes)
+        else:
+            labels = check_labels(y, len(S))
+            is_whole = classes is None  # a batch may lack some classes
+            classes = np.unique(labels) if classes is None else classes
+            numbers = encode_labels(labels, classes)
+            present = np.unique(numbers[weights > 0])
+            if is_whole and len(present) < 2:
+                only = ", ".join(str(label) for label in classes[present])
+                raise DataError(
+                    f"y: holds one class only ({only}) among the rows with a weight; "
+                    "give rows of at least two classes."
+                )
+            class_weights = check_class_weight(self.class_weight, classes, numbers, weights)
+        training = TrainingSet.of(packed, numbers.ravel(), weights, self.n_jobs)
+        return classes, OneVsRest(loss, intercept, class_weights, label_sets), training

@@ -21,7 +21,6 @@ from .._hashing.slots import largest_code, loop_slots
 from .._loops.learning.coefficients import (
     PackedRows,
     equal_rows,
-    pair_planes,
     row_digests,
     row_scales,
 )
@@ -157,6 +156,12 @@ def new_planes(n_codes: int, n_hashes: int, n_planes: int) -> npt.NDArray[np.flo
     return np.zeros(shape, np.float32)
 
 
+def codes_in_use(*blocks: Array) -> npt.NDArray[np.bool_]:
+    """Which codes have a weight in any of these blocks; all others are better not written to."""
+    rest = tuple(range(1, blocks[0].ndim))
+    return np.logical_or.reduce([block.any(axis=rest) for block in blocks])
+
+
 @dataclass(frozen=True)
 class Planes:
     """One or several linear functions of signatures of one recipe."""
@@ -215,7 +220,7 @@ class Planes:
             if other is None:
                 pairs.append((read_only(block), None))
             else:
-                both = _side_by_side(block, other)
+                both = side_by_side(block, other)
                 pairs.append((both, both.reshape(-1)[LANES:]))
         return pairs
 
@@ -267,8 +272,9 @@ def _lane_of(block: Array, lane: int) -> Array:
     return block if block.ndim == 2 else block[..., lane]
 
 
-def _side_by_side(block: Array, other: Array) -> Array:
+def side_by_side(block: Array, other: Array) -> Array:
     """Two blocks in one, which begins where a cache line does."""
     out = aligned_zeros((*block.shape[:2], 2 * LANES), np.float32)
-    pair_planes(read_only(block), read_only(other), out)
+    used = codes_in_use(block, other)
+    out[used, :, :LANES], out[used, :, LANES:] = block[used], other[used]
     return read_only(out)

@@ -37,48 +37,15 @@ _LONG_LABEL = 1000  # characters
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a model file holds."""
+    """Contents of a model file."""
 
     parameters: dict[str, Any]  # of the model's constructor
     planes: Planes
     classes: Array | None  # None for a regressor
     n_rows: int  # learned from
     feature_names: Array | None
-    provenance: Iterable[Origin] | None  # where the rows came from, if that is known
-    multilabel: bool = False  # whether rows may have several labels
-
-
-def write_model(path: PathLike, model: SavedModel) -> None:
-    """Write a model, whole or not at all."""
-    parameters = dict(model.parameters)
-    if not isinstance(parameters["loss"], str):
-        raise ParameterError(
-            f"loss: a file cannot hold {parameters['loss']!r}, only the names of losses; pickle "
-            "the model."
-        )
-    if isinstance(parameters.get("class_weight"), dict):
-        pairs = [[_plain(label), float(w)] for label, w in parameters["class_weight"].items()]
-        parameters["class_weight"] = pairs
-    names = model.feature_names
-    about = {
-        "recipe": model.planes.recipe.asdict(),
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "n_rows": model.n_rows,
-        "feature_names": None if names is None else [str(name) for name in names],
-    }
-    if model.classes is not None:
-        about["classes"] = [_plain(label) for label in model.classes]
-        dtype = model.classes.dtype
-        about["class_type"] = "object" if dtype.kind == "O" else dtype.str
-        about["multilabel"] = model.multilabel
-    if model.provenance is not None:
-        about["sources"] = provenance_entries(model.provenance)
-    arrays: dict[str, Array] = {
-        "planes": model.planes.stacked(),
-        "intercepts": np.ascontiguousarray(model.planes.intercepts),
-    }
-    kind = REGRESSOR if model.classes is None else CLASSIFIER
-    save_arrays(path, kind, _FILE_VERSION, arrays, about)
+    provenance: Iterable[Origin] | None
+    multilabel: bool  # whether rows may have several labels
 
 
 def read_model(path: PathLike, *kinds: str) -> SavedModel:
@@ -221,16 +188,32 @@ class CoREModel(HashingEstimator):
         may say where the rows came from.
         """
         check_is_fitted(self)
-        saved = SavedModel(
-            parameters_for_file(self, self.recipe_.seed, self.recipe_.gamma),
-            self.linear_._planes,
-            getattr(self, "classes_", None),
-            self.linear_.n_rows_,
-            getattr(self, "feature_names_in_", None),
-            provenance,
-            getattr(self, "multilabel_", False),
-        )
-        write_model(path, saved)
+        parameters = parameters_for_file(self, self.recipe_.seed, self.recipe_.gamma)
+        if not isinstance(parameters["loss"], str):
+            raise ParameterError(
+                f"loss: a file cannot hold {parameters['loss']!r}, only the names of losses; "
+                "pickle the model."
+            )
+        if isinstance(parameters.get("class_weight"), dict):
+            items = parameters["class_weight"].items()
+            parameters["class_weight"] = [[_plain(label), float(w)] for label, w in items]
+        names = getattr(self, "feature_names_in_", None)
+        about = {
+            "recipe": self.recipe_.asdict(),
+            "parameters": {name: _plain(value) for name, value in parameters.items()},
+            "n_rows": self.linear_.n_rows_,
+            "feature_names": None if names is None else [str(name) for name in names],
+        }
+        classes = getattr(self, "classes_", None)
+        if classes is not None:
+            about["classes"] = [_plain(label) for label in classes]
+            about["class_type"] = "object" if classes.dtype.kind == "O" else classes.dtype.str
+            about["multilabel"] = self.linear_.multilabel_
+        if provenance is not None:
+            about["sources"] = provenance_entries(provenance)
+        planes = self.linear_._planes
+        arrays = {"planes": planes.stacked(), "intercepts": np.ascontiguousarray(planes.intercepts)}
+        save_arrays(path, self._file_kind, _FILE_VERSION, arrays, about)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:

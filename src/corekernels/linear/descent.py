@@ -10,6 +10,7 @@ Where rows have several labels, there is one problem per label.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from .._core.arguments import Array
 from .._core.threads import run_blocks, stop_if_asked
 from .._core.validation import read_only
 from .._loops.learning.coefficients import mix_planes, plane_products
-from .._loops.learning.descent import Active, Solution, SweepSums, combined_conjugates, sweep
+from .._loops.learning.descent import Active, Solution, combined_conjugates, sweep
 from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
 from .coefficients import Packed, Planes, lane_blocks, number_of_planes
@@ -63,7 +64,7 @@ class OneVsRest:
         classes both weights count, with more each problem weighs its own class against all
         others at weight one.)
         """
-        found = []
+        blocks = []
         for lanes in lane_blocks(self.n_planes, width):
             planes = np.arange(lanes.start, lanes.stop)
             costs = C * np.stack([np.ones(len(planes)), self.class_weights[planes]])
@@ -75,8 +76,10 @@ class OneVsRest:
                 is_positive = training.targets[:, None] == planes
             targets = np.where(is_positive, 1, -1).astype(np.int8)
             rows, weights = read_only(training.rows), read_only(training.row_weights)
-            found.append(Block(self.loss, rows, read_only(targets), weights, costs, self.intercept))
-        return found
+            blocks.append(
+                Block(self.loss, rows, read_only(targets), weights, costs, self.intercept)
+            )
+        return blocks
 
 
 _PARALLEL = 1e-4  # squared sine of the angle below which two solutions count as one
@@ -151,7 +154,7 @@ def descend(packed: Packed, block: Block, state: State, options: Options) -> Out
     unfinished = np.ones(n_lanes, np.bool_)
     shrunk = np.zeros(len(packed), np.uint8)
     limits, steepest = np.full(n_lanes, np.inf), np.empty(n_lanes)
-    sums = SweepSums(np.empty(n_lanes), np.empty(n_lanes))
+    objectives, gaps = sums = np.empty((2, n_lanes))
     next_look = 1
     for epoch in range(1, options.max_iter + 1):
         stop_if_asked()
@@ -159,11 +162,11 @@ def descend(packed: Packed, block: Block, state: State, options: Options) -> Out
         active = Active(read_only(unfinished), read_only(limits), shrunk)
         moved = compiled_sweep(rows, read_only(order), problem, active, solution, steepest, sums)
         limits[:] = np.where(steepest > 0, steepest, np.inf)
-        estimate = Measure(sums.objectives, sums.gaps)
+        estimate = Measure(objectives, gaps)
         done = not (moved and _some_too_large(estimate, solution, options, unfinished))
         early = block.loss.gap_excess > 1 and epoch >= next_look
         if early:
-            hopeful = Measure(sums.objectives, sums.gaps / block.loss.gap_excess)
+            hopeful = Measure(objectives, gaps / block.loss.gap_excess)
             early = not _some_too_large(hopeful, solution, options, unfinished)
         if not (done or early or epoch == options.max_iter):
             continue
@@ -196,10 +199,10 @@ def solve(
     return list(states), outcomes
 
 
-def as_planes(recipe: Recipe, states: Sequence[State], intercept: float) -> Planes:
-    """The planes that the states have reached, without a copy."""
-    biases = np.concatenate([state.biases for state in states]) * intercept
-    return Planes(recipe, [state.planes for state in states], biases)
+def as_planes(recipe: Recipe, solutions: Sequence[Any], intercept: float) -> Planes:
+    """The planes of states or vectors, one per block, without a copy."""
+    biases = np.concatenate([solution.biases for solution in solutions]) * intercept
+    return Planes(recipe, [solution.planes for solution in solutions], biases)
 
 
 def _some_too_large(

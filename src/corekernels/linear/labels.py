@@ -22,15 +22,15 @@ def check_indicators(y: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
     n_columns = _columns(y)
     if n_columns < 2:
         return None
-    found = y.toarray() if sparse.issparse(y) else np.asarray(y)
-    if found.dtype.kind not in "biufO" or not np.isin(found, (0, 1)).all():
+    table = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if table.dtype.kind not in "biufO" or not np.isin(table, (0, 1)).all():
         raise DataError(
             f"y: has {n_columns} columns that hold other values than 0 and 1; give a column of 0 "
             "and 1 per label, or wrap the estimator in scikit-learn's MultiOutputClassifier."
         )
-    if len(found) != n_rows:
-        raise DataError(f"y: has {len(found)} rows of labels for {n_rows} rows; give one per row.")
-    return found.astype(np.bool_)
+    if len(table) != n_rows:
+        raise DataError(f"y: has {len(table)} rows of labels for {n_rows} rows; give one per row.")
+    return table.astype(np.bool_)
 
 
 def _columns(y: Any) -> int:
@@ -46,10 +46,7 @@ def _columns(y: Any) -> int:
 
 def check_labels(y: Any, n_rows: int) -> Array:
     """Class labels, one per row."""
-    if y is None:
-        raise DataError(
-            "y: requires y to be passed, but the target y is None; give one label per row."
-        )
+    _require_given(y, "label")
     if (n_columns := _columns(y)) > 1:
         raise DataError(
             f"y: has {n_columns} columns, but one label per row is wanted here; several labels per "
@@ -81,9 +78,20 @@ def check_labels(y: Any, n_rows: int) -> Array:
                 "make them classes, or learn numbers: CoRERegressor, or regression=True for files."
             ) from error
         raise DataError(f"y: {error}") from error
-    if len(labels) != n_rows:
-        raise DataError(f"y: has {len(labels)} labels for {n_rows} rows; give one label per row.")
+    _require_length(labels, n_rows, "label")
     return labels
+
+
+def _require_given(y: Any, what: str) -> None:
+    if y is None:
+        raise DataError(
+            f"y: requires y to be passed, but the target y is None; give one {what} per row."
+        )
+
+
+def _require_length(y: Array, n_rows: int, what: str) -> None:
+    if len(y) != n_rows:
+        raise DataError(f"y: has {len(y)} {what}s for {n_rows} rows; give one {what} per row.")
 
 
 def _refuse_missing(labels: Array) -> None:
@@ -98,10 +106,7 @@ def _refuse_missing(labels: Array) -> None:
 
 def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
     """Numbers to predict, one per row."""
-    if y is None:
-        raise DataError(
-            "y: requires y to be passed, but the target y is None; give one value per row."
-        )
+    _require_given(y, "value")
     try:
         values: npt.NDArray[np.float64] = column_or_1d(y, dtype=np.float64, warn=True)
     except ValueError as error:
@@ -111,8 +116,7 @@ def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
                 "give numbers, or learn classes."
             ) from error
         raise DataError(f"y: {error}") from error
-    if len(values) != n_rows:
-        raise DataError(f"y: has {len(values)} values for {n_rows} rows; give one value per row.")
+    _require_length(values, n_rows, "value")
     _refuse_not_finite(values)
     return values
 
@@ -125,24 +129,24 @@ def _refuse_not_finite(values: Array) -> None:
         )
 
 
-def check_classes(classes: Any, known: Array | None) -> Array:
-    """All classes of a stream, sorted: `known` before, or None in the first call.
+def check_classes(classes: Any, first: Array | None) -> Array:
+    """All classes of a stream, sorted; `first` are those of its first call, None in that call.
 
     The first call has to name them; later ones may, and have to name the same.
     """
     if classes is None:
-        if known is None:
+        if first is None:
             raise ParameterError("classes: None in the first call; name all classes there.")
-        return known
-    found = np.unique(check_labels(classes, len(classes)))
-    if len(found) < 2:
+        return first
+    named = np.unique(check_labels(classes, len(classes)))
+    if len(named) < 2:
         raise DataError("classes: one class only; a classifier needs at least two classes.")
-    if known is not None and not np.array_equal(found, known):
+    if first is not None and not np.array_equal(named, first):
         raise ParameterError(
-            f"classes: not those of the first call ({', '.join(map(str, known))}); "
+            f"classes: not those of the first call ({', '.join(map(str, first))}); "
             "leave them out, or begin anew with a clone."
         )
-    return found if known is None else known
+    return named if first is None else first
 
 
 def encode_labels(labels: Array, classes: Array) -> npt.NDArray[np.int64]:
@@ -184,44 +188,32 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
 
 
 def check_class_weight(
-    class_weight: Any,
-    classes: Array,
-    numbers: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
-    """A weight for each class: 1, "balanced" (rarer means heavier) or as a dict says."""
+    class_weight: Any, classes: Array, numbers: npt.NDArray[np.int64] | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> npt.NDArray[np.float64]:  # fmt: skip
+    """A weight for each class: 1, "balanced" (rarer means heavier) or as a dict says.
+
+    `numbers` and `weights` are those of the rows; without them "balanced" is refused.
+    """
     if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        totals = np.bincount(numbers, weights, minlength=len(classes))
-        share = totals.sum() / np.count_nonzero(totals)
-        found = np.ones(len(classes))
-        np.divide(share, totals, out=found, where=totals > 0)
-        return found
-    return _weights_by_class(class_weight, classes)
-
-
-def check_label_weight(class_weight: Any, labels: Array) -> npt.NDArray[np.float64]:
-    """A weight for each label, where rows have several: 1, or as a dict says."""
-    if class_weight is None:
-        return np.ones(len(labels))
-    if isinstance(class_weight, str):
+    if numbers is None and isinstance(class_weight, str):
         raise ParameterError(
             f"class_weight: got {class_weight!r}; where rows have several labels, give None or a "
             "dict of weights."
         )
-    return _weights_by_class(class_weight, labels)
-
-
-def _weights_by_class(class_weight: Any, classes: Array) -> npt.NDArray[np.float64]:
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(numbers, weights, minlength=len(classes))  # type: ignore[arg-type]
+        share = totals.sum() / np.count_nonzero(totals)
+        return np.divide(share, totals, out=np.ones(len(classes)), where=totals > 0)
     if not isinstance(class_weight, Mapping):
         raise ParameterError(
             f'class_weight: got {class_weight!r}; give None, "balanced" or a dict of weights.'
         )
-    known = classes.tolist()
+    labels = classes.tolist()
     for label, weight in class_weight.items():
-        if label not in known:
+        if label not in labels:
             raise ParameterError(f"class_weight: names the class {label!r}, which y does not hold.")
         if not isinstance(weight, Real) or not 0 < float(weight) < np.inf:
             raise ParameterError(f"class_weight: class {label!r} has {weight!r}; give more than 0.")
-    return np.array([float(class_weight.get(label, 1.0)) for label in known])
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])

@@ -19,7 +19,7 @@ from .coefficients import Planes
 from .descent import as_planes, solve
 from .losses import loss_of
 from .problem import Options, Outcome, State, TrainingSet
-from .solver import MakeBlocks, find_planes, make_plan
+from .solver import MakeBlocks, choose_solver, find_planes
 
 
 class OfProbabilities:
@@ -96,9 +96,9 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         blocks = make_blocks(LANES)
         n_planes = sum(block.n_lanes for block in blocks)
         if states is None:
-            plan = make_plan(self.solver, blocks[0], n_planes, training, self.n_jobs)
+            choice = choose_solver(self.solver, blocks[0], n_planes, training, self.n_jobs)
             planes, outcomes = find_planes(
-                training, make_blocks, recipe, plan, options, self.n_jobs
+                training, make_blocks, recipe, choice, options, self.n_jobs
             )
         else:
             states, outcomes = solve(training.packed, blocks, options, self.n_jobs, states)

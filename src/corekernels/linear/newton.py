@@ -2,16 +2,12 @@
 
 Newton's method on the primal problem, for losses with a second derivative. Each step solves for
 the Hessian by conjugate gradients, one pass over the rows per iteration, and looks along the
-direction found for the lowest objective. A pass is shared out over threads, or machines; a descent
-visits one row after another.
+direction found for the lowest objective. With the dual variables that belong to the scores,
+a_i = -loss'(m_i), the gap of every row is zero and w differs from the sum of the rows by the
+gradient. The duality gap is then |gradient|^2 / 2.
 
-With the dual variables that belong to the scores, a_i = -loss'(m_i), the gap of every row is zero
-and w differs from the sum of the rows by the gradient. The duality gap is then |gradient|^2 / 2.
-
-The rows of one block of problems, as truncated Newton sees them: through sums over the rows.
-
-Every sum is a function of the rows and of vectors alone, so that the sums of several parts of the
-rows add up to those of the whole, wherever the parts are.
+Every pass over the rows is a sum, shared out over threads (`Passes`). The sums of several parts of
+the rows add up to those of the whole, wherever the parts are.
 """
 
 from collections.abc import Callable
@@ -28,7 +24,6 @@ from .._core.validation import read_only
 from .._loops.learning.coefficients import combine_blocks
 from .._loops.learning.passes import (
     TILE,
-    PartSums,
     add_parts,
     gradient_parts,
     line_blocks,
@@ -46,7 +41,7 @@ _NUMBERS_PER_BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Vector:
-    """One block of planes and the weights of the constant column, one per lane."""
+    """A block of planes, and the weight of the constant column in each lane."""
 
     planes: npt.NDArray[np.float32]
     biases: Lanes
@@ -122,9 +117,8 @@ class Passes:
         planes = new_planes(packed.n_codes, packed.codes.shape[1], block.n_lanes)
         n_parts = min(_MOST_PARTS, _PART_NUMBERS // planes.size, shape[0] // _ROWS_PER_PART)
         n_parts = max(1, n_parts)
-        self._sums = PartSums(
-            np.empty((n_parts, *planes.shape), np.float32), np.empty((n_parts, 2, block.n_lanes))
-        )
+        self._sums = np.empty((n_parts, *planes.shape), np.float32)
+        self._numbers = np.empty((n_parts, 2, block.n_lanes))
 
     def move_to(self, w: Vector) -> None:
         """Take scores anew at w."""
@@ -136,11 +130,11 @@ class Passes:
         def arguments() -> tuple[object, ...]:
             return (
                 self._packed.rows(), self._chosen, self._block.problem, self._scores,
-                self._new_tile(), self._curvatures, self._sums,
+                self._new_tile(), self._curvatures, self._sums, self._numbers,
             )  # fmt: skip
 
         loop = self._block.loss.compiled(gradient_parts)
-        self._team.run(loop, arguments, len(self._sums.planes), 1)
+        self._team.run(loop, arguments, len(self._sums), 1)
         return self._add_up(out)
 
     def choose_lanes(self, lanes: npt.NDArray[np.bool_]) -> None:
@@ -155,10 +149,10 @@ class Passes:
             return (
                 self._packed.rows(), self._curved, self._active, direction.planes,
                 direction.biases, self._block.intercept, self._curvatures, self._new_tile(),
-                self._sums,
+                self._sums, self._numbers,
             )  # fmt: skip
 
-        self._team.run(product_parts, arguments, len(self._sums.planes), 1)
+        self._team.run(product_parts, arguments, len(self._sums), 1)
         self._add_up(out)
         return len(self._curved) / max(1, len(self._chosen))
 
@@ -192,11 +186,10 @@ class Passes:
 
     def _add_up(self, out: Vector) -> Lanes:
         """Add the sums of all parts to `out`; their losses."""
-        planes, numbers = self._sums
         flat = out.planes.reshape(-1)
-        arguments = (planes.reshape(len(planes), -1), flat)
+        arguments = (self._sums.reshape(len(self._sums), -1), flat)
         self._team.run(add_parts, arguments, len(flat), _SUMS_PER_BLOCK)
-        biases, losses = numbers.sum(axis=0)
+        biases, losses = self._numbers.sum(axis=0)
         out.biases[:] += biases
         return np.asarray(losses)
 
@@ -210,8 +203,8 @@ _STEPS = np.array(
 Report = Callable[[Vector, Measure], None]
 
 
-class Sums(Protocol):
-    """Sums over all rows at a point w, wherever the rows are: see `passes.Passes`."""
+class RowSums(Protocol):
+    """Sums over all rows at a point w, wherever the rows are: `Passes`, or those of many parts."""
 
     def move_to(self, w: Vector) -> None:
         """Take scores anew at w."""
@@ -220,7 +213,7 @@ class Sums(Protocol):
         """Add the gradient of the losses to `out`; the losses, lane by lane."""
 
     def choose_lanes(self, lanes: npt.NDArray[np.bool_]) -> None:
-        """Say which lanes the products to come are for."""
+        """Say which lanes later products are for."""
 
     def product(self, direction: Vector, out: Vector) -> float:
         """Add the Hessian of the losses times a direction to `out`; the share of rows visited."""
@@ -239,7 +232,7 @@ class Newton:
     `report` is called with w and its objectives and gaps before each step.
     """
 
-    sums: Sums
+    sums: RowSums
     w: Vector
     options: Options
     n_jobs: int | None
@@ -263,10 +256,10 @@ class Newton:
         is_fresh, is_stuck = True, False
         while True:
             stop_if_asked()
-            found = self._measure(squares)
-            unfinished = found.gaps > options.tol * found.objectives
+            at = self._measure(squares)
+            unfinished = at.gaps > options.tol * at.objectives
             if self.report is not None:
-                self.report(w, found)
+                self.report(w, at)
             if is_stuck or self._n_passes >= options.max_iter or not unfinished.any():
                 if is_fresh:
                     break
@@ -274,18 +267,14 @@ class Newton:
                 self._n_passes += 0.5
                 is_fresh = True
                 continue
-            steps = self._lowest(*self._conjugate(unfinished), squares, found, unfinished)
+            steps = self._lowest(*self._conjugate(unfinished), squares, at, unfinished)
             is_stuck = not steps.any()
             if not is_stuck:
                 squares, _ = w.add(steps, self._step, w, self.n_jobs)
                 self.sums.step(steps)
                 is_fresh = False
-        return Outcome(
-            int(np.ceil(self._n_passes)),
-            found.objectives,
-            found.relative_gaps(),
-            not unfinished.any(),
-        )
+        n_iter = int(np.ceil(self._n_passes))
+        return Outcome(n_iter, at.objectives, at.relative_gaps(), not unfinished.any())
 
     def _measure(self, squares: Lanes) -> Measure:
         """Objectives and gaps at w, whose squared length is known; finds the gradient."""
@@ -293,9 +282,9 @@ class Newton:
         losses = self.sums.gradient(self._gradient)
         self._n_passes += 0.5
         slopes, _ = self._gradient.add(np.ones(self.w.n_lanes), self.w, self.w, self.n_jobs)
-        found = Measure(0.5 * squares + losses, 0.5 * slopes)
-        require_finite(found)
-        return found
+        at = Measure(0.5 * squares + losses, 0.5 * slopes)
+        require_finite(at)
+        return at
 
     def _conjugate(self, lanes: npt.NDArray[np.bool_]) -> tuple[Lanes, Lanes]:
         """Find the steps of some lanes by conjugate gradients.
@@ -330,7 +319,7 @@ class Newton:
         return products, norms
 
     def _lowest(
-        self, products: Lanes, norms: Lanes, squares: Lanes, found: Measure,
+        self, products: Lanes, norms: Lanes, squares: Lanes, at: Measure,
         lanes: npt.NDArray[np.bool_],
     ) -> Lanes:  # fmt: skip
         """How far to go along the step; 0 where no length tried lowers the objective."""
@@ -338,7 +327,7 @@ class Newton:
         along = self.sums.losses_along(self._step, _STEPS)
         self._n_passes += 0.5
         along += 0.5 * squares + lengths * products + 0.5 * lengths**2 * norms
-        lower = lanes & (along.min(axis=0) < found.objectives)
+        lower = lanes & (along.min(axis=0) < at.objectives)
         steps = np.where(lower, _STEPS[along.argmin(axis=0)], 0.0)
         # as the planes will move
         return steps.astype(np.float32).astype(np.float64)

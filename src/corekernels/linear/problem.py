@@ -8,10 +8,10 @@ import numpy.typing as npt
 from .._core.arguments import Array
 from .._core.threads import row_blocks
 from .._core.validation import read_only
-from .._loops.learning.coefficients import copy_planes, plane_products
-from .._loops.learning.descent import GapSums, Problem, SlotScratch, Solution, row_gaps, sum_rows
+from .._loops.learning.coefficients import plane_products
+from .._loops.learning.descent import Problem, Solution, row_gaps, sum_rows
 from ..errors import DataError, ParameterError
-from .coefficients import Packed, new_planes
+from .coefficients import Packed, codes_in_use, new_planes
 from .losses import Loss
 
 
@@ -167,7 +167,8 @@ class State:
     def copy_from(self, other: "State") -> None:
         """Become equal to another state."""
         self.duals[:], self.biases[:] = other.duals, other.biases
-        copy_planes(other.planes, self.planes)
+        used = codes_in_use(self.planes, other.planes)
+        self.planes[used] = other.planes[used]
 
 
 @dataclass(frozen=True)
@@ -257,28 +258,23 @@ def _restore(
     """
     duals, planes, biases = solution
     width = 1 if planes.ndim == 2 else planes.shape[2]
-
-    def work(part: tuple[int, int]) -> Array:
-        first, last = part
-        scratch = SlotScratch(
-            np.zeros((packed.n_codes, last - first, width)), np.empty(last - first, np.float32)
-        )
-        out = np.empty((2, len(biases)))
+    distances, of_part = np.zeros((2, len(biases))), np.empty((2, len(biases)))
+    for first, last in parts:
+        sums = np.zeros((packed.n_codes, last - first, width))
+        buffer = np.empty(last - first, np.float32)
         sum_rows(
-            packed.codes, packed.weights, packed.scales, rows, duals, first, last, scratch, planes,
-            out,
+            packed.codes, packed.weights, packed.scales, rows, duals, first, last, sums, buffer,
+            planes, of_part,
         )  # fmt: skip
-        return out
-
-    found = [work(part) for part in parts]
-    return 0.5 * np.sum(found, axis=0)
+        distances += of_part
+    return 0.5 * distances
 
 
 def _add_up(packed: Packed, block: Block, solution: Solution) -> Measure:
     """Objectives, and the gaps of all rows."""
-    sums = GapSums(np.empty(len(solution.biases)), np.empty(len(solution.biases)))
+    losses, gaps = sums = np.empty((2, len(solution.biases)))
     block.loss.compiled(row_gaps)(*packed.rows(), block.rows, block.problem, *solution, sums)
-    return Measure(sums.losses + half_squares(solution.planes, solution.biases), sums.gaps)
+    return Measure(losses + half_squares(solution.planes, solution.biases), gaps)
 
 
 def require_finite(found: Measure) -> None:

@@ -1,23 +1,23 @@
-"""Which method solves a problem, in blocks of how many planes; and the planes it finds.
+"""Choice of the solver, and of the number of planes per block; the planes that a solver finds.
 
-Descent needs the least work: it visits one row after another, eight planes at a time, and so
-keeps one thread per block busy. Where there are more threads than blocks, narrower blocks do more
-work in less time; where there are far more threads than planes, truncated Newton does, whose
-passes over the rows are shared out over all threads.
+A descent needs the least work: it visits one row after another, eight planes at a time, so that a
+block of planes is the work of one thread. With more threads than blocks, narrower blocks take more
+work and less time. With far more threads than planes, so does truncated Newton, whose passes over
+the rows are shared out over all threads.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from .._core.arguments import require_choice
 from .._core.threads import thread_count
-from .._loops.learning.coefficients import move_towards
 from .._loops.simd.vectors import LANES
 from ..errors import ParameterError
 from ..recipe import Recipe
-from .coefficients import Packed, Planes, lane_blocks, new_planes
+from .coefficients import Packed, Planes, codes_in_use, lane_blocks, new_planes
 from .descent import as_planes, solve
 from .newton import Newton, Passes, Vector
 from .problem import Block, Options, Outcome, State, TrainingSet
@@ -37,69 +37,74 @@ _MOST_NUMBERS = 1 << 25  # in a plane, of which Newton needs a dozen; a descent 
 _CONTESTED = 10.0  # cost of equal rows with different targets, above which a descent crawls
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A method, and the planes per block."""
+class SolverChoice(NamedTuple):
+    """A solver, and the number of planes per block."""
 
-    method: str
+    solver: str
     width: int
 
 
-def make_plan(
+_DESCENT, _NEWTON = SolverChoice("descent", LANES), SolverChoice("newton", 1)
+_USUAL = {choice.solver: choice for choice in (_DESCENT, _NEWTON)}
+
+
+def choose_solver(
     solver: str, block: Block, n_planes: int, training: TrainingSet, n_jobs: int | None
-) -> Plan:
-    """What `solver` means for these problems; `block` is one of them."""
+) -> SolverChoice:
+    """The solver that a parameter names or "auto" takes for these problems, of which one is given.
+
+    Times are those of a descent in one block of eight planes, by one thread.
+    """
     require_choice("solver", solver, SOLVERS)
-    solvers = block.loss.solvers
-    if solver != "auto" and solver not in solvers:
-        raise ParameterError(
-            f"solver: got {solver!r}, which cannot solve the {block.loss.label}; choose "
-            f"{' or '.join(solvers)}, or auto."
-        )
-    if solver != "auto" or len(solvers) == 1:
-        method = solvers[0] if solver == "auto" else solver
-        return Plan(method, LANES if method == "descent" else 1)
-    packed = training.packed
-    fits = packed.n_codes * packed.codes.shape[1] <= _MOST_NUMBERS
-    if fits and training.contested_weight * float(block.costs.max()) > _CONTESTED:
-        return Plan("newton", 1)
+    loss, packed = block.loss, training.packed
+    if solver != SOLVERS[0]:
+        if solver not in loss.solvers:
+            raise ParameterError(
+                f"solver: got {solver!r}, which cannot solve the {loss.label}; choose "
+                f"{' or '.join(loss.solvers)}, or auto."
+            )
+        return _USUAL[solver]
+    if len(loss.solvers) == 1:
+        return _USUAL[loss.solvers[0]]
+    newton_fits = packed.n_codes * packed.codes.shape[1] <= _MOST_NUMBERS
+    if newton_fits and training.contested_weight * float(block.costs.max()) > _CONTESTED:
+        return _NEWTON
     n_threads, n_rows = thread_count(n_jobs), len(training.rows)
     if n_threads == 1 or n_rows < _LEAST_ROWS:
-        return Plan(solvers[0], LANES if solvers[0] == "descent" else 1)
+        return _USUAL[loss.solvers[0]]
     times = {}
     for width in reversed(_WIDTHS):
         n_blocks = -(-n_planes // width)
         widest = -(-n_planes // n_blocks)
         cost = next(_WIDTH_COSTS[least] for least in _WIDTHS if least >= widest)
-        times[Plan("descent", width)] = cost * -(-n_blocks // n_threads)
-    if fits and n_rows >= _ROWS_PER_CODE * packed.n_codes:
-        work = n_planes * _WIDTH_COSTS[1] * block.loss.newton_cost
-        times[Plan("newton", 1)] = work / (_EFFICIENCY * n_threads)
-    usual = Plan("descent", LANES)
+        times[SolverChoice("descent", width)] = cost * -(-n_blocks // n_threads)
+    if newton_fits and n_rows >= _ROWS_PER_CODE * packed.n_codes:
+        work = n_planes * _WIDTH_COSTS[1] * loss.newton_cost
+        times[_NEWTON] = work / (_EFFICIENCY * n_threads)
     best = min(times, key=times.__getitem__)
-    return best if times[best] * _LEAST_GAIN <= times[usual] else usual
+    return best if times[best] * _LEAST_GAIN <= times[_DESCENT] else _DESCENT
 
 
 def find_planes(
-    training: TrainingSet, make_blocks: MakeBlocks, recipe: Recipe, plan: Plan, options: Options,
-    n_jobs: int | None,
+    training: TrainingSet, make_blocks: MakeBlocks, recipe: Recipe, choice: SolverChoice,
+    options: Options, n_jobs: int | None,
 ) -> tuple[Planes, list[Outcome]]:  # fmt: skip
-    """Solve the problems as planned."""
-    blocks = make_blocks(plan.width)
-    if plan.method == "descent":
-        states, outcomes = solve(training.packed, blocks, options, n_jobs)
-        planes = as_planes(recipe, states, blocks[0].intercept)
-        return planes if plan.width == LANES else planes.in_usual_blocks(), outcomes
-    found = [_newton(training.packed, block, options, n_jobs) for block in blocks]
-    biases = np.concatenate([w.biases for w, _ in found]) * blocks[0].intercept
-    planes = Planes(recipe, [w.planes for w, _ in found], biases)
-    return planes.in_usual_blocks(), [outcome for _, outcome in found]
+    """Solve the problems from zero."""
+    packed, blocks = training.packed, make_blocks(choice.width)
+    solutions: Sequence[State | Vector]
+    if choice.solver == "descent":
+        solutions, outcomes = solve(packed, blocks, options, n_jobs)
+    else:
+        pairs = [_newton(packed, block, options, n_jobs) for block in blocks]
+        solutions, outcomes = [w for w, _ in pairs], [outcome for _, outcome in pairs]
+    planes = as_planes(recipe, solutions, blocks[0].intercept)
+    return planes if choice.width == LANES else planes.in_usual_blocks(), outcomes
 
 
 def _newton(
     packed: Packed, block: Block, options: Options, n_jobs: int | None
 ) -> tuple[Vector, Outcome]:
-    """Newton steps from zero, on planes of the codes that occur."""
+    """Newton steps from zero, on planes of no more codes than occur."""
     block.require_costs()
     used = replace(packed, n_codes=packed.largest_code() + 1)
     w = Vector.zero(used, block.n_lanes)
@@ -117,7 +122,7 @@ _POWER = 3
 
 @dataclass
 class Stream:
-    """What is carried from batch to batch: the planes now, and their average.
+    """State between the batches of a stream: the latest planes, and their average.
 
     The planes after n rows weigh n^3 times the size of their batch in the average.
     """
@@ -129,7 +134,7 @@ class Stream:
 
     @classmethod
     def start(cls, recipe: Recipe, packed: Packed, n_planes: int) -> "Stream":
-        """A stream that nothing has been learned from yet."""
+        """A stream before its first batch."""
         blocks = [
             new_planes(packed.n_codes, recipe.n_hashes, len(lanes))
             for lanes in lane_blocks(n_planes)
@@ -138,9 +143,9 @@ class Stream:
 
     @classmethod
     def resume(cls, planes: Planes, n_rows: int, intercept: float) -> "Stream":
-        """A stream that goes on from planes which so many rows have led to.
+        """A stream that goes on from planes learned from `n_rows` rows.
 
-        `planes.blocks` are changed by the batches to come.
+        Later batches change `planes.blocks` in place.
         """
         states = []
         for lanes, block in zip(lane_blocks(len(planes.intercepts)), planes.blocks, strict=True):
@@ -152,7 +157,7 @@ class Stream:
     def learn(
         self, packed: Packed, blocks: Sequence[Block], options: Options, n_jobs: int | None
     ) -> None:
-        """Solve the problems of one batch against the planes now, and add to the average."""
+        """Solve the problems of one batch, starting from the latest planes; add to the average."""
         states = [
             State(
                 np.zeros((len(packed), len(state.biases))), state.planes, state.biases, is_sum=False
@@ -168,12 +173,13 @@ class Stream:
         solve(packed, blocks, options, n_jobs, states)
         self._average(as_planes(self.average.recipe, states, blocks[0].intercept), len(packed))
 
-    def _average(self, now: Planes, n_rows: int) -> None:
-        """Move the average towards the planes after another batch."""
+    def _average(self, latest: Planes, n_rows: int) -> None:
+        """Move the average towards the planes after a batch of so many rows."""
         self.n_rows += n_rows
         weight = float(n_rows) * float(self.n_rows) ** _POWER
         self.total_weight += weight
         share = weight / self.total_weight
-        for goal, block in zip(now.blocks, self.average.blocks, strict=True):
-            move_towards(goal, np.float32(share), block)
-        self.average.intercepts[:] += share * (now.intercepts - self.average.intercepts)
+        for new, average in zip(latest.blocks, self.average.blocks, strict=True):
+            used = codes_in_use(new, average)
+            average[used] += np.float32(share) * (new[used] - average[used])
+        self.average.intercepts[:] += share * (latest.intercepts - self.average.intercepts)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..advice import Advice
 from ..classifier import CoREClassifier
-from ..files import Histogram
+from ..files.surveys import Histogram
 from .layout import Figure, Interval, Panel, Report, Section, Table, duration, named_file
 from .survey import rows_figure
 

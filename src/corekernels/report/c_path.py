@@ -18,7 +18,7 @@ def c_path_report(path: CPath, recipe: Recipe, source: str, options: str = "") -
     Parameters
     ----------
     path : CPath
-        From `files.sweep` or `linear.c_path`.
+        From `linear.c_path`.
     recipe : Recipe
         How the rows were hashed.
     source, options : str

@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from ..files import Histogram, Survey
+from ..files.surveys import Histogram, Survey
 from .layout import Figure, Line, Panel, Report, Section, Table, named_file
 
 _MOST_CLASSES = 20

@@ -1,15 +1,13 @@
-"""Whole blocks of planes, in the layouts of `scoring`: moved, multiplied, mixed.
-
-Most codes of many bits never occur. Their planes are zero, and are not written to: memory that
-was never touched takes no room.
-
-Packed rows: k pairs of a code and a weight each.
+"""Packed rows, k pairs of a code and a weight each; and arithmetic of whole blocks of planes.
 
 Weights are halves, as the 16 bits they are stored in, or None where every weight is 1. Where code
-and weight share an integer (`simd/slots.py`), that array stands for both of them. Numba
+and weight share an integer (`simd/halves.py`), that array stands for both of them. Numba
 compiles a function twice then, without the branches on `weights is None`; it does so for plain
 arguments only, not for the fields of a tuple, so that functions with such a branch take
 `weights` by itself.
+
+Planes are in the layouts of `scoring`. Most codes of many bits never occur; their planes are zero
+and are not written to: memory that was never touched takes no room.
 """
 
 from typing import NamedTuple
@@ -17,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import allocating_loop, inner_loop, loop
-from ..rows import next_block
+from ..rows import taken
 from ..simd.halves import read_weights
 from ..simd.integers import LINE
 from ..simd.vectors import LANES, load, multiply_add, prefetch, splat, store
@@ -111,19 +109,6 @@ def prefetch_slots(codes, weights, row, first):
 _RUN = 64  # slots summed in single precision, over which rounding errors do not build up
 
 
-@loop
-def move_towards(goal, share, out):
-    """Move planes a share of the way to others."""
-    for code in range(goal.shape[0]):
-        there, here = goal[code].reshape(-1), out[code].reshape(-1)
-        used = False
-        for p in range(there.shape[0]):
-            used = used or there[p] != 0 or here[p] != 0
-        if used:
-            for p in range(there.shape[0]):
-                here[p] += share * (there[p] - here[p])
-
-
 @allocating_loop
 def plane_products(planes, others, out):
     """Inner products of two blocks of planes, lane by lane: <p, p>, <p, o> and <o, o>."""
@@ -176,25 +161,6 @@ def mix_planes(factors, planes, others):
                 others[code, slot] = u
 
 
-@loop
-def pair_planes(planes, others, out):
-    """Copy two blocks into one, the lanes of a slot side by side."""
-    for code in range(planes.shape[0]):
-        if planes[code].any() or others[code].any():
-            for slot in range(planes.shape[1]):
-                for lane in range(LANES):
-                    out[code, slot, lane] = planes[code, slot, lane]
-                    out[code, slot, LANES + lane] = others[code, slot, lane]
-
-
-@allocating_loop
-def copy_planes(planes, out):
-    """Copy planes."""
-    for code in range(planes.shape[0]):
-        if planes[code].any() or out[code].any():
-            out[code] = planes[code]
-
-
 @allocating_loop
 def combine_blocks(blocks, n_blocks, x, factors, y, others, z, products):
     """z = x + factors * y, and the inner products of z with itself and with `others`.
@@ -204,10 +170,7 @@ def combine_blocks(blocks, n_blocks, x, factors, y, others, z, products):
     """
     zero, f = splat(np.float32(0)), load(factors, 0)
     partial = np.empty((2, LANES), np.float32)
-    for _ in range(n_blocks):
-        start, stop = next_block(blocks)
-        if start == stop:
-            return False
+    for start, stop in taken(blocks, n_blocks):
         total = products[start // blocks.size]
         total[:] = 0
         for first in range(start, stop, _RUN * LANES):
@@ -225,4 +188,3 @@ def combine_blocks(blocks, n_blocks, x, factors, y, others, z, products):
             z[p] = x[p] + factors[0] * y[p]
             total[0, 0] += z[p] * z[p]
             total[1, 0] += z[p] * others[p]
-    return True

@@ -3,12 +3,11 @@
 Every lane (see `scoring`) is a two-class problem of its own, or a regression. Lanes share only
 the order in which rows are visited, so that a row's codes are read once for all of them.
 
-Objective and duality gap of planes and dual variables, in double precision.
-
-The planes that a descent has moved step by step, in single precision, are no longer the sum of
-the rows times their dual variables. The difference, e, adds |e|^2 / 2 to the sum of the rows'
-gaps; that is then the duality gap of the planes as they are, whatever has been rounded before.
-`sum_rows` finds e and makes it as small as single precision allows.
+`row_gaps` measures objective and duality gap in double precision. The planes that a descent has
+moved step by step, in single precision, are no longer the sum of the rows times their dual
+variables. The difference, e, adds |e|^2 / 2 to the sum of the rows' gaps; that is then the duality
+gap of the planes as they are, whatever has been rounded before. `sum_rows` finds e and makes it as
+small as single precision allows.
 """
 
 from typing import NamedTuple
@@ -57,19 +56,12 @@ class Active(NamedTuple):
     shrunk: np.ndarray  # (n_rows,): 1 for rows to skip; changed in place
 
 
-class SweepSums(NamedTuple):
-    """Output: the sums over the rows, one per lane."""
-
-    objectives: np.ndarray
-    gaps: np.ndarray
-
-
 @allocating_loop
-def sweep(rows, order, problem, active, solution, out_limits, out_sums):
+def sweep(rows, order, problem, active, solution, out_limits, out):
     """Visit the rows in `order` once; False if no plane has changed.
 
-    `out_limits` are the steepest slopes of the dual problem. `out_sums` add up what each row had
-    at the moment of its visit: estimates of the true sums that cost nothing.
+    `out_limits` are the steepest slopes of the dual problem. `out`, (2, n_lanes), are objectives
+    and gaps, summed over the rows as each was when visited: estimates that cost nothing.
     """
     # fields are read once: within the loop each reading would count references
     codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
@@ -77,13 +69,12 @@ def sweep(rows, order, problem, active, solution, out_limits, out_sums):
     row_costs, costs = problem.row_costs, problem.costs
     lanes, limits, shrunk = active.lanes, active.limits, active.shrunk
     duals, planes, biases = solution.duals, solution.planes, solution.biases
-    objectives, gaps = out_sums.objectives, out_sums.gaps
+    objectives, gaps = out[0], out[1]
     may_shrink = shrinks(loss)
     scores = np.empty(LANES, np.float32)
     steps = np.zeros(LANES, np.float32)
     out_limits[:] = 0
-    objectives[:] = 0
-    gaps[:] = 0
+    out[:] = 0
     moved = False
     for t in range(order.shape[0]):
         i = order[t]
@@ -150,28 +141,14 @@ _U = np.uint64
 _AHEAD = 8  # rows, which are in no order that the processor could predict, between prefetch and use
 
 
-class GapSums(NamedTuple):
-    """Output: sums over the rows, one per lane."""
-
-    losses: np.ndarray
-    gaps: np.ndarray
-
-
-class SlotScratch(NamedTuple):
-    """Working memory for some slots of the planes."""
-
-    sums: np.ndarray  # (n_codes, slots, lanes): double precision, all zero
-    weights: np.ndarray  # (slots,): of a row, in single precision
-
-
 @allocating_loop
-def sum_rows(codes, weights, scales, rows, duals, first, last, scratch, planes, out):
+def sum_rows(codes, weights, scales, rows, duals, first, last, sums, buffer, planes, out):
     """Set slots first to last of the planes to the sum of the rows times their dual variables.
 
-    `out` are the squared distances of the planes from the exact sum, lane by lane: before that,
-    and after, when they differ by rounding alone.
+    `sums` is working memory, (n_codes, last - first, lanes) zeros in double precision; `buffer` is
+    room for the weights of these slots of a row. `out` are the squared distances of the planes
+    from the exact sum, lane by lane: before that, and after, when they differ by rounding alone.
     """
-    sums, numbers = scratch.sums, scratch.weights
     k, n_slots = codes.shape[1], last - first
     parts = np.zeros(LANES)
     for t in range(rows.shape[0]):
@@ -188,18 +165,18 @@ def sum_rows(codes, weights, scales, rows, duals, first, last, scratch, planes, 
             used = used or parts[lane] != 0
         if used:
             if weights is not None:
-                read_weights(weights, i, first, last, numbers)
-            _add_row(codes, weights, numbers, i, first, n_slots, parts, sums)
+                read_weights(weights, i, first, last, buffer)
+            _add_row(codes, weights, buffer, i, first, n_slots, parts, sums)
     _replace(sums, first, planes, out)
 
 
 @inner_loop
-def _add_row(codes, weights, numbers, row, first, n_slots, parts, sums):
+def _add_row(codes, weights, buffer, row, first, n_slots, parts, sums):
     """Add some slots of a row, times each lane's part, to the sums."""
     for slot in range(n_slots):
         j = _U(slot)
         code = code_of(codes[row, first + slot])
-        weight = 1.0 if weights is None else np.float64(numbers[j])
+        weight = 1.0 if weights is None else np.float64(buffer[j])
         if sums.shape[2] == 1:
             sums[code, j, 0] += weight * parts[0]
         else:
@@ -227,16 +204,12 @@ def _replace(sums, first, planes, out):
 
 @allocating_loop
 def row_gaps(codes, weights, scales, buffer, rows, problem, duals, planes, biases, out):
-    """Each lane's losses and gaps, summed over some rows.
-
-    `buffer` is room for the weights of a row in single precision.
-    """
+    """Losses and gaps of each lane, summed over some rows: `out`, (2, n_lanes)."""
     loss, targets, intercept = problem.loss, problem.targets, problem.intercept
     row_costs, costs = problem.row_costs, problem.costs
-    losses, gaps = out.losses, out.gaps
+    losses, gaps = out[0], out[1]
     scores = np.empty(LANES)
-    losses[:] = 0
-    gaps[:] = 0
+    out[:] = 0
     for i in rows:
         _score_row(codes, weights, i, buffer, planes, scores)
         scale = np.float64(scales[i])

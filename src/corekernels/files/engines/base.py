@@ -16,7 +16,7 @@ import numpy as np
 from ... import errors
 from ..._core.progress import Progress, progress_bar
 from ..._core.threads import thread_count
-from ...errors import CoREError, DataError
+from ...errors import CoREError, DataError, ParameterError
 
 Task = Callable[[Any, Any], Any]
 FAN_IN = 8  # sums that are added at a time; the result of a sum depends on it in its last bits
@@ -34,8 +34,9 @@ class Failure(NamedTuple):
         return (DataError if kind is errors.RecipeMismatch else kind)(self.message)
 
 
-def attempt(task: Task, shared: Any, argument: Any) -> Any:
-    """The result of a task, or a `Failure`; other errors are left to the engine, to try again."""
+def attempt(work: tuple[Task, Any], argument: Any) -> Any:
+    """A task: the result of another, or a `Failure`; other errors are the engine's to try again."""
+    task, shared = work
     try:
         return task(shared, argument)
     except CoREError as error:
@@ -51,19 +52,19 @@ def _with_path(message: str, argument: Any) -> str:
     return f"{path}: {message.removeprefix('y: ')}"
 
 
-def attempt_each(task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
-    """As `attempt`, for several arguments, one after the other."""
-    return [attempt(task, shared, argument) for argument in arguments]
-
-
 class Engine(ABC):
     """Runs tasks; use in a `with` block, which ends what the engine started.
+
+    An engine of your own needs a `name`, `n_workers` and `results`; its tasks are functions of
+    modules, with arguments that can be pickled.
 
     Attributes
     ----------
     name : str
     n_workers : int
         Tasks that run at the same time, as far as is known.
+    shuffles_here : bool
+        Whether records that are shuffled are in the memory of this process.
 
     Examples
     --------
@@ -75,20 +76,20 @@ class Engine(ABC):
 
     name: str
     n_workers: int
+    shuffles_here = True
 
     @abstractmethod
     def results(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
-        """Pairs (number of the argument, result or `Failure`), in any order."""
+        """Pairs (number of the argument, `task(shared, argument)`), in any order."""
 
-    @abstractmethod
     def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """The sum of all results, which are tuples of arrays and numbers.
 
         `FAN_IN` consecutive ones are added, then as many of these sums, and so on: always in the
         same order.
         """
+        return total_of(self.run(task, shared, arguments))
 
-    @abstractmethod
     def shuffle(
         self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
     ) -> list[Any]:
@@ -98,6 +99,12 @@ class Engine(ABC):
         belong to. `gather` gets the records of a group in any order; groups without any are
         left out.
         """
+        groups: dict[int, list[Any]] = {}
+        for pieces in self.run(task, shared, arguments):
+            for group, records in pieces.items():
+                groups.setdefault(group, []).append(records)
+        pieces = [groups[group] for group in sorted(groups)]
+        return self.run(gather_group, (gather, shared), pieces)
 
     def run(
         self, task: Task, shared: Any, arguments: Sequence[Any], *, what: str = "running",
@@ -107,16 +114,14 @@ class Engine(ABC):
 
         `done` is called with the number and the result of each task, as they come.
         """
-        found: dict[int, Any] = {}
+        finished: dict[int, Any] = {}
         with progress_bar(len(arguments), what, "parts", progress) as bar:
-            for number, result in self.results(task, shared, arguments):
-                if isinstance(result, Failure):
-                    raise result.error()
-                found[number] = result
+            for number, result in self.results(attempt, (task, shared), arguments):
+                (finished[number],) = checked_results([result])
                 if done is not None:
                     done(number, result)
                 bar.update(1)
-        return [found[number] for number in range(len(arguments))]
+        return [finished[number] for number in range(len(arguments))]
 
     def close(self) -> None:  # noqa: B027 (most engines start nothing)
         """End what the engine has started."""
@@ -143,16 +148,19 @@ def total_of(sums: Sequence[Any]) -> Any:
     """The sum of consecutive results, in the order of `Engine.total`; a failure is raised."""
     while len(sums) > 1:
         sums = [add_up(sums[at : at + FAN_IN]) for at in range(0, len(sums), FAN_IN)]
-    (total,) = checked_results(sums)
-    return total
+    return checked_results(sums)[0]
 
 
-def gather_group(gather: Task, shared: Any, pieces: Sequence[Any]) -> Any:
-    """The result for the records of a group, or the first failure among them."""
-    for piece in pieces:
-        if isinstance(piece, Failure):
-            return piece
-    return attempt(gather, shared, np.concatenate(pieces))
+def gather_group(work: tuple[Task, Any], pieces: Sequence[Any]) -> Any:
+    """A task: what another makes of the records of a group."""
+    gather, shared = work
+    checked_results(pieces)
+    return gather(shared, np.concatenate(pieces))
+
+
+def reason_of(error: BaseException) -> str:
+    """The first line of an error of another package, or its kind."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def checked_results(results: Sequence[Any]) -> list[Any]:
@@ -164,50 +172,21 @@ def checked_results(results: Sequence[Any]) -> list[Any]:
 
 
 class LocalEngine(Engine):
-    """Threads of this process.
-
-    Parameters
-    ----------
-    workers : int, optional
-        Threads; None means all cores.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> with ck.files.LocalEngine(workers=2) as engine:
-    ...     engine.name
-    'local'
-    """
+    """Threads of this process; `workers` of them, or one per core if that is None."""
 
     name = "local"
 
-    def __init__(self, workers: int | None = None) -> None:
+    def __init__(self, address: Any = None, workers: int | None = None) -> None:
+        if address is not None:
+            raise ParameterError("address: is of a cluster, which engine='local' is not.")
         self.n_workers = thread_count(workers)
 
     def results(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
         """As of `Engine`, in order."""
         with ThreadPoolExecutor(self.n_workers) as pool:
-            waiting = [pool.submit(attempt, task, shared, argument) for argument in arguments]
+            waiting = [pool.submit(task, shared, argument) for argument in arguments]
             try:
                 for number, future in enumerate(waiting):
                     yield number, future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
-
-    def shuffle(
-        self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
-    ) -> list[Any]:
-        """As of `Engine`."""
-        groups: dict[int, list[Any]] = {}
-        for pieces in self.run(task, shared, arguments):
-            for group, records in pieces.items():
-                groups.setdefault(group, []).append(records)
-        with ThreadPoolExecutor(self.n_workers) as pool:
-            waiting = [
-                pool.submit(gather_group, gather, shared, groups[group]) for group in sorted(groups)
-            ]
-            return checked_results([future.result() for future in waiting])
-
-    def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
-        """As of `Engine`."""
-        return total_of([result for _, result in self.results(task, shared, arguments)])

@@ -14,13 +14,12 @@ from ...errors import FileError
 from .base import (
     FAN_IN,
     Engine,
-    Failure,
     Task,
     add_up,
     attempt,
-    attempt_each,
     checked_results,
     gather_group,
+    reason_of,
     total_of,
 )
 
@@ -43,33 +42,16 @@ _SETTINGS = {  # of clusters on this machine
 
 
 class DaskEngine(Engine):
-    """Runs tasks on a Dask cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        A client that is open already; it stays open.
-    address : str, optional
-        Of the scheduler, as "tcp://host:8786". A cluster of processes on this machine is started
-        if there is neither.
-    workers : int, optional
-        Processes of such a cluster; None means one per core.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> with ck.files.DaskEngine(workers=2) as engine:  # doctest: +SKIP
-    ...     plan = ck.files.plan_parts(engine, "parts/*.parquet")
-    """
+    """Runs tasks on a Dask cluster: that of a client, of an address, or one started here."""
 
     name = "dask"
+    shuffles_here = False
 
-    def __init__(
-        self, client: Any = None, *, address: str | None = None, workers: int | None = None
-    ) -> None:
+    def __init__(self, address: Any = None, workers: int | None = None) -> None:
         self._distributed = require_extra("distributed", "dask", "Dask clusters")
         self._own = contextlib.ExitStack()
-        self.client = client if client is not None else self._connected(address, workers)
+        is_client = isinstance(address, self._distributed.Client)
+        self.client = address if is_client else self._connected(address, workers)
         self.n_workers = max(1, sum(self.client.nthreads().values()))
 
     def _connected(self, address: str | None, workers: int | None) -> Any:
@@ -87,20 +69,20 @@ class DaskEngine(Engine):
         try:
             client = self._distributed.Client(cluster, set_as_default=False)
         except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise FileError(
-                f"{address}: no Dask scheduler answers ({reason}); give the address that it "
-                "printed when it started."
+                f"{address}: no Dask scheduler answers ({reason_of(error)}); give the address "
+                "that it printed when it started."
             ) from error
         self._own.callback(client.close)
         return client
 
     def results(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Iterator[Any]:
         """As of `Engine`, as they are finished."""
-        sent, size = self._send(shared), self._parts_per_task(len(arguments))
+        n_tasks = max(self.n_workers * _TASKS_PER_WORKER, len(arguments) // _PARTS_PER_TASK)
+        size = max(1, len(arguments) // n_tasks)
         firsts = range(0, len(arguments), size)
         batches = [list(arguments[first : first + size]) for first in firsts]
-        futures = [self._submit_one(attempt_each, task, sent, batch) for batch in batches]
+        futures = self._submit(_each, (task, shared), batches)
         numbers = {future.key: first for future, first in zip(futures, firsts, strict=True)}
         finished = self._distributed.as_completed(futures, loop=self.client.loop, with_results=True)
         try:
@@ -116,7 +98,7 @@ class DaskEngine(Engine):
 
     def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`."""
-        sums = self._submit(task, shared, arguments)
+        sums = self._submit(attempt, (task, shared), arguments)
         while len(sums) > 1:
             sums = [
                 self.client.submit(add_up, sums[at : at + FAN_IN], pure=False)
@@ -130,16 +112,14 @@ class DaskEngine(Engine):
         """As of `Engine`, by the shuffle of Dask's data frames."""
         dask = require_extra("dask", "dask", "Dask clusters")
         frames = require_extra("dask.dataframe", "dask", "Dask clusters")
-        sent = self._send(shared)
+        sent = self._send((task, shared))
         table = dask.delayed(_as_table, pure=False)
-        first = self.client.submit(_as_table, attempt, task, sent, arguments[0], pure=False)
-        tables = [first, *(table(attempt, task, sent, argument) for argument in arguments[1:])]
+        first = self.client.submit(_as_table, sent, arguments[0], pure=False)
+        tables = [first, *(table(sent, argument) for argument in arguments[1:])]
         meta = self.client.submit(_without_rows, first, pure=False).result()
         shuffled = frames.from_delayed(tables, meta=meta).shuffle(_GROUP, npartitions=n_groups)
-        lists = [
-            dask.delayed(_gather_table, pure=False)(part, gather, sent)
-            for part in shuffled.to_delayed()
-        ]
+        gathered, sent = dask.delayed(_gather_table, pure=False), self._send((gather, shared))
+        lists = [gathered(sent, part) for part in shuffled.to_delayed()]
         futures = self.client.compute(lists, retries=_RETRIES)
         pairs = [pair for some in self.client.gather(futures) for pair in some]
         return checked_results([result for _, result in sorted(pairs, key=lambda pair: pair[0])])
@@ -151,22 +131,17 @@ class DaskEngine(Engine):
             return self.client.submit(_given, value, pure=False)
 
     def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
-        sent = self._send(shared)
-        return [self._submit_one(attempt, task, sent, argument) for argument in arguments]
-
-    def _parts_per_task(self, n_parts: int) -> int:
-        """Parts given to one task, such that tasks are few, but enough for all workers."""
-        n_tasks = max(self.n_workers * _TASKS_PER_WORKER, n_parts // _PARTS_PER_TASK)
-        return max(1, n_parts // n_tasks)
-
-    def _submit_one(self, run: Any, task: Task, sent: Any, argument: Any) -> Any:
-        """A future; an argument may be, or hold, Dask objects, which are computed first."""
-        dask = require_extra("dask", "dask", "Dask clusters")
-        some = argument if isinstance(argument, list) else [argument]
-        if any(dask.is_dask_collection(one) for one in some):
-            lazy = dask.delayed(run, pure=False)(task, sent, argument)
-            return self.client.compute(lazy, retries=_RETRIES)
-        return self.client.submit(run, task, sent, argument, pure=False, retries=_RETRIES)
+        """Futures; an argument may be, or hold, Dask objects, which are computed first."""
+        dask, sent = require_extra("dask", "dask", "Dask clusters"), self._send(shared)
+        futures = []
+        for argument in arguments:
+            if dask.base.unpack_collections(argument)[0]:
+                lazy = dask.delayed(task, pure=False)(sent, argument)
+                futures.append(self.client.compute(lazy, retries=_RETRIES))
+            else:
+                submit = self.client.submit
+                futures.append(submit(task, sent, argument, pure=False, retries=_RETRIES))
+        return futures
 
     def close(self) -> None:
         """Close the connection and end the cluster, if they were made here."""
@@ -177,14 +152,18 @@ def _given(value: Any) -> Any:
     return value
 
 
-def _as_table(attempt_task: Any, task: Task, shared: Any, argument: Any) -> Any:
+def _each(work: tuple[Task, Any], arguments: Sequence[Any]) -> list[Any]:
+    """Results of a task for several arguments, one after the other."""
+    task, shared = work
+    return [task(shared, argument) for argument in arguments]
+
+
+def _as_table(work: tuple[Task, Any], argument: Any) -> Any:
     """The records of a task as a table, with the numbers of their groups."""
     pandas = require_extra("pandas", "dask", "Dask clusters")
-    result = attempt_task(task, shared, argument)
-    if isinstance(result, Failure):
-        raise result.error()
-    groups = np.repeat(list(result), [len(some) for some in result.values()])
-    records = np.concatenate(list(result.values()))
+    (pieces,) = checked_results([attempt(work, argument)])
+    groups = np.repeat(list(pieces), [len(records) for records in pieces.values()])
+    records = np.concatenate(list(pieces.values()))
     return pandas.DataFrame.from_records(records).assign(**{_GROUP: groups.astype(np.int64)})
 
 
@@ -192,9 +171,10 @@ def _without_rows(table: Any) -> Any:
     return table.iloc[:0]
 
 
-def _gather_table(table: Any, gather: Task, shared: Any) -> list[tuple[int, Any]]:
+def _gather_table(work: tuple[Task, Any], table: Any) -> list[tuple[int, Any]]:
     """Numbers and results of the groups in a table."""
-    return [
-        (int(group), gather_group(gather, shared, [some.drop(columns=_GROUP).to_records(False)]))
-        for group, some in table.groupby(_GROUP)
-    ]
+    groups = (
+        (int(group), [rows.drop(columns=_GROUP).to_records(False)])
+        for group, rows in table.groupby(_GROUP)
+    )
+    return [(group, attempt((gather_group, work), records)) for group, records in groups]

@@ -22,6 +22,7 @@ from .base import (
     attempt,
     checked_results,
     gather_group,
+    reason_of,
     total_of,
 )
 
@@ -46,31 +47,15 @@ exec '{java}' "$@"
 
 
 class SparkEngine(Engine):
-    """Runs tasks on a Spark cluster.
-
-    Parameters
-    ----------
-    session : pyspark.sql.SparkSession, optional
-        A session that is open already; it stays open.
-    address : str, optional
-        Of the cluster, as "spark://host:7077" or "yarn". Spark in this machine is started if there
-        is neither.
-    workers : int, optional
-        Tasks at a time of such a Spark; None means one per core.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> plan = ck.files.plan_parts(ck.files.SparkEngine(session), "rows/")  # doctest: +SKIP
-    """
+    """Runs tasks on a Spark cluster: that of a session, of an address, or one started here."""
 
     name = "spark"
+    shuffles_here = False
 
-    def __init__(
-        self, session: Any = None, *, address: str | None = None, workers: int | None = None
-    ) -> None:
+    def __init__(self, address: Any = None, workers: int | None = None) -> None:
         self._own: list[Any] = []
-        self.session = session if session is not None else self._started(address, workers)
+        is_session = hasattr(address, "sparkContext")
+        self.session = address if is_session else self._started(address, workers)
         self.context = self.session.sparkContext
         self.n_workers = max(1, int(self.context.defaultParallelism))
 
@@ -91,8 +76,7 @@ class SparkEngine(Engine):
                 warnings.simplefilter("ignore", FutureWarning)  # about pandas, not used here
                 session = builder.getOrCreate()
         except Exception as error:  # Java's errors come in many kinds
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise FileError(f"{master}: Spark did not start ({reason}).") from error
+            raise FileError(f"{master}: Spark did not start ({reason_of(error)}).") from error
         session.sparkContext.setLogLevel("ERROR")
         self._own.append(session)
         return session
@@ -109,7 +93,7 @@ class SparkEngine(Engine):
 
     def total(self, task: Task, shared: Any, arguments: Sequence[Any]) -> Any:
         """As of `Engine`; the last few are added here, which saves Spark a stage."""
-        sent, sums = self._submit(task, shared, arguments)
+        sent, sums = self._submit(attempt, (task, shared), arguments)
         n_sums = len(arguments)
         while n_sums > FAN_IN:
             n_sums = -(-n_sums // FAN_IN)
@@ -125,9 +109,11 @@ class SparkEngine(Engine):
         self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
     ) -> list[Any]:
         """As of `Engine`, by Spark's own shuffle of one record per task and group."""
-        sent, results = self._submit(task, shared, arguments)
+        sent, results = self._submit(attempt, (task, shared), arguments)
         groups = results.flatMap(_pieces).groupByKey(n_groups, lambda group: group)
-        gathered = groups.mapValues(lambda some: gather_group(gather, sent.value, list(some)))
+        gathered = groups.mapValues(
+            lambda pieces: attempt((gather_group, (gather, sent.value[1])), list(pieces))
+        )
         try:
             return checked_results([result for _, result in sorted(gathered.collect(), key=_first)])
         finally:
@@ -138,7 +124,7 @@ class SparkEngine(Engine):
         n_tasks = max(self.n_workers * _TASKS_PER_WORKER, len(arguments) // _PARTS_PER_TASK)
         numbered = list(enumerate(arguments))
         pairs = self.context.parallelize(numbered, min(n_tasks, len(arguments)))
-        return sent, pairs.map(lambda pair: (pair[0], attempt(task, sent.value, pair[1])))
+        return sent, pairs.map(lambda pair: (pair[0], task(sent.value, pair[1])))
 
     def close(self) -> None:
         """End Spark, if it was started here."""

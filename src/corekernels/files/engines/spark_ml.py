@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyspark import keyword_only
 from pyspark.ml import Estimator, Model, Transformer
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCol
@@ -20,9 +19,9 @@ from ..._core.arguments import PathLike, require_extra
 from ...classifier import CoREClassifier
 from ...recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
 from ..learning import train
-from ..plan import plan_parts
 from ..readers import sketch_batch
-from .frames import FrameColumns, hash_spark_rows, rows_of_table, signature_columns
+from ..sources import plan_parts
+from .frames import FrameColumns, hash_spark_frame, rows_of_table, signature_columns
 from .spark import SparkEngine
 
 # fields of a recipe, and what Spark's naming makes of them
@@ -66,17 +65,17 @@ class _Hashing(HasFeaturesCol):
 class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultParamsWritable):
     """Columns of signatures in the place of a column of vectors.
 
-    `signatures_of_table` makes `Signatures` of them again.
+    `files.signatures_of_table` makes `Signatures` of them again.
+
+    Parameters
+    ----------
+    featuresCol, kernel, nHashes, nBits, weightBits, gamma, seed
+        As of `CoRESparkClassifier`.
     """
 
-    @keyword_only  # type: ignore[untyped-decorator]
-    def __init__(
-        self, *, featuresCol: str = "features", kernel: str = DEFAULT_KERNEL,
-        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS,
-        weightBits: int = Recipe.weight_bits, gamma: float | None = None, seed: int = 0,
-    ) -> None:  # fmt: skip
+    def __init__(self, **parameters: Any) -> None:
         super().__init__()
-        self._set(**self._input_kwargs)
+        self._set(**parameters)
 
     def _transform(self, dataset: Any) -> Any:
         recipe = self._recipe_of(dataset)
@@ -107,28 +106,21 @@ class CoRESparkClassifier(Estimator, _Hashing, HasLabelCol, HasPredictionCol):
     maxIter = _parameter("maxIter", "most passes over the rows", TypeConverters.toInt)
     folder = _parameter("folder", "where shards lie meanwhile", TypeConverters.toString)
 
-    @keyword_only  # type: ignore[untyped-decorator]
-    def __init__(
-        self, *, folder: str, featuresCol: str = "features", labelCol: str = "label",
-        predictionCol: str = "prediction", kernel: str = DEFAULT_KERNEL,
-        nHashes: int = DEFAULT_HASHES, nBits: int = DEFAULT_BITS,
-        weightBits: int = Recipe.weight_bits, gamma: float | None = None, seed: int = 0,
-        loss: str = "squared_hinge", C: float = 1.0, tol: float = 1e-3, maxIter: int = 1000,
-    ) -> None:  # fmt: skip
+    def __init__(self, **parameters: Any) -> None:
         super().__init__()
         self._setDefault(loss="squared_hinge", C=1.0, tol=1e-3, maxIter=1000)
-        self._set(**self._input_kwargs)
+        self._set(**parameters)
 
     def _fit(self, dataset: Any) -> "CoRESparkModel":
         engine = SparkEngine(dataset.sparkSession)
-        columns = FrameColumns(self.getFeaturesCol(), self.getLabelCol())
+        columns = {"features": self.getFeaturesCol(), "label": self.getLabelCol()}
         with tempfile.TemporaryDirectory(dir=self.getOrDefault("folder")) as folder:
-            numbered = dataset.select(*columns.names).withColumn(
+            numbered = dataset.select(*columns.values()).withColumn(
                 "row", functions.monotonically_increasing_id()
             )
             shards, target = Path(folder) / "shards", Path(folder) / "model"
             recipe = self._recipe_of(dataset)
-            hash_spark_rows(numbered, shards, recipe, columns, id="row")
+            hash_spark_frame(numbered, shards, recipe, id="row", **columns)
             plan = plan_parts(engine, shards, progress=False)
             options = {name: self.getOrDefault(name) for name in ("loss", "C", "tol")}
             options["max_iter"] = self.getOrDefault("maxIter")

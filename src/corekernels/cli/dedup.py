@@ -116,6 +116,8 @@ def dedup(
         raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     _require_targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
+    if parts is not None:
+        output.note_unfinished(target, resume)
     if against is not None:
         _require_alone(against, groups, prefer, copies_once, reduce_to)
     if reduce_to is not None and keep is None:

@@ -43,7 +43,7 @@ _TIMES = {"reading": 0.4, "storing": 0.4, "hashing": 0.25, "sorting": 0.2, "comp
 
 
 def duplicates_default(is_text: bool) -> str:
-    """What similar means unless it is said: of documents, the resemblance of their sets of n-grams."""
+    """What similar means unless it is said: the resemblance of sets of n-grams for documents."""
     return RESEMBLANCE.name if is_text else DEFAULT_KERNEL
 
 

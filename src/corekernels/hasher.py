@@ -130,12 +130,10 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
     --------
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import LinearSVC
     >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = ck.CoREHasher(n_hashes=512, random_state=0)
-    >>> model = make_pipeline(hasher, LinearSVC(random_state=0))
-    >>> round(model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
+    >>> Z = ck.CoREHasher(n_hashes=512, random_state=0).fit_transform(X)
+    >>> round(LinearSVC(random_state=0).fit(Z[:1000], y[:1000]).score(Z[1000:], y[1000:]), 2)
     0.94
     """
 

@@ -221,8 +221,9 @@ def _open(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
         )  # fmt: skip
-    of_documents = {"id": id, "frequencies": frequencies, "shingles": shingles or None}
-    of_documents["skip_bad"] = skip_bad or None
+    of_documents = {"id": id, "shingles": shingles or None, "skip_bad": skip_bad or None}
+    if text_of(like) is None:  # else they may be those of an index
+        of_documents["frequencies"] = frequencies
     if unused := [name for name, value in of_documents.items() if value is not None]:
         raise ParameterError(
             f"{unused[0]}: needs text='COLUMN', being for documents; name the column of text, or "

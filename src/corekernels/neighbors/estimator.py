@@ -19,6 +19,7 @@ from ..errors import DataError, ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
 from ..recipe import DEFAULT_KERNEL
+from ..text.frequencies import InverseDocumentFrequency
 from .duplicates.result import NearDuplicates
 from .duplicates.search import Criterion, near_duplicate_rows
 from .duplicates.tables import plan_tables
@@ -128,6 +129,10 @@ class CoRENeighbors(IndexEstimator):
         Number of rows in the index.
     names_ : list of str or None
         What rows are called in results, by their ids, if they came with names.
+    frequencies_ : text.InverseDocumentFrequency or None
+        What weighed the rows, and weighs queries, if documents were indexed by rarity of words.
+    documents_ : dict or None
+        Where the documents lie that were indexed, if they were, for passages of them in results.
     n_features_in_ : int
 
     Notes
@@ -167,6 +172,8 @@ class CoRENeighbors(IndexEstimator):
         self._snapshot = Snapshot.begin(choice, numbers)
         self.provenance_: list[Origin] = []
         self.names_: list[str] | None = None
+        self.frequencies_: InverseDocumentFrequency | None = None
+        self.documents_: dict[str, Any] | None = None
         self._lock = ForkLock()
         return self
 

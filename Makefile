@@ -3,6 +3,7 @@ BIN := .venv/bin
 COVERAGE := --cov --cov-report=
 # A file's tests stay together: two workers seldom compile the same loop or set up the same module.
 PARALLEL := -n auto --dist worksteal
+SLOWEST := --durations=20
 LOOP_TESTS := tests/loops
 ENGINE_TESTS := tests/engines
 BOUNDS_TESTS := tests/documents tests/hashing tests/io tests/linear tests/loops tests/neighbors \
@@ -22,7 +23,7 @@ reproduction: .venv/reproduction .venv/loops
 	$(BIN)/python -m reproduction --scale full
 
 test: lint
-	$(BIN)/pytest -q $(PARALLEL) $(COVERAGE)
+	$(BIN)/pytest -q $(PARALLEL) $(COVERAGE) $(SLOWEST)
 	$(BIN)/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(COVERAGE) --cov-append
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
 	$(BIN)/coverage report

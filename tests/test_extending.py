@@ -2,7 +2,11 @@
 
 import itertools
 import json
+import math
 import pickle
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -15,8 +19,8 @@ from sklearn.svm import SVC
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataTypeError, ParameterError
-from corekernels.files.readers import recipe_for
 from corekernels.linear import HashedLinearRegressor, Loss
+from corekernels.neighbors import CandidateMethod, Tuned
 
 
 # [loss]
@@ -274,7 +278,7 @@ def test_a_file_format(tmp_path):
         np.testing.assert_array_equal(found.toarray()[:, :40], X.toarray())
         assert labels is None if "labels" in options else labels.tolist() == y.tolist()
     reader = ck.files.open_reader(path)
-    recipe = recipe_for(reader, n_hashes=32)
+    recipe = ck.Recipe(n_hashes=32, n_columns=reader.n_columns)
     ck.files.hash_to_file(reader, tmp_path / "rows.sig", recipe)
     S, labels = ck.files.load_signatures(tmp_path / "rows.sig")
     hasher = ck.CoREHasher(n_hashes=32, random_state=0).fit(X)
@@ -287,3 +291,157 @@ def test_a_file_format(tmp_path):
         file.write('[0, [3], ["three"]]\n')
     with pytest.raises(DataTypeError, match=r"rows\.jsonrows: "):
         io.read_rows(path)
+
+
+# [engine]
+class PoolEngine(ck.files.Engine):
+    """A pool of processes of this machine."""
+
+    name = "pool"
+
+    def __init__(self, n_workers):
+        self.n_workers = n_workers
+        self._pool = ProcessPoolExecutor(n_workers, mp_context=get_context("spawn"))
+
+    def results(self, task, shared, arguments):
+        futures = {
+            self._pool.submit(task, shared, argument): number
+            for number, argument in enumerate(arguments)
+        }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+    def close(self):
+        self._pool.shutdown(cancel_futures=True)
+
+
+# [end of the engine]
+
+
+def test_an_engine(tmp_path, monkeypatch):
+    """Its shards, predictions, models and pairs are those of the threads of this process."""
+    monkeypatch.chdir(tmp_path)
+    X = sparse.random_array((400, 40), density=0.1, format="csr", rng=0)
+    y = (X.sum(axis=1) > 2).astype(int)
+    for number in range(5):
+        rows = slice(80 * number, 80 * number + 80)
+        io.write_rows(f"{number}.npz", sparse.vstack([X[rows], X[:9]]), [*y[rows], *y[:9]])
+    recipe = ck.Recipe(n_hashes=32, n_columns=40)
+    written = {}
+    for name, engine in (("pool", PoolEngine(2)), ("local", ck.files.open_engine("local"))):
+        with engine:
+            plan = ck.files.plan_parts(engine, "*.npz")
+            report = ck.files.hash_to_file(
+                plan, f"{name}-shards", recipe, shard_rows=50, engine=engine
+            )
+            assert (report.rows, report.parts) == (445, 10)
+            shards = ck.files.plan_parts(engine, f"{name}-shards")
+            model = ck.files.train(shards, f"{name}-model", recipe, engine=engine)
+            n_rows = ck.files.predict(model, plan, f"{name}-labels", engine=engine)
+            assert n_rows == 445
+            found = ck.files.duplicates_by_parts(engine, plan, f"{name}-parts", 0.9)
+            ck.files.write_pairs(found, f"{name}-pairs")
+            (tmp_path / "0.npz").rename("other.npz")
+            with pytest.raises(ck.CoREError, match=r"0\.npz"):  # errors come from there as well
+                ck.files.evaluate(model, plan, engine=engine)
+            (tmp_path / "other.npz").rename("0.npz")
+        paths = [*(tmp_path / f"{name}-shards").iterdir()]
+        paths += [tmp_path / f"{name}-{kind}" for kind in ("model", "labels", "pairs")]
+        written[name] = sorted((p.name.removeprefix(f"{name}-"), p.read_bytes()) for p in paths)
+    assert written["pool"] == written["local"]
+    assert len(found.pairs) > 9
+
+
+# [method]
+@dataclass(eq=False)
+class RandomSample(CandidateMethod):
+    """Looks through a random sample of the rows, as large as the recall asks for."""
+
+    name = "random sample"
+
+    order: np.ndarray  # the rows, shuffled
+    n_looked_at: int
+
+    def candidates(self, team, rows, queries, alive, factor):
+        n = min(len(self.order), math.ceil(self.n_looked_at * factor))
+        return np.tile(self.order[:n], (len(rows), 1))
+
+    @property
+    def cost(self):
+        return 200.0 * self.n_looked_at  # nanoseconds for each row that the kernel ranks
+
+    def grown(self, store, n_jobs):
+        more = len(store) / len(self.store)
+        order = np.random.default_rng(0).permutation(len(store)).astype(np.int32)
+        return replace(
+            self, store=store, exact_search=None, order=order,
+            n_looked_at=math.ceil(self.n_looked_at * more),
+        )  # fmt: skip
+
+    @classmethod
+    def tune(cls, tuning):
+        n = len(tuning.store)
+        rng = np.random.default_rng([tuning.seed, 1])  # rows were held out by the seed alone
+        order = rng.permutation(n).astype(np.int32)
+        whole = cls(tuning.store, order, n, n_wanted=tuning.n_neighbors)
+        sizes = range(n // 50, n + 1, n // 50)
+        found = tuning.cheapest([whole.with_settings(n_looked_at=size) for size in sizes])
+        if found is None:
+            return None
+        method, recall = found
+        return Tuned(method, f"a sample of {method.n_looked_at} rows", recall)
+
+
+# [end of the method]
+
+
+@pytest.mark.filterwarnings("ignore:a sample of:UserWarning")  # much costlier than exact search
+class TestSearchMethod:
+    """RandomSample: through `CoRENeighbors`, beside a dense oracle."""
+
+    @pytest.fixture
+    def X(self):
+        rng = np.random.default_rng(0)
+        return rng.random((3000, 30)) * (rng.random((3000, 30)) < 0.5)
+
+    @staticmethod
+    def check(model, X, Q, gone=()):
+        """The promise is kept, distances are true, and what was removed is not found."""
+        unit = [Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in (Q, X)]
+        K = unit[0] @ unit[1].T
+        K[:, list(gone)] = -1
+        distances, found = model.kneighbors(Q)
+        np.testing.assert_allclose(1 - distances, np.take_along_axis(K, found, 1), atol=1e-12)
+        assert (np.diff(distances, axis=1) >= 0).all()
+        shares = (1 - distances >= -np.sort(-K, axis=1)[:, [9]] - 1e-12).mean(axis=1)
+        error = shares.std() / np.sqrt(len(shares))
+        assert shares.mean() >= model.recall - 5 * error
+        if not gone:  # rows added are found exactly
+            assert abs(shares.mean() - model.estimated_recall_) < 5 * np.sqrt(2) * error
+
+    def test_through_a_life(self, X):
+        X, Q = X[:2500], X[2500:]
+        index = ck.CoRENeighbors("correlation", method=RandomSample, recall=0.6, random_state=0)
+        index = clone(index).fit(X[:2000])
+        assert (index.method_, index.reason_[:11]) == ("random sample", "a sample of")
+        assert index._snapshot.main.n_looked_at < 0.8 * 2000
+        self.check(index, X[:2000], Q)
+        again = pickle.loads(pickle.dumps(index))
+        np.testing.assert_array_equal(again.kneighbors(Q)[1], index.kneighbors(Q)[1])
+        index.add(X[2000:]).remove(range(0, 500))
+        self.check(index, X, Q, range(500))
+
+    def test_what_it_cannot_do_is_left_to_exact_search(self, X):
+        index = ck.CoRENeighbors(method=RandomSample, recall=1.0, random_state=0)
+        with pytest.warns(UserWarning, match="no other method guarantees recall 1"):
+            assert index.fit(X).method_ == "exact"
+
+    def test_what_is_no_method_is_refused(self, X, tmp_path):
+        for method in (RandomSample.__init__, MinMax, "random sample"):
+            with pytest.raises(ParameterError, match=r"or give a class of neighbors\.SearchMethod"):
+                ck.CoRENeighbors(method=method).fit(X)
+        with pytest.raises(ParameterError, match="random sample proposes no rows that are near by"):
+            ck.CoRENeighbors(MinMax(), method=RandomSample).fit(X)
+        index = ck.CoRENeighbors(method=RandomSample, recall=0.3, random_state=0).fit(X)
+        with pytest.raises(ParameterError, match="a parameter cannot be held by a file"):
+            index.save(tmp_path / "index")

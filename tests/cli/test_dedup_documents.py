@@ -171,34 +171,16 @@ def test_against_another_corpus(megabytes, corpus, tmp_path):
         assert "leave out" in result.stderr
 
 
-def test_errors(corpus, tmp_path):
-    result = run(f"dedup corpus.jsonl p.tsv {HOW} --prefer subject")
-    assert "documents are preferred by numbers" in result.stderr
-    ck.io.write_rows("rows.npy", np.eye(3))
-    assert "is for documents" in run("dedup rows.npy p.tsv --prefer longest").stderr
-    assert "name their file" in run("dedup rows.npy p.tsv --reduce-to 2").stderr
-    assert "there are 3 rows" in run("dedup rows.npy p.tsv --keep k.npy --reduce-to 4").stderr
-    assert "is read or written already" in run(f"dedup corpus.jsonl p {HOW} --keep p").stderr
-
-
-def test_report_shows_what_was_found(corpus):
-    pytest.importorskip("jinja2")
-    ok(f"dedup corpus.jsonl pairs.tsv {HOW} --id key --report page.html")
-    text = Path("page.html").read_text(encoding="utf-8")
-    assert f"{len(read_pairs('pairs.tsv'))} pairs" in text
-    assert "<code>changed</code>" in text
-    if browser.find_browser() is not None:
-        browser.require_readable(Path("page.html"))
-
-
-def test_long_names_are_broken_on_the_page(corpus):
-    """No column is pushed out of sight, and none is so narrow that its text makes a tall band."""
+def test_the_page_shows_what_was_found(corpus):
+    """No column is pushed out of sight by long names, and none is so narrow that it is a band."""
     pytest.importorskip("jinja2")
     folder = "a-package-2.0-py3-none-any.whl/package/contrib/some-thing/locale/en/LC_MESSAGES"
     named = [dict(document, key=f"{folder}/{document['key']}.po") for document in corpus]
     write_json_lines(Path("named.jsonl"), named)
     ok(f"dedup named.jsonl pairs.tsv {HOW} --id key --page page.html")
     text = Path("page.html").read_text(encoding="utf-8")
+    assert f"{len(read_pairs('pairs.tsv'))} pairs" in text
+    assert "<code>changed</code>" in text
     assert text.count('<table class="prose">') == 1
     if browser.find_browser() is not None:
         browser.require_readable(Path("page.html"))
@@ -213,7 +195,7 @@ def test_report_of_rows_and_of_nothing(tmp_path):
     assert [section.name for section in report.sections] == ["similarity"]
     shutil.copy(path, tmp_path / "other.npy")
     others = ck.files.open_reader(tmp_path / "other.npy")
-    matches = ck.files.near_matches(reader, others, 0.9)
+    matches = ck.files.near_duplicates(reader, 0.9, against=others)
     assert matches.pairs.tolist() == [[row, row] for row in range(5)]
     report = duplicates_report(matches, reader, others, threshold=0.9, kernel="core1")
     assert "5 of 5 documents" in report.lead[0]

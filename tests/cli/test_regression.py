@@ -58,34 +58,6 @@ def test_values_that_are_all_equal_have_no_r2(values):
     assert as_json("evaluate m.ck same.npz")["r2"] is None
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("train train.npz out", "train.npz: Unknown label type: real numbers"),
-        ("train train.npz out", "or --regression for files"),
-        ("train one.svm out", "one.svm: holds one class only (7)"),
-        ("path one.svm --n-hashes 8", "one.svm: "),
-        ("train train.npz out --regression --balanced", "--regression: has no --loss"),
-        ("train words.svm out --regression --n-hashes 8", "words.svm: "),
-        ("predict r.ck test.npz out --proba", "a regressor predicts values only"),
-        ("predict r.ck test.npz out --scores", "a regressor predicts values only"),
-        ("predict c.ck test.svm out --proba", "learn one with --loss log_loss"),
-        ("predict c.ck test.svm out --proba --scores", "either --scores or --proba"),
-        ("evaluate r.ck words.svm", "words.svm: labels such as a are no numbers"),
-    ],
-)
-def test_errors(values, line, message):
-    X, y = ck.io.read_rows("train.svm")
-    Path("one.svm").write_text("7 1:1\n7 2:1\n")
-    ck.io.write_rows("words.svm", X[:4], ["a", "b", "a", "b"])
-    ck.CoREClassifier(n_hashes=8, random_state=0).fit(X, y).save("c.ck")
-    ck.CoRERegressor(n_hashes=8, random_state=0).fit(X, y).save("r.ck")
-    result = run(line)
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr
-    assert not Path("out").exists()
-
-
 def _table(line):
     lines = ok(line).stdout.splitlines()
     return lines[0].split("\t"), [row.split("\t") for row in lines[1:]]

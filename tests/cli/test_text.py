@@ -146,31 +146,6 @@ def test_from_a_pipe_and_from_several_files(corpus):
         assert all(np.array_equal(a, S.arrays()[name]) for name, a in whole.arrays().items())
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("hash train.jsonl x --text body", "has no column 'body'; choose from: key, subject"),
-        ("train train.jsonl x --text text", "has no labels; give a file"),
-        ("train train.jsonl x --text text", "of the documents that does (--label 'COLUMN')"),
-        ("hash train.jsonl x", "documents, not rows; name their column of text (--text 'COLUMN')"),
-        ("hash train.jsonl x --text text --ngrams few", "--ngrams: got 'few'"),
-        ("hash train.jsonl x --text text --ngrams 3-1", "ngrams: got (3, 1)"),
-        ("hash train.jsonl x --text text --unit syllables", "unit: got 'syllables'"),
-        ("hash train.jsonl x --text text --n-columns 5", "are not for text"),
-        ("hash rows.svm x --label subject", "--label: got 'subject', but columns of rows.svm"),
-        ("hash rows.svm x --id key", "--id: needs --text 'COLUMN', being for documents"),
-        ("hash rows.svm x --ngrams 2", "needs --text 'COLUMN', being for documents"),
-    ],
-)
-def test_errors(line, message, corpus):
-    with open("rows.svm", "w") as file:
-        file.write("1 1:1\n")
-    result = run(line)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert not [name for name in os.listdir() if name == "x" or name.startswith(".")]
-
-
 def test_values_are_weighed_by_rarity(corpus):
     train, test = corpus
     how = "--text text --frequencies counts.idf"
@@ -318,3 +293,12 @@ def test_snippets_leave_out_what_the_rows_left_out(corpus):
     ok("index bad.jsonl i --text text --skip-bad 1")
     found = as_json("search i --query thorn")["found"][0]
     assert [(entry["id"], entry["snippet"]) for entry in found] == [(1, "some thorn")]
+
+
+def test_info_says_what_numbers_of_columns_and_values_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("zeros.csv").write_text("a,b\n0,0\n")
+    Path("one.jsonl").write_text('{"text": "a rose"}\n')
+    assert "values            all 0\n" in ok("info zeros.csv").stdout
+    assert "columns           hashed (2^62)\n" in ok("info one.jsonl --text text").stdout
+    assert as_json("info one.jsonl --text text")["columns"] == 2**62

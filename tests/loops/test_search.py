@@ -105,7 +105,7 @@ def test_tables():
     numbers = np.empty((20, 3), np.uint32)
     signed = np.empty((20, 3), np.uint32)
     signs = read_only(np.ones((20, 6), np.float16)).view(np.uint16)
-    tables = buckets.Tables(np.zeros((3, 17), np.int32), np.empty((3, 20), np.int32))
+    tables = buckets.Buckets(np.zeros((3, 17), np.int32), np.empty((3, 20), np.int32))
     out, lengths = np.empty((20, 2), np.int32), np.ones(20, np.int64)
     lengths[4] = 0
     counts, touched = np.zeros(20, np.int32), np.empty(21, np.int32)
@@ -116,7 +116,7 @@ def test_tables():
         team.run(buckets.write_keys, (codes, signs, 2, 60, signed), 20, 8)
         numbers = read_only(numbers)
         team.run(buckets.fill_tables, (numbers, tables), 3, 1)
-        filled = buckets.Tables(*map(read_only, tables))
+        filled = buckets.Buckets(*map(read_only, tables))
         arguments = numbers, read_only(lengths), filled, counts, touched, out
         team.run(buckets.most_collisions, arguments, 20, 8)
     assert (numbers != signed).any()

@@ -15,6 +15,7 @@ from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.io import load_arrays, save_arrays
 from support.clusters import METHODS, clustered
 from support.indexes import with_short_tail
+from support.kernels import MinMax
 
 
 @pytest.fixture(scope="module")
@@ -223,6 +224,41 @@ def test_searches_while_rows_come_and_go(X):
         reader.join()
     assert not problems
     assert index.n_samples_fit_ == 1190
+
+
+@pytest.mark.parametrize("kernel", ["core1", "inner_product", MinMax()])
+def test_update(X, kernel):
+    """As an index of the new rows under the old ids: rows of the method and of the tail."""
+    index = ck.CoRENeighbors(kernel).fit(X[:1000]).add(X[1000:1100])
+    ids = [3, 1050, 700]
+    with pytest.raises(ParameterError, match="ids: 5000 is not in the index"):
+        index.update([3, 5000], X[1100:1102])
+    with pytest.raises(DataError, match="ids: 3 is given twice"):
+        index.update([3, 3], X[1100:1102])
+    with pytest.raises(DataError, match="ids: 3 were given for 2 rows"):
+        index.update(ids, X[1100:1102])
+    index.update(ids, X[1100:1103])
+    assert index.ids_[-3:].tolist() == ids
+    kept = np.delete(np.arange(1100), ids)
+    rows = np.concatenate([kept, np.arange(1100, 1103)])
+    fresh = ck.CoRENeighbors(kernel).fit(X[rows], ids=np.concatenate([kept, ids]))
+    for mine, theirs in zip(index.kneighbors(X[900:]), fresh.kneighbors(X[900:]), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    named = ck.CoRENeighbors(kernel).fit(X[:2], ids=["a", "b"]).update("a", X[5:6])
+    assert named.kneighbors(X[5:6], 1)[1][0, 0] == "a"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bytes_are_those_of_the_file_at_least(X, method, tmp_path):
+    index = ck.CoRENeighbors(method=method, recall=0.8, random_state=0).fit(X)
+    index.save(tmp_path / "index")
+    few = ck.CoRENeighbors(method=method, recall=0.8, random_state=0).fit(X[:100])
+    assert few.nbytes < index.nbytes
+    before = index.nbytes
+    index.add(X[:50], ids=range(10**6, 10**6 + 50))
+    assert before < index.nbytes < 1.2 * before
+    header = 4096  # names, types and places of the arrays, and the settings
+    assert (tmp_path / "index").stat().st_size - header <= before
 
 
 def test_near_duplicates():

@@ -4,23 +4,26 @@ There are LIVES of them, an environment variable: few in the everyday suite, man
 """
 
 import os
+import pickle
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import corekernels as ck
-from corekernels.kernel_table import KERNELS
+from corekernels.kernel_table import KERNELS, exact_kernel
 from corekernels.neighbors import tuning
 from corekernels.neighbors.candidates import METHODS
 from corekernels.neighbors.duplicates import search
 from support import oracles
 from support.indexes import with_short_tail
+from support.kernels import MinMax
 
 LIVES = int(os.environ.get("LIVES", 20))
 MOST_ROWS, MOST_COLUMNS = 2000, 300
 WIDTHS = (5, 300, 4096, 4097, 65_536, 65_537, 10**6, 2**31, 2**40, 2**62, 2**63 - 1)
 OF_UNIT_ROWS = [name for name, kernel in KERNELS.items() if kernel.unit_rows]
+ANY = [*KERNELS, MinMax()]  # one of them from outside the package
 # sums of up to 300 products of unit rows, times a gamma of up to 10
 ROUNDING = 10 * MOST_COLUMNS * 2.0**-52
 
@@ -74,10 +77,11 @@ class Life:
     def __init__(self, seed, folder, method):
         self.rng = rng = np.random.default_rng(seed)
         self.folder, self.source = folder, Rows(rng)
-        names = list(KERNELS) if self.source.kind != "far apart" else list(OF_UNIT_ROWS)
-        self.kernel = str(rng.choice(names))
+        kernels = ANY if self.source.kind != "far apart" else OF_UNIT_ROWS
+        self.kernel = kernels[rng.integers(len(kernels))]
+        self.entry = exact_kernel(self.kernel)
         self.gamma = rng.choice([None, 0.1, 10.0]) if self.kernel == "core_rbf" else None
-        if method != tuning.AUTO and not METHODS[method].serves(KERNELS[self.kernel]):
+        if method != tuning.AUTO and not METHODS[method].serves(self.entry):
             method = tuning.AUTO
         n_known = whole_number(rng, 1, len(self.source.columns))
         self.rows = self.source.new(whole_number(rng, 1, MOST_ROWS), n_known)
@@ -99,6 +103,13 @@ class Life:
             np.append(self.ids, first + np.arange(n)),
         )
 
+    def update(self):
+        places = np.flatnonzero(self.rng.random(len(self.ids)) < self.rng.choice([0.01, 0.3]))
+        if len(places):
+            rows = self.source.new(len(places))
+            self.index.update(self.ids[places], self.source.matrix(rows))
+            self.rows[places] = rows
+
     def remove(self):
         stays = self.rng.random(len(self.ids)) < self.rng.choice([0.0, 0.5, 0.95])
         self.index.remove(self.ids[~stays])
@@ -107,6 +118,9 @@ class Life:
             self.add()
 
     def save_and_load(self):
+        if not isinstance(self.kernel, str):
+            self.index = pickle.loads(pickle.dumps(self.index))
+            return
         self.index.save(self.folder / "index")
         mmap = bool(self.rng.integers(2))
         self.index = ck.CoRENeighbors.load(self.folder / "index", mmap=mmap)
@@ -114,18 +128,19 @@ class Life:
     def ask(self):
         """Neighbours of rows like those in the index, with columns that none of them has."""
         Q, k = self.source.new(20), int(self.rng.choice([1, 5, 60, 3000]))
-        K = oracles.kernel(self.kernel, Q, self.rows, self.gamma)
+        K = oracles.kernel(self.entry.name, Q, self.rows, self.gamma)
         self._require_nearest(K, k, *self.index.kneighbors(self.source.matrix(Q), k))
 
     def ask_of_itself(self):
-        K = oracles.kernel(self.kernel, self.rows, gamma=self.gamma)
-        np.fill_diagonal(K, -np.inf)  # no row is its own neighbour
+        own = self._places(self.index.ids_)  # rows in order of arrival are the queries
+        K = oracles.kernel(self.entry.name, self.rows[own], self.rows, self.gamma)
+        K[np.arange(len(own)), own] = -np.inf  # no row is its own neighbour
         k = int(self.rng.choice([1, 10]))
         self._require_nearest(K, min(k, len(K) - 1), *self.index.kneighbors(None, k))
 
     def ask_within(self):
         Q, least = self.source.new(5), float(self.rng.uniform(-0.1, 1))
-        K = oracles.kernel(self.kernel, Q, self.rows, self.gamma)
+        K = oracles.kernel(self.entry.name, Q, self.rows, self.gamma)
         rounding = rounding_of(K)
         distances, ids = self.index.radius_neighbors(self.source.matrix(Q), 1 - least)
         for values, apart, mine in zip(K, distances, ids, strict=True):
@@ -136,12 +151,12 @@ class Life:
             assert (1 - apart > least - rounding).all()
 
     def pair_up(self):
-        if not KERNELS[self.kernel].unit_diagonal:
+        if not self.entry.unit_diagonal:
             return
         least = float(self.rng.choice([0.5, 0.9, 1.0]))
-        K = np.triu(oracles.kernel(self.kernel, self.rows, gamma=self.gamma), 1)
+        K = np.triu(oracles.kernel(self.entry.name, self.rows, gamma=self.gamma), 1)
         found = self.index.near_duplicates(least)
-        pairs = self._places(found.pairs)
+        pairs = np.sort(self._places(found.pairs), axis=1)
         assert len(np.unique(pairs, axis=0)) == len(pairs)
         values = K[pairs[:, 0], pairs[:, 1]]
         np.testing.assert_allclose(found.similarities, values, atol=ROUNDING, rtol=0)
@@ -184,7 +199,7 @@ def test_every_answer_is_true(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "FEW_ROWS", 100)
     monkeypatch.setattr(search, "_FEW_ROWS", 500)
     life = Life(seed, tmp_path, tuning.METHOD_NAMES[seed % len(tuning.METHOD_NAMES)])
-    acts = [life.add, life.remove, life.save_and_load]
+    acts = [life.add, life.remove, life.update, life.save_and_load]
     questions = [life.ask, life.ask_of_itself, life.ask_within, life.pair_up]
     for _ in range(6):
         for what in (acts, questions):

@@ -9,7 +9,7 @@ from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels.errors import ParameterError
 from corekernels.kernel_table import CORE1
-from corekernels.neighbors.candidates.lsh import Tables
+from corekernels.neighbors.candidates.lsh import HashTables
 from corekernels.neighbors.store import make_store
 
 N_PAIRS = 1500
@@ -43,7 +43,7 @@ def pairs_of_rows(shared, alone, rho, seed=0):
 def test_rows_collide_as_often_as_expected(m, T, signed):
     rho = 0.9
     rows = check_rows(pairs_of_rows(80, 10, rho))
-    tables = Tables.build(
+    tables = HashTables.build(
         make_store(rows, CORE1), 1, None, n_slots=m, n_tables=T, signed=signed, n_kept=1, seed=0
     )
     team = Team(None)

@@ -12,7 +12,7 @@ from corekernels.kernel_table import CORE1
 from corekernels.neighbors.candidates.exact import Exact
 from corekernels.neighbors.candidates.graph import WIDTHS
 from corekernels.neighbors.store import make_store
-from corekernels.neighbors.tuning import Task, hold_out
+from corekernels.neighbors.tuning import Tuning, hold_out
 from support.clusters import clustered, topical
 
 
@@ -64,10 +64,10 @@ class FakeMethod:
 def test_the_cheapest_method_that_reaches_the_recall_is_taken():
     methods = [FakeMethod(share, 1000 * share) for share in np.linspace(0.5, 1, 101)]
     exact = Exact(make_store(check_rows(np.eye(3)), CORE1))
-    task = Task(exact, FakeHeldOut(), 0.8, 1, 0)
+    task = Tuning(exact, FakeHeldOut(), 0.8, 1, 0)
     method, share = task.cheapest(methods)
     assert share == pytest.approx(0.85)  # a quarter of the misses allowed is kept back
-    cheap = Task(exact, FakeHeldOut(), 0.8, 1, 0, budget=method.cost - 1)
+    cheap = Tuning(exact, FakeHeldOut(), 0.8, 1, 0, budget=method.cost - 1)
     assert cheap.cheapest(methods) is None
 
 

@@ -42,11 +42,8 @@ const measure = (page) => {
     too_wide: [...page.body.querySelectorAll("*")]
       .filter((n) => shown(n) && !inScroller(n) && n.getBoundingClientRect().right > width + 0.5)
       .map((n) => n.tagName + "." + (n.getAttribute("class") || "")),
-    cut_off: [...page.querySelectorAll(".scroll")]
-      .filter((n) => n.scrollWidth > n.clientWidth + 1).map((n) => n.textContent.trim()),
     missing_images: [...page.images].filter((image) => !image.naturalWidth)
       .map((image) => image.getAttribute("src").slice(0, 99)),
-    shown_images: [...page.images].filter(shown).length,
     headline: headline && shown(headline) ? headline.textContent : "",
     background: style(page.body).backgroundColor,
   };
@@ -77,9 +74,7 @@ class SeenPage:
     width: int
     scroll_width: int
     too_wide: list[str]  # elements that reach over the right edge, outside of scrolling boxes
-    cut_off: list[str]  # tables that have to be scrolled sideways
     missing_images: list[str]
-    shown_images: int
     headline: str  # empty where it is not shown
     background: str
 

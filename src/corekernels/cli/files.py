@@ -151,8 +151,7 @@ def _about_rows(found: Survey) -> dict[str, Any]:
         "columns": found.columns,
         "nonzeros": f"{found.nonzeros:,} (density {found.density:.3%})",
         "nonzeros_per_row": lengths,
-        "values": f"{found.least:.4g} to {found.greatest:.4g}"
-        + (", all equal" if found.binary else ""),
+        "values": _range(found),
         "heaviness": f"{found.heaviness:.3g} (1 binary, about 2 TF-IDF, hundreds raw counts)",
     }
     if found.classes is not None:
@@ -166,6 +165,13 @@ def _about_rows(found: Survey) -> dict[str, Any]:
     }
 
 
+def _range(found: Survey) -> str:
+    """The values that are not 0."""
+    if not found.nonzeros:
+        return "all 0"
+    return f"{found.least:.4g} to {found.greatest:.4g}" + (", all equal" if found.binary else "")
+
+
 _ROWS_FOR_ONE_MACHINE = 10_000_000  # that it learns from in minutes, once they are hashed
 
 
@@ -177,7 +183,7 @@ def _learn_on(n_rows: int) -> str:
 def _about_signatures(path: str) -> dict[str, Any]:
     reader = SignatureReader(path)
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
-    about |= {"parts": len(reader.parts), "learn_on": _learn_on(reader.n_rows)}
+    about |= {"parts": len(reader.paths), "learn_on": _learn_on(reader.n_rows)}
     return {**about, **reader.recipe.asdict()}
 
 

@@ -29,7 +29,7 @@ from ..text.snippets import snippet
 from .engines import Engine
 from .lines import Counts, require_queries, write_lines
 from .readers import AnyReader
-from .sources import Source, origins, reader_of
+from .sources import Source, reader_of
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def index_rows(
         _require_weights(weights, reader, options.get("kernel"))
     whole = read_all(require_rows(reader), progress)
     X, frequencies = whole.X, getattr(reader, "frequencies", None)
-    sources = origins(reader, 0, X.shape[0])
+    sources = reader.origins(0, X.shape[0])
     if weights is not None:
         frequencies = InverseDocumentFrequency(max(1, X.nnz), weights=weights).fit(X)
         X, how = frequencies.transform(X), {"weights": weights, "frequencies": frequencies.digest()}

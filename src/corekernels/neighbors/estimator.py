@@ -3,7 +3,6 @@
 import time
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,47 +19,13 @@ from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
 from ..recipe import DEFAULT_KERNEL
 from ..text.frequencies import InverseDocumentFrequency
+from .candidates import SearchMethod
+from .duplicates.candidates import plan_tables
 from .duplicates.result import NearDuplicates
 from .duplicates.search import Criterion, near_duplicate_rows
-from .duplicates.tables import plan_tables
-from .snapshot import Snapshot, read_index, write_index
-from .store import as_ids, check_ids, make_store, require_number, require_recall
-from .tuning import AUTO, METHOD_NAMES, choose
-
-MODES = ("connectivity", "distance")
-
-
-@dataclass(frozen=True)
-class RecallCheck:
-    """An index beside exact search, on the same queries.
-
-    Attributes
-    ----------
-    queries : int
-    recall : float
-        Share of the true nearest rows among those found, ties counted as equal.
-    seconds, exact_seconds : float
-        Time that the index and that exact search took.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> from sklearn.datasets import load_digits
-    >>> X = load_digits().data
-    >>> found = ck.CoRENeighbors(random_state=0).fit(X[:1000]).check_recall(X[1000:1100])
-    >>> found.queries, found.recall
-    (100, 1.0)
-    """
-
-    queries: int
-    recall: float
-    seconds: float
-    exact_seconds: float
-
-    @property
-    def times_faster(self) -> float:
-        """How many times faster than exact search the index was."""
-        return self.exact_seconds / max(self.seconds, 1e-9)
+from .snapshot import MODES, Snapshot, read_index, write_index
+from .store import check_ids, make_store, require_number, require_recall
+from .tuning import AUTO, RecallCheck, choose, method_of
 
 
 class IndexEstimator(RowsEstimator):
@@ -104,7 +69,8 @@ class CoRENeighbors(IndexEstimator):
         Kernels of your own are searched exactly.
     n_neighbors : int
         Neighbours per query unless it says otherwise; the method is tuned to it.
-    method : {"auto", "exact", "graph", "inverted", "lsh"}
+    method : {"auto", "exact", "graph", "inverted", "lsh"} or SearchMethod
+        Where candidates come from; a class of your own too.
     recall : float in (0, 1]
         Wanted share of the true nearest rows among those found, on average over queries
         like the rows.
@@ -177,11 +143,10 @@ class CoRENeighbors(IndexEstimator):
         self._lock = ForkLock()
         return self
 
-    def _wanted(self) -> tuple[str, float, int]:
+    def _wanted(self) -> tuple[type[SearchMethod] | None, float, int]:
         """Method, recall and neighbours that are asked for."""
-        require_choice("method", self.method, METHOD_NAMES)
         n_neighbors = require_count("n_neighbors", self.n_neighbors)
-        return self.method, require_recall(self.recall), n_neighbors
+        return method_of(self.method), require_recall(self.recall), n_neighbors
 
     def _fitted(self, name: str) -> Snapshot:
         """The index as it is now, for an attribute of that name."""
@@ -214,6 +179,11 @@ class CoRENeighbors(IndexEstimator):
     def n_samples_fit_(self) -> int:
         """Number of rows in the index."""
         return len(self.ids_)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the index: rows, ids and what its method keeps."""
+        return self._fitted("nbytes").nbytes
 
     def _repr_html_inner(self) -> str:
         """scikit-learn's display and, once fitted, what is in the index."""
@@ -278,7 +248,7 @@ class CoRENeighbors(IndexEstimator):
         require_choice("mode", mode, MODES)
         snapshot, keys, positions = self._nearest(X, n_neighbors)
         lengths = np.full(len(keys), keys.shape[1])
-        return _as_graph(snapshot, keys.ravel(), positions.ravel(), lengths, mode)
+        return snapshot.graph(keys.ravel(), positions.ravel(), lengths, mode)
 
     def radius_neighbors_graph(
         self, X: Any = None, radius: float = 0.5, mode: str = "connectivity",
@@ -289,7 +259,7 @@ class CoRENeighbors(IndexEstimator):
         snapshot, found = self._within(X, radius)
         lengths = np.array([len(keys) for keys, _ in found])
         keys, positions = map(np.concatenate, zip(*found, strict=True))
-        return _as_graph(snapshot, keys, positions, lengths, mode)
+        return snapshot.graph(keys, positions, lengths, mode)
 
     def check_recall(self, X: Any, n_neighbors: int | None = None) -> RecallCheck:
         """Recall of the index on queries of one's own, and its time, beside exact search.
@@ -389,9 +359,16 @@ class CoRENeighbors(IndexEstimator):
         return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 
     def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
-        """Put more rows into the index, under new ids.
+        """Put more rows into the index, under new ids: the last of `ids_`.
 
         None means those after the highest; where ids are strings, they have to be given.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> index = ck.CoRENeighbors().fit([[1.0, 0, 2], [0, 1, 0]])
+        >>> index.add([[0.0, 0, 1], [1, 1, 1]]).ids_[-2:]
+        array([2, 3])
         """
         rows = clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs)
         with self._lock:
@@ -404,20 +381,31 @@ class CoRENeighbors(IndexEstimator):
     def remove(self, ids: Any) -> "CoRENeighbors":
         """Take rows out of the index by their ids."""
         check_is_fitted(self)
-        numbers = np.unique(as_ids([ids] if isinstance(ids, str) else np.atleast_1d(ids)))
         with self._lock:
-            snapshot = self._snapshot
-            living = np.flatnonzero(snapshot.alive)
-            known = snapshot.ids[living]
-            same_kind = (numbers.dtype == object) == (known.dtype == object)
-            strange = numbers[~np.isin(numbers, known)] if same_kind else numbers
-            if len(strange):
-                raise ParameterError(
-                    f"ids: {strange[0]!s} is not in the index; `ids_` lists those that are."
-                )
-            if len(numbers):
-                gone = living[np.isin(known, numbers)]
-                self._snapshot = self._settled(snapshot.without(gone))
+            gone = self._snapshot.positions_of(ids)
+            if len(gone):
+                self._snapshot = self._settled(self._snapshot.without(gone))
+        return self
+
+    def update(self, ids: Any, X: Any) -> "CoRENeighbors":
+        """Put other rows in the place of those with these ids, which become the last of `ids_`.
+
+        A search sees all of the old rows or all of the new ones.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> index = ck.CoRENeighbors().fit([[1.0, 0, 2], [0, 1, 0]])
+        >>> index.update([0], [[0.0, 5, 1]]).kneighbors([[0.0, 5, 1]], 1)
+        (array([[0.]]), array([[0]]))
+        """
+        rows = clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs)
+        numbers = check_ids([ids] if isinstance(ids, str) else np.atleast_1d(ids), len(rows))
+        with self._lock:
+            gone = self._snapshot.positions_of(numbers)
+            if len(gone):
+                others = self._snapshot.without(gone)
+                self._snapshot = self._settled(others.with_rows(rows, numbers, self.n_jobs))
         return self
 
     def _settled(self, snapshot: Snapshot) -> Snapshot:
@@ -470,17 +458,3 @@ class CoRENeighbors(IndexEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_snapshot")
-
-
-def _as_graph(
-    snapshot: Snapshot, keys: Array, positions: Array, lengths: Array, mode: str
-) -> sparse.csr_matrix:
-    """Neighbours of queries as rows of a sparse matrix over the living rows of an index.
-
-    A matrix, not an array, as scikit-learn gives one and UMAP takes no other.
-    """
-    columns = (np.cumsum(snapshot.alive, dtype=np.int64) - 1)[positions]
-    data = np.ones(len(keys)) if mode == "connectivity" else 1 - keys
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    shape = (len(lengths), snapshot.n_alive)
-    return sparse.csr_matrix((data, columns, indptr), shape=shape)

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from .._core.arguments import (
     Array,
     PathLike,
     parameters_for_file,
-    require_choice,
     require_count,
 )
 from .._core.forks import computed_once
@@ -49,9 +49,10 @@ from ..recipe import CONTRACT, MAX_COLUMNS, MAX_SEED, require_contract
 from ..text.frequencies import InverseDocumentFrequency
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all
-from .store import NARROW, Store, join, make_store, n_words, require_recall, restore
-from .tuning import METHOD_NAMES
+from .store import NARROW, Store, as_ids, join, make_store, n_words, require_recall, restore
+from .tuning import method_of
 
+MODES = ("connectivity", "distance")  # of graphs of neighbours
 TAIL_ROWS = 1024
 _TAIL_SHARE = 32  # the tail may have one row for this many of the others
 _DEAD_SHARE = 4  # one in this many of the method's rows may be a removed one
@@ -87,6 +88,36 @@ class Snapshot:
     def _n_main_alive(self) -> int:
         """How many of them the method finds."""
         return int(np.count_nonzero(self.alive[: len(self.main.store)]))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows, their ids and what the method keeps."""
+        parts = [part for part in (self.main, self.tail) if part is not None]
+        rows = sum(part.store.nbytes + part.nbytes for part in parts)
+        return rows + self.ids.nbytes + self.alive.nbytes
+
+    def positions_of(self, ids: Any) -> Array:
+        """Positions of the rows with these ids; an error if one is not in the index."""
+        numbers = np.unique(as_ids([ids] if isinstance(ids, str) else np.atleast_1d(ids)))
+        living = np.flatnonzero(self.alive)
+        known = self.ids[living]
+        same_kind = (numbers.dtype == object) == (known.dtype == object)
+        strange = numbers[~np.isin(numbers, known)] if same_kind else numbers
+        if len(strange):
+            raise ParameterError(
+                f"ids: {strange[0]!s} is not in the index; `ids_` lists those that are."
+            )
+        return living[np.isin(known, numbers)]
+
+    def graph(self, keys: Array, positions: Array, lengths: Array, mode: str) -> sparse.csr_matrix:
+        """Neighbours of queries as rows of a sparse matrix over the rows that can be found.
+
+        A matrix, not an array, as scikit-learn gives one and UMAP takes no other.
+        """
+        columns = (np.cumsum(self.alive, dtype=np.int64) - 1)[positions]
+        data = np.ones(len(keys)) if mode == "connectivity" else 1 - keys
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        return sparse.csr_matrix((data, columns, indptr), shape=(len(lengths), self.n_alive))
 
     def living(self) -> tuple[Store, Array]:
         """The rows that can be found, and their positions."""
@@ -232,7 +263,7 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
     with checking(path, "save the index again"):
         require_contract(about.get("contract"))
         parameters, facts = dict(about["parameters"]), dict(about["facts"])
-        require_choice("method", parameters["method"], METHOD_NAMES)
+        method_of(parameters["method"])
         require_count("n_neighbors", parameters["n_neighbors"])
         require_recall(parameters["recall"])
         thread_count(parameters["n_jobs"])

@@ -217,6 +217,11 @@ class Store:
         """What a file has to hold."""
         return {name: getattr(self, name) for name in ARRAYS}
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows, without the bit sets."""
+        return sum(array.nbytes for array in self.arrays().values()) - self.bits.nbytes
+
     def rows(self, n_jobs: int | None = 1) -> Rows:
         """The rows as clean CSR; values of float64 rows only up to a power of two per row."""
         index_type = np.int32 if self.n_columns <= np.iinfo(np.int32).max else np.int64

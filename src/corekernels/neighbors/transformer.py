@@ -8,7 +8,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._core.arguments import require_choice
 from ..recipe import DEFAULT_KERNEL
-from .estimator import MODES, CoRENeighbors, IndexEstimator
+from .estimator import CoRENeighbors, IndexEstimator
+from .snapshot import MODES
 from .tuning import AUTO
 
 

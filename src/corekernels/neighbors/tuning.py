@@ -7,7 +7,7 @@ Settings go from cheap to expensive until the recall asked for is reached on the
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,39 @@ _TOO_COSTLY = 4.0
 _MARGIN = 0.25  # share of the misses allowed that is kept back: later queries may be harder
 
 Method = TypeVar("Method", bound=SearchMethod)
+
+
+@dataclass(frozen=True)
+class RecallCheck:
+    """An index beside exact search, on the same queries.
+
+    Attributes
+    ----------
+    queries : int
+    recall : float
+        Share of the true nearest rows among those found, ties counted as equal.
+    seconds, exact_seconds : float
+        Time that the index and that exact search took.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> from sklearn.datasets import load_digits
+    >>> X = load_digits().data
+    >>> found = ck.CoRENeighbors(random_state=0).fit(X[:1000]).check_recall(X[1000:1100])
+    >>> found.queries, found.recall
+    (100, 1.0)
+    """
+
+    queries: int
+    recall: float
+    seconds: float
+    exact_seconds: float
+
+    @property
+    def times_faster(self) -> float:
+        """How many times faster than exact search the index was."""
+        return self.exact_seconds / max(self.seconds, 1e-9)
 
 
 @dataclass(frozen=True)
@@ -87,7 +120,7 @@ class HeldOut:
         values = np.full(candidates.shape, -np.inf)
         values[is_row] = store.kernel_values(team, queries, ends, candidates[is_row], least)
         hits = np.cumsum(values >= self.truth.keys[:, -1:], axis=1)
-        is_short = is_row.sum(axis=1) < n_wanted
+        is_short = is_row.sum(axis=1) < n_wanted * len(self.rest) / len(store)
         return np.where(is_short[:, None], 1.0, np.minimum(hits / n_wanted, 1.0)), is_short
 
     def for_all_rows(self, size: int) -> int:
@@ -137,8 +170,29 @@ class Choice(Tuned):
 
 
 @dataclass(frozen=True)
-class Task:
-    """What a method is tuned to."""
+class Tuning:
+    """What a search method is tuned to, and the means to do it.
+
+    Attributes
+    ----------
+    exact : SearchMethod
+        The exact search of the rows, which `store` holds; `cost` says what it costs.
+    held_out : object
+        A sample of the rows, taken out as queries. `held_out.recall(method)` is the recall of a
+        method on it, and its lower confidence bound; `held_out.rest` are the other rows.
+    recall : float
+        The recall asked for.
+    n_neighbors, seed : int
+    budget : float
+        What a query may cost.
+
+    Examples
+    --------
+    >>> from dataclasses import fields
+    >>> from corekernels.neighbors import Tuning
+    >>> [field.name for field in fields(Tuning)]
+    ['exact', 'held_out', 'recall', 'n_neighbors', 'seed', 'budget']
+    """
 
     exact: Exact
     held_out: HeldOut
@@ -194,30 +248,44 @@ class Task:
         return best
 
 
+def method_of(method: Any) -> type[SearchMethod] | None:
+    """The search method of that name, or the class itself; None for `auto`."""
+    if isinstance(method, type) and issubclass(method, SearchMethod):
+        return method
+    if not isinstance(method, str) or method not in METHOD_NAMES:
+        names = ", ".join(METHOD_NAMES)
+        raise ParameterError(
+            f"method: got {method!r}; choose one of {names}, or give a class of "
+            "neighbors.SearchMethod."
+        )
+    return METHODS.get(method)
+
+
 def choose(
-    store: Store, method: str, recall: float, n_neighbors: int, seed: int, n_jobs: int | None
-) -> Choice:
+    store: Store, method: type[SearchMethod] | None, recall: float, n_neighbors: int, seed: int,
+    n_jobs: int | None,
+) -> Choice:  # fmt: skip
     """The method asked for, or the best one for the rows, tuned to the recall."""
     exact = Exact(store)
-    serving = [AUTO, *(name for name, one in METHODS.items() if one.serves(store.kernel))]
-    if method not in serving:
+    if method is not None and not method.serves(store.kernel):
+        serving = [AUTO, *(name for name, one in METHODS.items() if one.serves(store.kernel))]
         raise ParameterError(
-            f"method: {method} proposes no rows that are near by {store.kernel.name}; choose one "
-            f"of {', '.join(serving)}."
+            f"method: {method.name} proposes no rows that are near by {store.kernel.name}; choose "
+            f"one of {', '.join(serving)}."
         )
-    if method == Exact.name:
+    if method is Exact:
         return Choice(exact, "exact search, as asked for", 1.0)
-    if method == AUTO and len(store) <= FEW_ROWS:
+    if method is None and len(store) <= FEW_ROWS:
         return Choice(exact, f"exact search: {len(store)} rows are few", 1.0)
     if recall == 1:
         reason = "exact search: no other method guarantees recall 1"
-        return Choice(exact, reason, 1.0, falls_short=method != AUTO)
-    task = Task(exact, hold_out(store, n_neighbors, seed, n_jobs), recall, n_neighbors, seed)
-    if method == AUTO:
-        return _best(task)
-    tuned = METHODS[method].tune(task)
+        return Choice(exact, reason, 1.0, falls_short=method is not None)
+    tuning = Tuning(exact, hold_out(store, n_neighbors, seed, n_jobs), recall, n_neighbors, seed)
+    if method is None:
+        return _best(tuning)
+    tuned = method.tune(tuning)
     if tuned is None:
-        reason = f"exact search: {method} does not reach recall {recall} on held-out queries"
+        reason = f"exact search: {method.name} does not reach recall {recall} on held-out queries"
         return Choice(exact, reason, 1.0, falls_short=True)
     times = tuned.method.cost / exact.cost
     if len(store) <= FEW_ROWS or times < _TOO_COSTLY:
@@ -226,25 +294,25 @@ def choose(
     return Choice(tuned.method, f"{tuned.reason}; {about}", tuned.recall, falls_short=True)
 
 
-def _best(task: Task) -> Choice:
-    exact = task.exact
-    similarity = float(np.median(task.held_out.truth.keys[:, -1]))  # of the last one wanted
+def _best(tuning: Tuning) -> Choice:
+    exact = tuning.exact
+    similarity = float(np.median(tuning.held_out.truth.keys[:, -1]))  # of the last one wanted
     seen = (
-        f"{len(task.store)} rows of {np.median(task.store.lengths):.0f} nonzeros, "
-        f"last of {task.n_neighbors} neighbours at {similarity:.2g}"
+        f"{len(tuning.store)} rows of {np.median(tuning.store.lengths):.0f} nonzeros, "
+        f"last of {tuning.n_neighbors} neighbours at {similarity:.2g}"
     )
-    task = replace(task, budget=exact.cost / _WORTH)
-    serving = [method for method in METHODS.values() if method.serves(task.store.kernel)]
+    tuning = replace(tuning, budget=exact.cost / _WORTH)
+    serving = [method for method in METHODS.values() if method.serves(tuning.store.kernel)]
     tried = [method for method in serving if method.is_worth_trying(exact)]
     best: Tuned | None = None
     for method in tried:
-        tuned = method.tune(task)
+        tuned = method.tune(tuning)
         if tuned is not None:
-            best, task = tuned, replace(task, budget=tuned.method.cost)
+            best, tuning = tuned, replace(tuning, budget=tuned.method.cost)
     if best is not None:
         gain = exact.cost / best.method.cost
         reason = f"{best.reason}; about {gain:.0f} times cheaper than exact search ({seen})"
         return Choice(best.method, reason, best.recall)
     names = " nor ".join(method.name for method in tried)
-    reason = f"exact search: no {names} reaches recall {task.recall} at much less cost ({seen})"
+    reason = f"exact search: no {names} reaches recall {tuning.recall} at much less cost ({seen})"
     return Choice(exact, reason, 1.0)

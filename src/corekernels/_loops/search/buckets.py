@@ -13,7 +13,7 @@ from ..rows import taken
 from ..simd.halves import from_half
 
 
-class Tables(NamedTuple):
+class Buckets(NamedTuple):
     """Bucket b of table t holds rows[t, heads[t, b] : heads[t, b + 1]]; rows ascend."""
 
     heads: np.ndarray

@@ -20,7 +20,7 @@ class Lists(NamedTuple):
     values: np.ndarray
 
 
-class Sums(NamedTuple):
+class ListSums(NamedTuple):
     """Working memory of `push_all`, one entry per stored row; dots and counts are 0 on entry."""
 
     dots: np.ndarray
@@ -28,7 +28,7 @@ class Sums(NamedTuple):
     touched: np.ndarray  # one entry more: the rows whose counts are no longer 0
 
     @classmethod
-    def new(cls, n_rows: int) -> "Sums":
+    def new(cls, n_rows: int) -> "ListSums":
         """For so many stored rows."""
         return cls(np.zeros(n_rows), np.zeros(n_rows, np.int32), np.empty(n_rows + 1, np.int32))
 
@@ -98,7 +98,7 @@ def push_all(
 def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, heaps):
     """The same for one query.
 
-    Sums along the lists are rounded in another order than those of `product`; so a row that
+    ListSums along the lists are rounded in another order than those of `product`; so a row that
     they do not rule out is multiplied once more, and every method gives the same values.
     """
     mine, weights = query_row(queries, q)
@@ -131,7 +131,7 @@ def _push_all(kernel, queries, q, stored, lists, alive, first_row, dense, sums, 
 
 @loop
 def sum_lists(start, stop, with_minima, queries, lists, sums, counts):
-    """Sums over the columns that queries start to stop share with each stored row, which is a
+    """ListSums over the columns that queries start to stop share with each stored row, which is a
     column of `sums` and `counts`: of products or, where signs agree, of smaller magnitudes."""
     for q in range(start, stop):
         columns, values = query_row(queries, q)

@@ -3,10 +3,10 @@
 from .base import SearchMethod
 from .exact import Exact, Inverted
 from .graph import Graph
-from .lsh import Tables
+from .lsh import HashTables
 
 METHODS: dict[str, type[SearchMethod]] = {
-    method.name: method for method in (Exact, Inverted, Graph, Tables)
+    method.name: method for method in (Exact, Inverted, Graph, HashTables)
 }
 
 __all__ = ["METHODS", "Exact", "SearchMethod"]

@@ -6,7 +6,7 @@ scored exactly. Methods differ in which rows they miss.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,7 +23,7 @@ from ...kernel_table import Kernel
 from ..store import Store, make_queries
 
 if TYPE_CHECKING:
-    from ..tuning import Task
+    from ..tuning import Tuning
     from .exact import Exact
 
 # nanoseconds on a server core, as `benchmarks/search.py` measures them; only ratios matter
@@ -36,7 +36,15 @@ _PORTION_QUERIES = 1 << 14  # whose candidates are held together
 
 @dataclass(frozen=True)
 class Tuned:
-    """A method with the settings found for it: why these, and the recall to expect."""
+    """A search method with the settings found for it: why these, and the recall to expect.
+
+    Examples
+    --------
+    >>> from dataclasses import fields
+    >>> from corekernels.neighbors import Tuned
+    >>> [field.name for field in fields(Tuned)]
+    ['method', 'reason', 'recall']
+    """
 
     method: "SearchMethod"
     reason: str
@@ -45,10 +53,16 @@ class Tuned:
 
 @dataclass(eq=False)
 class SearchMethod(ABC):
-    """A way to find the nearest rows of a store.
+    """A way to find the nearest rows of a store: an object per index, with its settings.
 
-    Fields that a method adds are its settings, which are numbers, and the arrays it has built: a
-    file holds both.
+    One of your own is a dataclass whose fields are its settings, which are numbers, and the arrays
+    it has built: a file holds both. It goes where a name would go: `CoRENeighbors(method=Mine)`.
+
+    Examples
+    --------
+    >>> from corekernels.neighbors import CandidateMethod, SearchMethod
+    >>> issubclass(CandidateMethod, SearchMethod)
+    True
     """
 
     name: ClassVar[str]
@@ -91,7 +105,7 @@ class SearchMethod(ABC):
 
     @classmethod
     @abstractmethod
-    def tune(cls, task: "Task") -> Tuned | None:
+    def tune(cls, tuning: "Tuning") -> Tuned | None:
         """The cheapest settings that reach the recall within the budget; None if there are none.
 
         What shows early that there are none should be looked at first.
@@ -142,16 +156,26 @@ class SearchMethod(ABC):
         """Raise a ValueError if a search could leave the arrays: they may come from a file."""
         return None
 
+    def _kept(self) -> Iterable[Array]:
+        """The arrays that it keeps beside the rows."""
+        return self.arrays().values()
+
     @property
     def nbytes(self) -> int:
         """Bytes beyond the rows themselves."""
-        return sum(array.nbytes for array in self.arrays().values()) + self.store.bits.nbytes
+        return sum(array.nbytes for array in self._kept()) + self.store.bits.nbytes
 
 
 class CandidateMethod(SearchMethod):
-    """A method that proposes candidates; the exact kernel decides among them.
+    """A search method that proposes candidates; the exact kernel decides among them.
 
     Where it proposes fewer rows than are wanted, the exact search answers that query instead.
+
+    Examples
+    --------
+    >>> from corekernels.neighbors import CandidateMethod
+    >>> sorted(CandidateMethod.__abstractmethods__)  # what one of your own has to say
+    ['candidates', 'cost', 'grown', 'tune']
     """
 
     @abstractmethod
@@ -188,7 +212,10 @@ class CandidateMethod(SearchMethod):
             )  # fmt: skip
         if heaps.sizes.min() == n_kept:
             return
-        short = np.flatnonzero(heaps.sizes < min(n_kept, int(np.count_nonzero(living))))
+        n_living = int(np.count_nonzero(living))
+        # where no more are wanted for rows that are dead, these are to count as never stored
+        enough = math.ceil(n_kept * min(1.0, spare * n_living / max(1, len(store))) - 1e-9)
+        short = np.flatnonzero(heaps.sizes < min(enough, n_living))
         if len(short):
             found = Heaps.empty(len(short), n_kept)
             self.exact.search(team, rows.take(short), alive, first_row, found)

@@ -11,6 +11,7 @@ rest; but a few rare and heavy columns of the query do. Only their lists are rea
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,8 @@ from ..._loops.rows import unit_values
 from ..._loops.search.pairs import Heaps, Queries
 from ..._loops.search.postings import (
     Lists,
+    ListSums,
     Ranking,
-    Sums,
     best_by_lists,
     count_columns,
     count_steps,
@@ -51,7 +52,7 @@ from .base import (
 )
 
 if TYPE_CHECKING:
-    from ..tuning import Task
+    from ..tuning import Tuning
 
 _SCANNED_ROW = 8.0  # nanoseconds
 _SUMS = 1 << 18  # that a thread holds at a time
@@ -93,7 +94,7 @@ class Exact(SearchMethod):
             listed = Lists(*map(read_only, self.lists(team))), alive, first_row
             with (
                 working_memory(np.zeros, common_size(width)) as dense,
-                working_memory(Sums.new, common_size(n)) as sums,
+                working_memory(ListSums.new, common_size(n)) as sums,
             ):
                 team.run(
                     push_all, lambda: (*both, *listed, next(dense), next(sums), heaps),
@@ -134,11 +135,8 @@ class Exact(SearchMethod):
         n = len(self.store)
         return _SCANNED_ROW * n if self.scans else LIST_STEP * (self.store.steps_per_query + 1)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes beyond the rows themselves."""
-        arrays = self._by_size if self.scans else self.lists(Team(None))
-        return sum(array.nbytes for array in arrays)
+    def _kept(self) -> Iterable[Array]:
+        return self._by_size if self.scans else self.lists(Team(None))
 
     def grown(self, store: Store, n_jobs: int | None) -> "Exact":
         """The exact search over other rows."""
@@ -150,9 +148,9 @@ class Exact(SearchMethod):
         return True
 
     @classmethod
-    def tune(cls, task: "Task") -> Tuned:
+    def tune(cls, tuning: "Tuning") -> Tuned:
         """There is nothing to tune."""
-        return Tuned(task.exact, "exact search, as asked for", 1.0)
+        return Tuned(tuning.exact, "exact search, as asked for", 1.0)
 
     @computed_once
     def _by_size(self) -> BySize:
@@ -277,26 +275,26 @@ class Inverted(CandidateMethod):
         return not exact.scans
 
     @classmethod
-    def tune(cls, task: "Task") -> Tuned | None:
+    def tune(cls, tuning: "Tuning") -> Tuned | None:
         """The depth that costs least, with the rows that must be ranked again, for the recall.
 
         The deeper the lists are read, the fewer rows must be ranked again, so that the cost has
         one minimum. It is looked for on some of the queries, and then the depth on all.
         """
-        n_wanted = task.n_neighbors
-        most = min(len(task.store), max(_LEAST_RANKED, _RANKED * n_wanted))
-        whole = cls(task.store, 1.0, most, n_wanted=n_wanted, exact_search=task.exact)
-        whole.lists(Team(task.held_out.n_jobs))  # once for all depths
+        n_wanted = tuning.n_neighbors
+        most = min(len(tuning.store), max(_LEAST_RANKED, _RANKED * n_wanted))
+        whole = cls(tuning.store, 1.0, most, n_wanted=n_wanted, exact_search=tuning.exact)
+        whole.lists(Team(tuning.held_out.n_jobs))  # once for all depths
 
         @cache
         def at(depth: int) -> tuple[float, int]:
             """The cost at a depth, and the rows ranked again there."""
             method = whole.with_settings(share=SHARES[depth])
-            n_ranked, share_short = task.rows_to_rank(method)
+            n_ranked, share_short = tuning.rows_to_rank(method)
             if n_ranked is None:
                 return math.inf, most
             cost = method.with_settings(n_kept=n_ranked).cost
-            return cost + share_short * task.exact.cost, n_ranked
+            return cost + share_short * tuning.exact.cost, n_ranked
 
         low, high = 0, len(SHARES) - 1
         while low < high:
@@ -306,25 +304,23 @@ class Inverted(CandidateMethod):
                 high = middle
             else:
                 low = middle + 1
-        if at(low)[0] > task.budget:
+        if at(low)[0] > tuning.budget:
             return None
         depths = [SHARES[low] * finer for finer in _FINER] + list(SHARES[low + 3 :])
-        n_kept, found = task.held_out.for_all_rows(at(low)[1]), None
+        n_kept, found = tuning.held_out.for_all_rows(at(low)[1]), None
         while found is None:  # some of the queries may have promised too much
-            found = task.cheapest([whole.with_settings(share=s, n_kept=n_kept) for s in depths])
-            if found is None and n_kept == len(task.store):
+            found = tuning.cheapest([whole.with_settings(share=s, n_kept=n_kept) for s in depths])
+            if found is None and n_kept == len(tuning.store):
                 return None
-            n_kept = min(len(task.store), 2 * n_kept)
+            n_kept = min(len(tuning.store), 2 * n_kept)
         method, recall = found
         reason = (
             f"inverted lists, {method.share:.3g} steps per row, best {method.n_kept} ranked again"
         )
         return Tuned(method, reason, recall)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the lists."""
-        return sum(array.nbytes for array in self.lists(Team(None)))
+    def _kept(self) -> Iterable[Array]:
+        return self.lists(Team(None))
 
     def require_whole(self) -> None:
         """Raise a ValueError if the settings make no sense; lists are made from the store."""

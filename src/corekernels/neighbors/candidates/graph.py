@@ -38,7 +38,7 @@ from .base import BLOCK_QUERIES, CandidateMethod, Tuned
 from .exact import Exact
 
 if TYPE_CHECKING:
-    from ..tuning import Task
+    from ..tuning import Tuning
 
 N_BITS = 512  # of a sketch
 WIDTHS = tuple(sorted({round(10 * 1.06**step) for step in range(80)}))  # of beams, for 10 rows
@@ -178,15 +178,15 @@ class Graph(CandidateMethod):
         return True
 
     @classmethod
-    def tune(cls, task: "Task") -> Tuned | None:
+    def tune(cls, tuning: "Tuning") -> Tuned | None:
         """The smallest width that reaches the recall, if any could within the budget."""
-        store, held_out, k = task.store, task.held_out, task.n_neighbors
-        n_signs, least = _best_share_of_signs(task)
-        if _cost(max(k, least)) > task.budget:
+        store, held_out, k = tuning.store, tuning.held_out, tuning.n_neighbors
+        n_signs, least = _best_share_of_signs(tuning)
+        if _cost(max(k, least)) > tuning.budget:
             return None
-        graph = cls.begin(store, k, n_signs, task.seed, held_out.rest, held_out.n_jobs)
+        graph = cls.begin(store, k, n_signs, tuning.seed, held_out.rest, held_out.n_jobs)
         widths = [min(len(store), -(-width * max(k, 10) // 10)) for width in WIDTHS]
-        found = task.cheapest(
+        found = tuning.cheapest(
             [graph.with_settings(width=w, followed=-(-w // 2)) for w in [*widths, len(store)]]
         )
         if found is None:
@@ -218,15 +218,15 @@ def _cost(width: int) -> float:
     return _VISITED_ROW * (width + _FIXED_COST)
 
 
-def _best_share_of_signs(task: "Task") -> tuple[int, int]:
+def _best_share_of_signs(tuning: "Tuning") -> tuple[int, int]:
     """How many of the bits should be signs, and the least width that could reach the recall.
 
     A neighbour is found only if a beam has room for all rows whose sketches are closer, which
     are counted in a sample.
     """
-    store, few, team = task.store, task.few, Team(task.held_out.n_jobs)
-    sample = np.sort(task.held_out.rest[:_SAMPLE_ROWS])
-    scale = len(task.held_out.rest) / len(sample)  # rows for each one of the sample
+    store, few, team = tuning.store, tuning.few, Team(tuning.held_out.n_jobs)
+    sample = np.sort(tuning.held_out.rest[:_SAMPLE_ROWS])
+    scale = len(tuning.held_out.rest) / len(sample)  # rows for each one of the sample
     ranks = np.unique(np.linspace(few.truth.rows.shape[1] - 1, 0, _SAMPLE_NEIGHBORS).astype(int))
     near = np.maximum(few.truth.rows[:, ranks], 0)
     parts = few.rows, store.take(near.ravel()).rows(), store.take(sample).rows()
@@ -239,8 +239,8 @@ def _best_share_of_signs(task: "Task") -> tuple[int, int]:
         sketches = [np.hstack([m[:, n_words:], s[:, :n_words]]) for m, s in pairs]
         closer = np.empty(near.shape)
         team.run(loops.closer_sketches, (*map(read_only, sketches), closer), len(near), 1)
-        share = float((closer * scale <= _ROOM * task.n_neighbors).mean())
-        least = int(scale * np.quantile(closer, task.recall, method="lower"))
+        share = float((closer * scale <= _ROOM * tuning.n_neighbors).mean())
+        least = int(scale * np.quantile(closer, tuning.recall, method="lower"))
         if best is None or share > best[0] + 0.01:
             best = share, 64 * n_words, least
     assert best is not None

@@ -28,7 +28,7 @@ from ..store import Store
 from .base import BLOCK_QUERIES, RANKED_ROW, CandidateMethod, Tuned
 
 if TYPE_CHECKING:
-    from ..tuning import Task
+    from ..tuning import Tuning
 
 _BLOCK_ROWS = 1 << 7  # whose keys a thread makes at a time
 _PORTION_CODES = 1 << 26  # held together
@@ -40,7 +40,7 @@ _DENSE = 0.9  # where neighbours share this much of their supports, signs tell m
 
 
 @dataclass(eq=False)
-class Tables(CandidateMethod):
+class HashTables(CandidateMethod):
     """T tables of m slots each, and how many colliding rows are ranked again."""
 
     name = "lsh"
@@ -57,7 +57,7 @@ class Tables(CandidateMethod):
     def build(
         cls, store: Store, n_wanted: int, n_jobs: int | None, n_slots: int, n_tables: int,
         signed: bool, n_kept: int, seed: int,
-    ) -> "Tables":  # fmt: skip
+    ) -> "HashTables":  # fmt: skip
         """Tables of all rows of a store."""
         n_bits = max(1, len(store).bit_length() - 1)  # about one row per bucket
         numbers = np.empty((len(store), n_tables), np.uint32)
@@ -68,13 +68,13 @@ class Tables(CandidateMethod):
         return cls(store, *settings, *tables, n_wanted=n_wanted)
 
     @property
-    def tables(self) -> buckets.Tables:
+    def tables(self) -> buckets.Buckets:
         """The tables as the loops take them."""
-        return buckets.Tables(self.heads, self.rows)
+        return buckets.Buckets(self.heads, self.rows)
 
-    def grown(self, store: Store, n_jobs: int | None) -> "Tables":
+    def grown(self, store: Store, n_jobs: int | None) -> "HashTables":
         """Tables of more rows."""
-        return Tables.build(store, self.n_wanted, n_jobs, **self.settings())
+        return HashTables.build(store, self.n_wanted, n_jobs, **self.settings())
 
     def candidates(
         self, team: Team, rows: Rows, queries: Queries, alive: Array, factor: float
@@ -105,22 +105,22 @@ class Tables(CandidateMethod):
         return RANKED_ROW * (self.n_kept + self.n_tables)
 
     @classmethod
-    def tune(cls, task: "Task") -> Tuned | None:
+    def tune(cls, tuning: "Tuning") -> Tuned | None:
         """The fewest tables, of the longest keys, that reach the recall."""
-        store, held_out = task.store, task.held_out
+        store, held_out = tuning.store, tuning.held_out
         R = held_out.neighbor_values(store, RESEMBLANCE)
         signed = store.kernel.uses_values and bool(np.median(R) > _DENSE)
         rho = held_out.neighbor_values(store, CORRELATION) if signed else None
         p = np.maximum(theory.slot_collision(R, rho), 0)
         for n_tables in _TABLES:
-            most = min(_MOST_SLOTS, theory.slots_allowed(p, n_tables, (1 + task.recall) / 2))
+            most = min(_MOST_SLOTS, theory.slots_allowed(p, n_tables, (1 + tuning.recall) / 2))
             for n_slots in range(most, max(0, most - 3), -1):
                 built = cls.build(
-                    store, task.n_neighbors, held_out.n_jobs, n_slots=n_slots, n_tables=n_tables,
-                    signed=signed, n_kept=task.n_neighbors, seed=task.seed,
+                    store, tuning.n_neighbors, held_out.n_jobs, n_slots=n_slots, n_tables=n_tables,
+                    signed=signed, n_kept=tuning.n_neighbors, seed=tuning.seed,
                 )  # fmt: skip
-                kept = [task.held_out.for_all_rows(task.n_neighbors * m) for m in _RANKED]
-                found = task.cheapest([built.with_settings(n_kept=n_kept) for n_kept in kept])
+                kept = [tuning.held_out.for_all_rows(tuning.n_neighbors * m) for m in _RANKED]
+                found = tuning.cheapest([built.with_settings(n_kept=n_kept) for n_kept in kept])
                 if found is not None:
                     method, recall = found
                     reason = f"{n_tables} tables of {n_slots} slots"
@@ -152,15 +152,15 @@ class Tables(CandidateMethod):
         require_fit(fits, "a table does not hold each row once, in order")
 
 
-def fill_tables(team: Team, numbers: Array, n_buckets: int) -> buckets.Tables:
+def fill_tables(team: Team, numbers: Array, n_buckets: int) -> buckets.Buckets:
     """Tables of rows, from the number of each row's bucket in each table."""
-    tables = buckets.Tables(
+    tables = buckets.Buckets(
         np.zeros((numbers.shape[1], n_buckets + 1), np.int32),
         np.empty((numbers.shape[1], len(numbers)), np.int32),
     )
     numbers = read_only(numbers)
     team.run(buckets.fill_tables, (numbers, tables), numbers.shape[1], 1)
-    return buckets.Tables(*map(read_only, tables))
+    return buckets.Buckets(*map(read_only, tables))
 
 
 def write_keys(

@@ -11,7 +11,7 @@ from .._core.escaping import visible
 from ..errors import ParameterError
 from ..files.searching import Match, SearchReport
 from ..io.atomic import require_target
-from ..kernel_table import KERNELS
+from ..kernel_table import CORRELATION, INNER_PRODUCT, KERNELS
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
 from ..recipe import DEFAULT_KERNEL
@@ -32,7 +32,7 @@ from .options import (
 )
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
-_KERNEL_OF_WEIGHTS = {BM25: "inner_product", "tfidf": "correlation"}
+_KERNEL_OF_WEIGHTS = {BM25: INNER_PRODUCT.name, "tfidf": CORRELATION.name}
 
 
 @command("corekernels index train.svm train.index --kernel core1 --recall 0.95 --seed 0")
@@ -69,7 +69,7 @@ def index(
     """
     weights = reading.weights if reading.weights in BY_RARITY else None
     is_plain = reading.weights is None and reading.frequencies is None
-    if reading.text and is_plain and kernel in (None, "inner_product"):
+    if reading.text and is_plain and kernel in (None, INNER_PRODUCT.name):
         weights = BM25
     if kernel is None:
         kernel = _KERNEL_OF_WEIGHTS.get(weights or "", DEFAULT_KERNEL)

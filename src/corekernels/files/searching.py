@@ -21,7 +21,9 @@ from ..io.job_folder import file_stamps
 from ..io.provenance import require_same_names, text_columns_of, text_of
 from ..io.readers import Batch, RowReader, read_all, require_rows, with_progress
 from ..io.streams import BadRecords
+from ..kernel_table import INNER_PRODUCT, exact_kernel
 from ..neighbors import CoRENeighbors, RecallCheck
+from ..recipe import DEFAULT_KERNEL
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents
 from ..text.settings import BM25, BY_RARITY, TextSettings
@@ -109,7 +111,7 @@ def index_rows(
     require_target(target, reader.name)
     start = time.perf_counter()
     if weights is not None:
-        _require_weights(weights, reader, options.get("kernel"))
+        _require_weights(weights, reader, options.get("kernel", DEFAULT_KERNEL))
     whole = read_all(require_rows(reader), progress)
     X, frequencies = whole.X, getattr(reader, "frequencies", None)
     sources = reader.origins(0, X.shape[0])
@@ -145,7 +147,7 @@ def _require_weights(weights: str, reader: RowReader, kernel: Any) -> None:
         raise ParameterError(
             f"weights: {weights} is made of the frequencies in these documents; give no others."
         )
-    if weights == BM25 and kernel != "inner_product":
+    if weights == BM25 and exact_kernel(kernel) is not INNER_PRODUCT:
         raise ParameterError(
             "weights: scores of bm25 are inner products of documents and queries that are weighed "
             "otherwise; give kernel='inner_product', or weights 'tfidf'."

@@ -22,6 +22,7 @@ from ..io.atomic import require_target
 from ..io.formats import format_names
 from ..io.job_folder import describe_unfinished
 from ..io.readers import RowReader, require_rows
+from ..io.streams import MAX_RECORD_BYTES
 from ..kernel_table import HASHED_KERNELS, KERNELS
 from ..recipe import MAX_BITS, WEIGHT_BITS, Recipe
 from ..text.settings import BY_RARITY, UNITS, WEIGHTS, TextSettings
@@ -164,6 +165,9 @@ class Text:
     missing: Annotated[
         str, Option(help="error or zero: what a missing value of a table (CSV, TSV) is.")
     ] = "error"
+    max_record_bytes: Annotated[
+        int, Option(metavar="N", help="The longest document or line of text; beyond, an error.")
+    ] = MAX_RECORD_BYTES
     skip_bad: Annotated[
         int, Option(metavar="N", help="Leave out up to N bad documents, named at the end.")
     ] = 0
@@ -185,7 +189,7 @@ class Text:
         return {
             "text": self.text or None, "label": self.label, "id": self.id, "shingles": given,
             "frequencies": self.document_frequencies, "skip_bad": self.skip_bad,
-            "missing": self.missing,
+            "max_record_bytes": self.max_record_bytes, "missing": self.missing,
         }  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from .._core.validation import read_only
 from .._hashing.slots import largest_code, loop_slots
 from .._loops.learning.coefficients import (
     PackedRows,
-    equal_rows,
     row_digests,
     row_scales,
 )
@@ -81,8 +80,12 @@ class Packed:
         self, rows: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
         """Whether each of some rows has the same contents as the one at its place in `others`."""
-        out = np.empty(len(rows), np.bool_)
-        equal_rows(*self._bits, self.lengths, rows, others, out)
+        out = (self.lengths[rows] > 0) == (self.lengths[others] > 0)
+        arrays = [array for array in self._bits if array is not None]
+        for start, stop in row_blocks(0, len(rows), ROWS_PER_TASK):
+            for array in arrays:
+                equal = array[rows[start:stop]] == array[others[start:stop]]
+                out[start:stop] &= equal.all(axis=1)
         return out
 
     def contents(self, row: int) -> tuple[bytes, bytes, bool]:
@@ -235,12 +238,17 @@ class Planes:
 
     def stacked(self) -> npt.NDArray[np.float32]:
         """The planes one after another, (n_planes, n_codes, n_hashes)."""
-        shape = (len(self.intercepts), *self.blocks[0].shape[:2])
-        out = np.empty(shape, np.float32)
-        for lanes, block in zip(lane_blocks(len(out)), self.blocks, strict=True):
-            for lane, plane in enumerate(lanes):
-                out[plane] = _lane_of(block, lane)
-        return out
+        return np.stack(self._views())
+
+    def _views(self) -> list[npt.NDArray[np.float32]]:
+        """Each plane, as a view of its block."""
+        n_planes = len(self.intercepts)
+        lanes = lane_blocks(n_planes, -(-n_planes // len(self.blocks)))
+        return [
+            _lane_of(block, lane)
+            for planes, block in zip(lanes, self.blocks, strict=True)
+            for lane in range(len(planes))
+        ]
 
     @classmethod
     def unstacked(cls, recipe: Recipe, stacked: Array | list[Array], intercepts: Array) -> "Planes":
@@ -255,16 +263,9 @@ class Planes:
 
     def in_usual_blocks(self) -> "Planes":
         """The same planes, if their blocks are of other sizes than `lane_blocks` makes."""
-        n_planes = len(self.intercepts)
-        if n_planes == 1:
+        if len(self.intercepts) == 1:
             return self
-        width = -(-n_planes // len(self.blocks))
-        views = [
-            _lane_of(block, lane)
-            for lanes, block in zip(lane_blocks(n_planes, width), self.blocks, strict=True)
-            for lane in range(len(lanes))
-        ]
-        return Planes.unstacked(self.recipe, views, self.intercepts)
+        return Planes.unstacked(self.recipe, self._views(), self.intercepts)
 
 
 def _lane_of(block: Array, lane: int) -> Array:

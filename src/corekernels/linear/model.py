@@ -23,7 +23,7 @@ from .solver import MakeBlocks, choose_solver, find_planes
 
 
 class OfProbabilities:
-    """A method that a classifier has if its loss gives probabilities; else the error says so."""
+    """A method that exists if the loss gives probabilities; else its error names the remedies."""
 
     def __init__(self, method: Any) -> None:
         self.method = method
@@ -72,7 +72,7 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         return self._planes.coefficients()
 
     def _options(self) -> Options:
-        """When the descent ends, and its seed."""
+        """The checked options of the solver."""
         thread_count(self.n_jobs)
         return Options(
             require_positive("tol", self.tol),
@@ -110,7 +110,7 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         return np.concatenate([outcome.relative_gaps for outcome in outcomes])
 
     def _keep(self, planes: Planes, n_rows: int) -> None:
-        """Take over what was learned from this many rows, in place of what a fit learned."""
+        """Keep planes learned from so many rows; drop the attributes of an earlier fit."""
         self._planes, self.n_rows_ = planes, n_rows
         for name in OF_A_FIT:
             self.__dict__.pop(name, None)

@@ -134,22 +134,6 @@ class CoREModel(HashingEstimator):
     _linear_type: ClassVar[type[HashedLinearModel]]
     _file_kind: ClassVar[str]
 
-    def __init__(
-        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
-        n_bits: int | None = Recipe.n_bits, C: float = 1.0, scheme: str = Recipe.scheme,
-        gamma: float | None = None,
-        weight_bits: int = Recipe.weight_bits, tol: float = 1e-5, max_iter: int = 1000,
-        solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            kernel, n_hashes, n_bits=n_bits, scheme=scheme, gamma=gamma,
-            weight_bits=weight_bits, random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Hash the rows of X once and learn their targets y, with weights if given."""
         matrix = self._hashing_matrix(X)

@@ -26,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -498,14 +497,6 @@ def run(task, name, path, options):
     return {"curve": best_of(json.loads(done.stdout.splitlines()[-1]))}
 
 
-def installed(name):
-    """The version of an engine, or None."""
-    try:
-        return version(ENGINES[name].distribution)
-    except PackageNotFoundError:
-        return None
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -522,8 +513,7 @@ def main():
         print(json.dumps(measure_one(*options.one, options.repeats)))
         return
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"tasks": {}}
-    versions = {ENGINES[name].distribution: installed(name) for name in ENGINES}
-    found |= {"machine": measure.machine(), "engines": versions}
+    found |= {"machine": measure.machine()}
     found |= {"settings": {"seed": SEED, "k": K, "queries": N_QUERIES, "repeats": options.repeats}}
     for data in options.data:
         if data.startswith("texts") and options.texts is None:
@@ -549,7 +539,7 @@ def main():
                 pickle.dump((X, Q, kernel, truth(Q, X, kernel)), file)
                 file.flush()
                 for name in names:
-                    if installed(name) is None:
+                    if measure.installed(ENGINES[name].distribution) is None:
                         result = {"note": "not installed"}
                     else:
                         result = run(task, name, file.name, options)

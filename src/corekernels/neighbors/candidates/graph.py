@@ -180,11 +180,13 @@ class Graph(CandidateMethod):
     @classmethod
     def tune(cls, tuning: "Tuning") -> Tuned | None:
         """The smallest width that reaches the recall, if any could within the budget."""
-        store, held_out, k = tuning.store, tuning.held_out, tuning.n_neighbors
+        store, held_out, k = tuning.store, tuning.held_out, tuning.held_out.n_wanted
         n_signs, least = _best_share_of_signs(tuning)
         if _cost(max(k, least)) > tuning.budget:
             return None
-        graph = cls.begin(store, k, n_signs, tuning.seed, held_out.rest, held_out.n_jobs)
+        graph = cls.begin(
+            store, tuning.n_neighbors, n_signs, tuning.seed, held_out.rest, held_out.n_jobs
+        )
         widths = [min(len(store), -(-width * max(k, 10) // 10)) for width in WIDTHS]
         found = tuning.cheapest(
             [graph.with_settings(width=w, followed=-(-w // 2)) for w in [*widths, len(store)]]
@@ -239,7 +241,7 @@ def _best_share_of_signs(tuning: "Tuning") -> tuple[int, int]:
         sketches = [np.hstack([m[:, n_words:], s[:, :n_words]]) for m, s in pairs]
         closer = np.empty(near.shape)
         team.run(loops.closer_sketches, (*map(read_only, sketches), closer), len(near), 1)
-        share = float((closer * scale <= _ROOM * tuning.n_neighbors).mean())
+        share = float((closer * scale <= _ROOM * tuning.held_out.n_wanted).mean())
         least = int(scale * np.quantile(closer, tuning.recall, method="lower"))
         if best is None or share > best[0] + 0.01:
             best = share, 64 * n_words, least

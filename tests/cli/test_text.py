@@ -178,3 +178,12 @@ def test_frequencies_must_fit(corpus):
     result = run("hash test.jsonl y --n-hashes 16 --text text --append --frequencies other.idf")
     assert ", not None, with which the rows known before were made" in result.stderr
     assert run("hash x y --frequencies other.idf").exit_code == 2  # no documents
+
+
+def test_info_says_what_numbers_of_columns_and_values_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("zeros.csv").write_text("a,b\n0,0\n")
+    Path("one.jsonl").write_text('{"text": "a rose"}\n')
+    assert "values            all 0\n" in ok("info zeros.csv").stdout
+    assert "columns           hashed (2^62)\n" in ok("info one.jsonl --text text").stdout
+    assert as_json("info one.jsonl --text text")["columns"] == 2**62

@@ -21,7 +21,7 @@ def test_documents(unit, ngrams, strip_accents):
         unit=unit, ngrams=ngrams, strip_accents=strip_accents, weights="counts"
     )
     with np.errstate(over="ignore"):
-        X = text_rows(texts, settings, n_jobs=1, part_columns=100)
+        X = text_rows(texts, settings, n_jobs=1, buffer_columns=100)
     for row, document in enumerate(SCRIPTS.values()):
         mine = slice(X.indptr[row], X.indptr[row + 1])
         found = dict(zip(X.indices[mine].tolist(), X.data[mine].tolist(), strict=True))

@@ -158,7 +158,7 @@ def test_threads_and_sizes_of_parts_change_nothing():
     [texts] = as_texts(documents)
     how = ck.text.Shingles(ngrams=(1, 2)).settings
     for n_jobs, size in [(3, 1), (8, 1000), (4, 1 << 18)]:
-        found = text_rows(texts, how, n_jobs=n_jobs, part_columns=size)
+        found = text_rows(texts, how, n_jobs=n_jobs, buffer_columns=size)
         for part in ("indptr", "indices", "data"):
             np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
 

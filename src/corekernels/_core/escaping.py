@@ -34,6 +34,18 @@ def fields(values: Iterable[object]) -> list[Any]:
     return [value if isinstance(value, int) else field(value) for value in values]
 
 
+_HASHED = 1 << 62  # columns of text
+
+
+def count(number: int) -> str:
+    """A number of things; that of the columns of text says that they are hashed.
+
+    >>> count(1000), count(2**62)
+    ('1,000', 'hashed (2^62)')
+    """
+    return "hashed (2^62)" if number == _HASHED else f"{number:,}"
+
+
 # colours of the notebook itself, whatever its theme
 _TABLE = (
     "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;"
@@ -63,4 +75,4 @@ def html_table(title: str, facts: Mapping[str, Any]) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int):
         return f"{value:.4g}" if isinstance(value, float) else str(value)
-    return f"{value:,}"
+    return count(value)

@@ -151,8 +151,7 @@ def _about_rows(found: Survey) -> dict[str, Any]:
         "columns": found.columns,
         "nonzeros": f"{found.nonzeros:,} (density {found.density:.3%})",
         "nonzeros_per_row": lengths,
-        "values": f"{found.least:.4g} to {found.greatest:.4g}"
-        + (", all equal" if found.binary else ""),
+        "values": _range(found),
         "heaviness": f"{found.heaviness:.3g} (1 binary, about 2 TF-IDF, hundreds raw counts)",
     }
     if found.classes is not None:
@@ -164,6 +163,13 @@ def _about_rows(found: Survey) -> dict[str, Any]:
         "error": f"{plan.error:.2g} on close pairs (confidence {plan.confidence:.0%})",
         "memory": f"{(plan.n_bytes or 0) / 1e6:,.3g} MB of signatures",
     }
+
+
+def _range(found: Survey) -> str:
+    """The values that are not 0."""
+    if not found.nonzeros:
+        return "all 0"
+    return f"{found.least:.4g} to {found.greatest:.4g}" + (", all equal" if found.binary else "")
 
 
 _ROWS_FOR_ONE_MACHINE = 10_000_000  # that it learns from in minutes, once they are hashed

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._core.escaping import visible
+from .._core.escaping import count, visible
 
 if TYPE_CHECKING:
     from ..io.atomic import Target
@@ -134,7 +134,7 @@ def in_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}"
+        return count(value)
     if isinstance(value, float):
         return f"{value:.4g}"
     return "-" if value is None else str(value)

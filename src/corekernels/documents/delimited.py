@@ -13,7 +13,7 @@ from .._loops.text import records as loops
 from ..errors import DataError
 from ..io.parquet import strings_of, text_labels
 from ..io.streams import BadRecords
-from .file import Table, missing_column, others, pyarrow
+from .file import DocumentTable, missing_column, others, pyarrow
 from .records import RecordFile, Records
 
 
@@ -111,11 +111,11 @@ class Delimited(RecordFile):
         return 1
 
 
-class UntypedTable(Table):
+class UntypedTable(DocumentTable):
     """Columns of text, which may stand for numbers."""
 
     def labels(self, name: str, is_text: bool | None = None) -> Array:
-        """As of `Table`; numbers if all of the first documents look like them."""
+        """As of `DocumentTable`; numbers if all of the first documents look like them."""
         labels = text_labels(self.columns[name])
         if is_text or (numbers := _numbers_if_all(labels)) is None:
             if is_text is False:

@@ -28,7 +28,7 @@ def pyarrow(module: str = "") -> Any:
 
 
 @dataclass(frozen=True)
-class Table:
+class DocumentTable:
     """Columns of some documents; a document that cannot be used as asked is in `BadRecords`."""
 
     name: str  # of the file they come from
@@ -106,7 +106,7 @@ class Documents(ABC):
         return len(self.numbers)
 
     @abstractmethod
-    def table(self, columns: Sequence[str]) -> Table:
+    def table(self, columns: Sequence[str]) -> DocumentTable:
         """These columns; `BadRecords` if some of the documents cannot be read."""
 
     @abstractmethod
@@ -128,9 +128,9 @@ class ArrowDocuments(Documents):
 
     data: Any
 
-    def table(self, columns: Sequence[str]) -> Table:
+    def table(self, columns: Sequence[str]) -> DocumentTable:
         """These columns."""
-        return Table(self.name, {column: self.data.column(column) for column in columns})
+        return DocumentTable(self.name, {column: self.data.column(column) for column in columns})
 
     def take(self, places: Array) -> Self:
         """Some of the documents."""

@@ -15,7 +15,7 @@ from .._loops.text import json_lines as loops
 from ..io.parquet import numbers_of_text, strings_of, text_labels
 from ..io.streams import BadRecords
 from ..text.rows import Texts
-from .file import Table, no_column, others, pyarrow, without
+from .file import DocumentTable, no_column, others, pyarrow, without
 from .records import RecordFile, Records
 
 _SEGMENT_BYTES = 1 << 20  # that a thread takes at least
@@ -56,13 +56,13 @@ class JsonLines(RecordFile):
 
 
 @dataclass(frozen=True)
-class JsonTable(Table):
+class JsonTable(DocumentTable):
     """Values under keys, whose types may differ from document to document."""
 
     columns: dict[str, Values]
 
     def labels(self, name: str, is_text: bool | None = None) -> Array:
-        """As of `Table`; of values of several types the most frequent one counts."""
+        """As of `DocumentTable`; of values of several types the most frequent one counts."""
         values, kinds = self.columns[name].text, self._kinds(name)
         counts = np.bincount(kinds, minlength=_NOTHING + 1)
         counts[[_NESTED, _NOTHING]] = 0
@@ -78,7 +78,7 @@ class JsonTable(Table):
         return numbers_of_text(values)
 
     def strings(self, name: str) -> list[str]:
-        """As of `Table`; numbers as they stand in the file."""
+        """As of `DocumentTable`; numbers as they stand in the file."""
         kinds = self._kinds(name)
         self._refuse(name, kinds == _NESTED, "", "which is neither text nor a number", repr(name))
         values = strings_of(self.columns[name].text, repr(name))
@@ -88,7 +88,7 @@ class JsonTable(Table):
         return values
 
     def texts(self, names: Sequence[str]) -> Any:
-        """As of `Table`; of one column without Arrow."""
+        """As of `DocumentTable`; of one column without Arrow."""
         if len(names) > 1:
             return super().texts(names)
         self._require_text(names[0])

@@ -20,7 +20,7 @@ from .delimited import Delimited
 from .file import BATCH_BYTES, DocumentFile
 from .json_lines import JsonLines
 from .reader import Columns, DocumentReader
-from .records import Lines
+from .records import TextLines
 
 if TYPE_CHECKING:
     from ..text.frequencies import InverseDocumentFrequency
@@ -76,7 +76,7 @@ FORMATS: dict[str, Callable[[PathLike], DocumentFile]] = {
     "jsonl": JsonLines,
     "csv": partial(Delimited, delimiter=","),
     "tsv": partial(Delimited, delimiter="\t"),
-    "lines": Lines,
+    "lines": TextLines,
     "parquet": ParquetDocuments,
     FOLDER: Folder,
 }

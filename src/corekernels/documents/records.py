@@ -16,7 +16,7 @@ from ..io.atomic import atomic_write
 from ..io.packing import packing_of_name
 from ..io.provenance import SourceFile
 from ..io.streams import ByteStream, display_name, is_stream, line_blocks
-from .file import DocumentFile, Documents, Table, missing_column, numbered, pyarrow
+from .file import DocumentFile, Documents, DocumentTable, missing_column, numbered, pyarrow
 
 _LINE = "text"  # the column of plain text
 
@@ -31,7 +31,7 @@ class Records(Documents):
     ends: Array
     first_line: int  # of the text, from 1
 
-    def table(self, columns: Sequence[str]) -> Table:
+    def table(self, columns: Sequence[str]) -> DocumentTable:
         """These columns."""
         return self.file.table(self, columns)
 
@@ -79,7 +79,7 @@ class RecordFile(DocumentFile):
                 self.n_bytes = stream.n_bytes
 
     @abstractmethod
-    def table(self, records: Records, columns: Sequence[str]) -> Table:
+    def table(self, records: Records, columns: Sequence[str]) -> DocumentTable:
         """Columns of some records; see `Documents.table`."""
 
     @contextlib.contextmanager
@@ -131,7 +131,7 @@ class RecordFile(DocumentFile):
         return 0
 
 
-class Lines(RecordFile):
+class TextLines(RecordFile):
     """A file whose only column, "text", has one document per line, be it empty."""
 
     format = "lines"
@@ -140,7 +140,7 @@ class Lines(RecordFile):
     def _find(self, text: Array, starts: Array, ends: Array) -> int:
         return int(loops.find_lines(text, len(text), False, starts, ends))
 
-    def table(self, records: Records, columns: Sequence[str]) -> Table:
+    def table(self, records: Records, columns: Sequence[str]) -> DocumentTable:
         """The lines."""
         for name in columns:
             if name != _LINE:
@@ -151,4 +151,4 @@ class Lines(RecordFile):
         arrow = pyarrow()
         buffers = arrow.py_buffer(offsets), arrow.py_buffer(out)
         array = arrow.LargeStringArray.from_buffers(len(records), *buffers)
-        return Table(self.name, {_LINE: array})
+        return DocumentTable(self.name, {_LINE: array})

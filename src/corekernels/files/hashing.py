@@ -13,7 +13,7 @@ from .._core.arguments import Array, PathLike, require_count
 from .._core.progress import WriteBehind
 from ..errors import CoREError, DataError, FileError
 from ..io.atomic import Target, atomic_write, naming_target, require_target
-from ..io.containers import Pieces
+from ..io.containers import Stacked
 from ..io.job_folder import JobFolder, file_stamps, unfinished_folder
 from ..io.provenance import Origin, require_same_names
 from ..io.readers import RowReader, require_rows, with_progress
@@ -187,7 +187,7 @@ class Piece(NamedTuple):
         n_rows = sum(map(len, self.signatures))
         y, classes = (None, None) if self.labels is None else pack_labels(self.labels, n_rows)
         arrays = {
-            name: Pieces([S.arrays()[name] for S in self.signatures]) for name in recipe.arrays
+            name: Stacked.of([S.arrays()[name] for S in self.signatures]) for name in recipe.arrays
         }
         write_signatures(target, recipe, arrays, y, classes, self.origins, **options)
         return label_kind(self.labels), n_rows

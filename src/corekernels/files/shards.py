@@ -7,6 +7,7 @@ do not count.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from ..errors import DataError, FileError, RecipeMismatch
 from ..io.atomic import Target
-from ..io.containers import Computed, Spans
+from ..io.containers import Stacked
 from ..io.job_folder import unfinished_folder
 from ..io.provenance import join_runs
 from ..io.signature_file import SignatureFile, read_signatures, write_signatures
@@ -72,23 +73,22 @@ def merge_parts(paths: Sequence[Path], target: Target, name: PathLike, recipe: R
 
     `name` is what errors call the target.
     """
-    origins, spans, labels = [], [], list[_Labels]()
+    origins, parts = [], list[_Part]()
     for path in paths:
         contents = require_recipe(path, recipe)
         origins += contents.provenance
-        spans.append(contents.spans)
-        labels.append(_Labels(contents))
-    n_rows = sum(part.n_rows for part in labels)
+        parts.append(_Part(contents))
+    n_rows = sum(part.n_rows for part in parts)
     stacked = {
-        array: Spans(dtype, (n_rows, *shape), [some[array] for some in spans])
+        array: Stacked(dtype, (n_rows, *shape), partial(_arrays_of, parts, array))
         for array, (dtype, shape) in recipe.arrays.items()
     }
-    numbers, classes = _stacked(labels, n_rows, name)
+    numbers, classes = _stacked_labels(parts, n_rows, name)
     write_signatures(target, recipe, stacked, numbers, classes, join_runs(origins))
 
 
-class _Labels:
-    """What is kept of the labels of a part while many are merged: no array."""
+class _Part:
+    """What is kept of a part while many are merged: no array."""
 
     def __init__(self, contents: SignatureFile) -> None:
         labels = contents.labels()
@@ -96,16 +96,19 @@ class _Labels:
         self.n_rows, self.classes = len(contents), contents.classes
         self._path, self._identity = contents.path, contents.identity
 
-    def read(self) -> Array:
-        """The labels."""
-        labels = read_signatures(self._path, identity=self._identity).labels()
-        assert labels is not None
-        return labels
+    def contents(self) -> SignatureFile:
+        """The part, which must still be the same file."""
+        return read_signatures(self._path, identity=self._identity)
 
 
-def _stacked(
-    parts: Sequence[_Labels], n_rows: int, name: PathLike
-) -> tuple[Computed | None, list[Any] | None]:
+def _arrays_of(parts: Sequence[_Part], name: str) -> Iterator[Array]:
+    """An array of one part after the other."""
+    return (part.contents().arrays[name] for part in parts)
+
+
+def _stacked_labels(
+    parts: Sequence[_Part], n_rows: int, name: PathLike
+) -> tuple[Stacked | None, list[Any] | None]:
     """Labels of all parts as numbers, and the classes these number if labels are no numbers."""
     types = [part.dtype for part in parts if part.dtype is not None]
     if not types:
@@ -123,7 +126,8 @@ def _stacked(
 
     def numbers() -> Iterator[Array]:
         for part in parts:
-            labels = part.read()
+            labels = part.contents().labels()
+            assert labels is not None
             yield (labels if classes is None else np.searchsorted(ordered, labels)).astype(dtype)
 
-    return Computed(dtype, (n_rows,), numbers), classes
+    return Stacked(dtype, (n_rows,), numbers), classes

@@ -165,18 +165,6 @@ def atomic_write(
             _sync_folder(final.parent)
 
 
-def move_file(path: Path, target: PathLike) -> None:
-    """Give a finished file, once its bytes are on the disk, its final name."""
-    final = resolve_target(target)
-    with naming_target(target):
-        with open(path, "rb") as file:
-            os.fsync(file.fileno())
-        if (mode := _permissions(final)) is not None:
-            path.chmod(mode)
-        os.replace(path, final)
-        _sync_folder(final.parent)
-
-
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keep a second writer out of a folder, where the system can."""

@@ -17,14 +17,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from .._core.arguments import Array, PathLike
 from ..errors import DataError, FileError
 from .atomic import Target, atomic_write
-from .provenance import Identity, open_file, open_same
+from .provenance import Identity, open_file
 
 TYPES = {
     "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
@@ -130,98 +130,32 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _WRITE_BYTES = 1 << 18
-_COPY_BYTES = 1 << 24
 
 
-class Stored(Protocol):
-    """An array that can write its own bytes."""
+@dataclass(frozen=True)
+class Stacked:
+    """An array in pieces, one below the other, which are made when they are written, in order."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    pieces: Callable[[], Iterable[Array]]
 
-    def write_to(self, file: IO[bytes]) -> None:
-        """Write all bytes, in the order of the rows."""
-
-
-class Pieces:
-    """Arrays in memory, or mapped into it, one below the other."""
-
-    def __init__(self, arrays: Sequence[Array]) -> None:
-        self._arrays = arrays
-        self.dtype = arrays[0].dtype
-        self.shape = arrays[0].shape
-        if self.shape:
-            self.shape = (sum(len(array) for array in arrays), *self.shape[1:])
+    @classmethod
+    def of(cls, arrays: Sequence[Array]) -> "Stacked":
+        """Arrays in memory, or mapped into it."""
+        first = arrays[0]
+        shape = first.shape and (sum(map(len, arrays)), *first.shape[1:])
+        return cls(first.dtype, shape, lambda: arrays)
 
     def write_to(self, file: IO[bytes]) -> None:
         """Write in short runs, so that a mapped array is not read into memory whole."""
-        for array in self._arrays:
-            if array.ndim == 0 or array.size == 0:
-                file.write(array.tobytes())
+        for piece in self.pieces():
+            if piece.ndim == 0 or piece.size == 0:
+                file.write(piece.tobytes())
                 continue
-            rows = max(1, _WRITE_BYTES // max(1, array[:1].nbytes))
-            for start in range(0, len(array), rows):
-                file.write(np.ascontiguousarray(array[start : start + rows]).data)
-
-
-class Span(NamedTuple):
-    """Consecutive bytes of a file."""
-
-    path: Path
-    start: int
-    n_bytes: int
-    identity: Identity  # of the file
-
-
-class Spans:
-    """An array whose bytes lie in several files, one below the other; they are never in memory."""
-
-    def __init__(self, dtype: np.dtype[Any], shape: tuple[int, ...], spans: Iterable[Span]) -> None:
-        self.dtype, self.shape = dtype, shape
-        self._spans = spans
-
-    def write_to(self, file: IO[bytes]) -> None:
-        """Copy the bytes, by the system itself where it can."""
-        file.flush()
-        for path, start, n_bytes, identity in self._spans:
-            with open_same(path, identity) as source:
-                _copy(source, start, n_bytes, file)
-
-
-class Computed:
-    """An array that a function makes in consecutive pieces, each asked for once, in order."""
-
-    def __init__(
-        self, dtype: np.dtype[Any], shape: tuple[int, ...], pieces: Callable[[], Iterable[Array]]
-    ) -> None:
-        self.dtype, self.shape = dtype, shape
-        self._pieces = pieces
-
-    def write_to(self, file: IO[bytes]) -> None:
-        """Write one piece after the other."""
-        for piece in self._pieces():
-            file.write(np.ascontiguousarray(piece).data)
-
-
-def _copy(source: IO[bytes], start: int, n_bytes: int, target: IO[bytes]) -> None:
-    """Append bytes of one file to another, whose buffer is empty."""
-    end = start + n_bytes
-    try:
-        while start < end:
-            n = os.copy_file_range(source.fileno(), target.fileno(), end - start, start)
-            if n == 0:
-                break
-            start += n
-    except (AttributeError, OSError):  # not known here, or not between these file systems
-        pass
-    target.seek(0, os.SEEK_END)
-    source.seek(start)
-    while start < end:
-        data = source.read(min(_COPY_BYTES, end - start))
-        if not data:
-            raise EOFError(f"{source.name} is cut short")
-        target.write(data)
-        start += len(data)
+            rows = max(1, _WRITE_BYTES // max(1, piece[:1].nbytes))
+            for start in range(0, len(piece), rows):
+                file.write(np.ascontiguousarray(piece[start : start + rows]).data)
 
 
 _NAMES = {np.dtype(dtype): name for name, dtype in TYPES.items()}
@@ -235,7 +169,6 @@ class Container:
     kind: str
     about: Any  # the description, as JSON gives it: nothing about it is checked
     arrays: dict[str, Array]
-    spans: dict[str, Span]  # where the bytes of the arrays lie in the file
     identity: Identity  # tells whether the file is still the same when it is opened again
 
 
@@ -243,7 +176,7 @@ def save_arrays(
     path: Target,
     kind: str,
     version: int,
-    arrays: Mapping[str, Array | Stored],
+    arrays: Mapping[str, Array | Stacked],
     about: Any,
     *,
     durable: bool = True,
@@ -265,7 +198,7 @@ def save_arrays(
     ({'x': array([0, 1, 2])}, {'unit': 'kg'})
     """
     stored = {
-        name: Pieces([array]) if isinstance(array, np.ndarray) else array
+        name: Stacked.of([array]) if isinstance(array, np.ndarray) else array
         for name, array in arrays.items()
     }
     # widest first, so that every array starts at a multiple of its item size
@@ -346,11 +279,7 @@ def read_container(
         except ValueError as error:
             raise FileError(f"{path}: its description is damaged ({error}).") from error
         arrays = _read_arrays(file, path, header, mmap)
-    spans = {
-        name: Span(path, begin, end - begin, found)
-        for name, (_, _, begin, end) in header.entries.items()
-    }
-    return Container(kind, about, arrays, spans, found)
+    return Container(kind, about, arrays, found)
 
 
 def container_kind(path: PathLike) -> str | None:

@@ -3,9 +3,8 @@
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ _READERS = {
 _parsing = ForkLock()
 
 
-@dataclass(frozen=True)
-class Header:
+class NpyHeader(NamedTuple):
     """What an `.npy` file says about its array; the array starts at byte `offset`."""
 
     shape: tuple[int, ...]
@@ -46,7 +44,7 @@ class Header:
         return self.offset + self.size * self.dtype.itemsize
 
 
-def read_header(file: Any, name: str) -> Header:
+def read_header(file: Any, name: str) -> NpyHeader:
     """The header at the front of a file; arrays of Python objects, pickles, are refused."""
     with reading(name, "npy"):
         version = np.lib.format.read_magic(file)
@@ -54,7 +52,7 @@ def read_header(file: Any, name: str) -> Header:
             raise FileError(f"{name}: is of the unknown npy version {version}; save it anew.")
         with _parsing:
             shape, is_fortran, dtype = _READERS[version](file)
-        header = Header(shape, is_fortran, dtype, file.tell())
+        header = NpyHeader(shape, is_fortran, dtype, file.tell())
     if dtype.hasobject:
         raise FileError(
             f"{name}: holds a pickle, which could run foreign code and is never loaded; "
@@ -65,10 +63,11 @@ def read_header(file: Any, name: str) -> Header:
     return header
 
 
-def write_header(file: Any, header: Header) -> None:
+def write_header(file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     """Begin an `.npy` file; the length of the first axis can be written over later."""
-    kind = np.lib.format.dtype_to_descr(header.dtype)
-    about = {"shape": header.shape, "fortran_order": header.is_fortran, "descr": kind}
+    about = {
+        "shape": shape, "fortran_order": False, "descr": np.lib.format.dtype_to_descr(dtype),
+    }  # fmt: skip
     np.lib.format.write_array_header_2_0(file, about)
 
 
@@ -123,8 +122,8 @@ class NpyWriter:
     def __init__(self, file: IO[bytes], target: Path) -> None:
         self._file = file
         self._name = str(target)
-        self._header: Header | None = None
-        self._n_rows = 0
+        self._n_rows, self._n_columns, self._header_bytes = 0, 1, 0
+        self._dtype: np.dtype[Any] = np.dtype(np.float64)
 
     def write(self, rows: Rows, y: Array | None) -> None:
         """Add rows."""
@@ -133,8 +132,9 @@ class NpyWriter:
                 f"{self._name}: a .npy file has no place for labels; leave them out, where a file "
                 "is read with labels=False, or write .npz."
             )
-        if self._header is None:
-            self._begin(rows.n_columns, rows.data.dtype)
+        if not self._header_bytes:
+            self._n_columns, self._dtype = rows.n_columns, rows.data.dtype
+            self._write_header()
         matrix = rows.matrix()
         size = max(1, (4 << 20) // (rows.n_columns * rows.data.itemsize))
         for start in range(0, len(rows), size):
@@ -143,23 +143,21 @@ class NpyWriter:
 
     def finish(self) -> None:
         """Fill in the number of rows."""
-        if self._header is None:
-            self._begin(1, np.dtype(np.float64))
-        assert self._header is not None
+        n_before = self._header_bytes or self._write_header()
         end = self._file.tell()
         self._file.seek(0)
-        shape = (self._n_rows, self._header.shape[1])
-        write_header(self._file, Header(shape, False, self._header.dtype, 0))
-        if self._file.tell() != self._header.offset:
+        if self._write_header() != n_before:
             raise FileError(f"{self._name}: has too many rows for one .npy file; write .npz.")
         self._file.seek(end)
 
     def close(self) -> None:
         """Nothing to release."""
 
-    def _begin(self, n_columns: int, dtype: np.dtype[Any]) -> None:
-        write_header(self._file, Header((0, n_columns), False, dtype, 0))
-        self._header = Header((0, n_columns), False, dtype, self._file.tell())
+    def _write_header(self) -> int:
+        """Write the header; where it ends."""
+        write_header(self._file, (self._n_rows, self._n_columns), self._dtype)
+        self._header_bytes = self._file.tell()
+        return self._header_bytes
 
 
 FORMATS = {"npy": Format("npy", (".npy",), (b"\x93NUMPY",), NpyReader, NpyWriter)}

@@ -23,7 +23,7 @@ from .._core.arguments import Array, PathLike
 from .._core.validation import Rows, clean_arrays, value_type
 from ..errors import DataError, FileError
 from .formats import FileRows, Format, ReadOptions
-from .npy import Header, read_header, write_header
+from .npy import NpyHeader, read_header, write_header
 from .provenance import open_file, reading
 from .readers import Batch, checked_labels, require_columns
 
@@ -47,7 +47,7 @@ class Member:
         with reading(self.name, "npz"):
             info = archive.getinfo(key + ".npy")
             self._file = archive.open(info)
-            self.header: Header = read_header(self._file, self.name)
+            self.header: NpyHeader = read_header(self._file, self.name)
             if info.file_size != self.header.n_bytes:
                 raise FileError(f"{self.name}: its length does not fit; fetch or make it again.")
 
@@ -89,11 +89,20 @@ def require_parts(name: str, kind: str, members: dict[str, Member], shape: tuple
     return int(n_entries[0])
 
 
-def checked_pointers(pointers: Array, start: int, end: int) -> npt.NDArray[np.int64] | None:
-    """Pointers that begin at `start`, do not decrease and stay up to `end`; None if they do not."""
-    found = pointers.astype(np.int64)
-    is_sound = found[0] == start and found[-1] <= end and bool((np.diff(found) >= 0).all())
-    return found if is_sound else None
+def checked_pointers(
+    name: str, pointers: Array, start: int, end: int, row: int = 0
+) -> npt.NDArray[np.int64]:
+    """Pointers, from that of `row` on, that begin at `start`, ascend and stay up to `end`."""
+    checked = pointers.astype(np.int64)
+    falls = np.flatnonzero(np.diff(checked) < 0)
+    if len(falls) or checked[0] != start or checked[-1] > end:
+        raise misfit(name, row + int(falls[0]) if len(falls) else row)
+    return checked
+
+
+def misfit(name: str, row: int) -> FileError:
+    """The error about pointers that do not fit the values."""
+    return FileError(f"{name} (indptr): does not fit the values at row {row}; make it again.")
 
 
 def rows_of_whole(
@@ -102,9 +111,9 @@ def rows_of_whole(
     """The rows of a matrix by columns or by entries, all of it in memory."""
     first, second, data = (member.take(member.header.size) for member in members.values())
     if kind == "csc":
-        pointers = checked_pointers(first, 0, len(data))
-        if pointers is None or pointers[-1] != len(data):
-            raise FileError(f"{name} (indptr): does not fit the values; make it again.")
+        pointers = checked_pointers(name, first, 0, len(data))
+        if pointers[-1] != len(data):
+            raise misfit(name, len(pointers) - 2)
         rows, columns = second, np.repeat(np.arange(shape[1]), np.diff(pointers))
     else:
         rows, columns = first, second
@@ -191,7 +200,7 @@ class NpzReader(FileRows):
             raise FileError(f"{self.name}: lacks the arrays {found}; {remedy}.")
         return kind
 
-    def _require_labels(self, header: Header) -> None:
+    def _require_labels(self, header: NpyHeader) -> None:
         if header.shape != (self.n_rows,) or header.dtype.kind not in _LABEL_KINDS:
             raise DataError(
                 f"{self.name} ({self._label_key}): has shape {header.shape} and type "
@@ -208,41 +217,39 @@ class NpzReader(FileRows):
         with self._open() as archive:
             members = self._members(archive)
             labels = self._member(archive, self._label_key) if self._label_key else None
-            whole = self._kind != "csr"
-            row = 0 if whole else first_row
-            if labels is not None:
-                labels.skip(row)
-            blocks = self._whole_blocks(members) if whole else self._csr_blocks(members, row)
-            for rows in blocks:
-                y = None if labels is None else self._labels(labels, len(rows), row)
-                row += len(rows)
-                yield Batch(rows, y, row - len(rows), self._share_done(row))
+            is_csr, n_done = self._kind == "csr", 0
+            blocks = self._csr_blocks(members, first_row) if is_csr else self._all_blocks(members)
+            for row, rows in blocks:
+                y = None
+                if labels is not None:
+                    labels.skip(row - n_done)
+                    y = self._labels(labels, len(rows), row)
+                n_done = row + len(rows)
+                yield Batch(rows, y, row, self._share_done(n_done))
 
-    def _whole_blocks(self, members: dict[str, Member]) -> Iterator[Rows]:
-        """Blocks of a matrix that is in memory as a whole."""
+    def _all_blocks(self, members: dict[str, Member]) -> Iterator[tuple[int, Rows]]:
+        """Blocks of a matrix that is in memory as a whole, each with its first row."""
         X = rows_of_whole(self.name, self._kind, members, self._shape)
         capacity = max(1, self._batch_bytes // 12)
         for start, stop in row_blocks(X.indptr.astype(np.int64), capacity):
-            some = X[start:stop]
-            yield clean_arrays(
-                some.indptr, some.indices, some.data, self.n_columns, self.name, start
-            )
+            block = X[start:stop]
+            arrays = block.indptr, block.indices, block.data
+            yield start, clean_arrays(*arrays, self.n_columns, self.name, start)
 
-    def _csr_blocks(self, members: dict[str, Member], first_row: int) -> Iterator[Rows]:
-        """Blocks of a matrix by rows, each unpacked by itself."""
+    def _csr_blocks(self, members: dict[str, Member], first_row: int) -> Iterator[tuple[int, Rows]]:
+        """Blocks of a matrix by rows, each unpacked by itself, with its first row."""
         pointers, indices, data = members.values()
         item = indices.header.dtype.itemsize + data.header.dtype.itemsize
         capacity = max(1, self._batch_bytes // item)
         n_rows = self._shape[0]
-        indptr = self._checked(pointers.take(1), 0, 0)
-        for row in range(0, first_row, _POINTERS):
-            more = pointers.take(min(_POINTERS, first_row - row))
-            indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
-        for member in (indices, data):
-            member.skip(int(indptr[-1]))
-        for row in range(first_row, n_rows, _POINTERS):
-            more = pointers.take(min(_POINTERS, n_rows - row))
-            indptr = self._checked(np.concatenate([indptr[-1:], more]), row, int(indptr[-1]))
+        indptr = checked_pointers(self.name, pointers.take(1), 0, 0)
+        for row in range(0, n_rows, _POINTERS):
+            more = np.concatenate([indptr[-1:], pointers.take(min(_POINTERS, n_rows - row))])
+            indptr = checked_pointers(self.name, more, int(indptr[-1]), self._nnz, row)
+            if row + len(indptr) - 1 <= first_row:
+                for member in (indices, data):
+                    member.skip(int(indptr[-1] - indptr[0]))
+                continue
             for start, stop in row_blocks(indptr, capacity):
                 count = int(indptr[stop] - indptr[start])
                 if count > max(capacity, _ENTRIES_PER_COLUMN * self.n_columns):
@@ -250,12 +257,12 @@ class NpzReader(FileRows):
                         f"{self.name}: row {row + start} has {count:,} entries for "
                         f"{self.n_columns:,} columns; add up its duplicates first."
                     )
-                yield clean_arrays(
-                    indptr[start : stop + 1] - indptr[start], indices.take(count),
-                    data.take(count), self.n_columns, self.name, row + start,
-                )  # fmt: skip
+                arrays = indptr[start : stop + 1] - indptr[start], indices.take(count)
+                values = data.take(count)
+                first = row + start
+                yield first, clean_arrays(*arrays, values, self.n_columns, self.name, first)
         if indptr[-1] != self._nnz:
-            raise self._damaged(n_rows - 1)
+            raise misfit(self.name, n_rows - 1)
 
     def _labels(self, member: Member, count: int, first_row: int) -> Array:
         y = member.take(count)
@@ -263,19 +270,6 @@ class NpzReader(FileRows):
             with reading(self.name, "npz"):
                 y = np.char.decode(y, "utf-8")
         return checked_labels(self.name, y.astype(y.dtype.newbyteorder("="), copy=False), first_row)
-
-    def _checked(self, pointers: Array, row: int, start: int) -> npt.NDArray[np.int64]:
-        """Row pointers that start at `start`, do not decrease and stay within the values."""
-        found = checked_pointers(pointers, start, self._nnz)
-        if found is None:
-            steps = np.diff(pointers.astype(np.int64))
-            raise self._damaged(row + int(np.argmax(steps < 0)) if len(steps) else row)
-        return found
-
-    def _damaged(self, row: int) -> FileError:
-        return FileError(
-            f"{self.name} (indptr): does not fit the values at row {row}; make it again."
-        )
 
 
 def row_blocks(indptr: npt.NDArray[np.int64], capacity: int) -> Iterator[tuple[int, int]]:
@@ -327,21 +321,22 @@ class NpzWriter:
             _add(archive, "format", np.array(b"csr"))
             _add(archive, "shape", np.array([self._n_rows, self._n_columns], np.int64))
             _add(archive, "_is_array", np.array(True))
-            first = np.zeros(1, np.int64).tobytes()
-            pointers = Header((self._n_rows + 1,), False, np.dtype(np.int64), 0)
-            self._copy(archive, "indptr", pointers, first)
-            self._copy(archive, "indices", Header((self._nnz,), False, self._index_type, 0))
-            self._copy(archive, "data", Header((self._nnz,), False, self._value_type, 0))
+            self._copy(archive, "indptr", self._n_rows + 1, np.dtype(np.int64), bytes(8))
+            self._copy(archive, "indices", self._nnz, self._index_type)
+            self._copy(archive, "data", self._nnz, self._value_type)
 
     def close(self) -> None:
         """Delete the temporary files."""
         self._stack.close()
 
-    def _copy(self, archive: zipfile.ZipFile, key: str, header: Header, first: bytes = b"") -> None:
+    def _copy(
+        self, archive: zipfile.ZipFile, key: str, size: int, dtype: np.dtype[Any],
+        first: bytes = b"",
+    ) -> None:  # fmt: skip
         spool = self._spools[key]
         spool.seek(0)
         with archive.open(_entry(key), "w", force_zip64=True) as out:
-            write_header(out, header)
+            write_header(out, (size,), dtype)
             out.write(first)
             shutil.copyfileobj(spool, out, 1 << 20)
 

@@ -13,7 +13,7 @@ from .._core.arguments import Array, PathLike
 from ..errors import DataError
 from ..recipe import Recipe
 from .atomic import Target
-from .containers import Container, Span, read_container, save_arrays
+from .containers import Container, read_container, save_arrays
 from .provenance import (
     Identity,
     Origin,
@@ -35,8 +35,7 @@ class SignatureFile:
     """What a signature file holds; arrays are those of `Recipe.arrays`, checked to fit.
 
     Labels are the numbers that stand in the file: of `classes` if there are some, else the
-    labels themselves. `spans` say where the arrays lie in it, and `identity` tells whether it is
-    still the same file when it is opened again.
+    labels themselves. `identity` tells whether it is still the same file when it is opened again.
     """
 
     path: PathLike
@@ -45,7 +44,6 @@ class SignatureFile:
     label_numbers: Array | None
     classes: list[Any] | None
     provenance: list[Origin]
-    spans: dict[str, Span]
     identity: Identity
 
     def __len__(self) -> int:
@@ -118,7 +116,6 @@ def _checked(path: PathLike, container: Container) -> SignatureFile:
         labels,
         None if labels is None else classes,
         read_provenance(about.get("sources")),
-        container.spans,
         container.identity,
     )
 

@@ -1,7 +1,7 @@
-"""The planes that are learned from packed rows, and the scores they give.
+"""Packed rows, and the weight vectors that are learned from them, called planes here.
 
-A plane (short for hyperplane) is one weight for each (code, slot) pair. Planes are kept in
-blocks of up to eight, side by side, as the loops take them; a block of one is a plane by itself.
+A plane (short for hyperplane) has one weight for each pair of a code and a slot. Planes are kept
+in blocks of up to eight, side by side, as the loops take them; a block of one is a plane by itself.
 """
 
 from collections.abc import Sequence
@@ -71,8 +71,8 @@ class Packed:
 
         def work(part: tuple[int, int]) -> None:
             rows = slice(*part)
-            some = None if weights is None else weights[rows]
-            row_digests(codes[rows], some, self.lengths[rows], out[rows])
+            of_rows = None if weights is None else weights[rows]
+            row_digests(codes[rows], of_rows, self.lengths[rows], out[rows])
 
         run_blocks(work, row_blocks(0, len(self), ROWS_PER_TASK), n_jobs)
         return out
@@ -86,10 +86,10 @@ class Packed:
         return out
 
     def contents(self, row: int) -> tuple[bytes, bytes, bool]:
-        """All that a row holds, as something that can be sorted."""
+        """The contents of a row, in a form that can be sorted."""
         codes, weights = self._bits
-        found = b"" if weights is None else weights[row].tobytes()
-        return codes[row].tobytes(), found, bool(self.lengths[row] > 0)
+        of_row = b"" if weights is None else weights[row].tobytes()
+        return codes[row].tobytes(), of_row, bool(self.lengths[row] > 0)
 
     def largest_code(self) -> int:
         """The largest of all codes."""
@@ -97,7 +97,7 @@ class Packed:
 
     @property
     def _bits(self) -> tuple[Array, Array | None]:
-        """All that the rows hold, as unsigned integers; slots once."""
+        """Codes and weights as unsigned integers; where they share one, the slots and None."""
         if self.codes.dtype.kind == "u":
             return self.codes, self.weights
         return self.codes.view(f"u{self.codes.itemsize}"), None
@@ -126,8 +126,8 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
-        some = None if weights is None else weights[rows]
-        row_scales(some, lengths[rows], codes.shape[1], scales[rows])
+        of_rows = None if weights is None else weights[rows]
+        row_scales(of_rows, lengths[rows], codes.shape[1], scales[rows])
 
     run_blocks(work, row_blocks(0, len(codes), ROWS_PER_TASK), n_jobs)
     if not np.isfinite(scales).all():
@@ -205,9 +205,9 @@ class Planes:
         lanes = lane_blocks(len(self.intercepts))
         for (block, other), first in zip(pairs, range(0, len(lanes), 2), strict=True):
             last = lanes[min(first + 1, len(lanes) - 1)]
-            some = slice(lanes[first].start, last.stop)
-            intercepts = read_only(self.intercepts[some])
-            score_rows(*data, chosen, block, other, len(lanes[first]), intercepts, out[:, some])
+            places = slice(lanes[first].start, last.stop)
+            intercepts = read_only(self.intercepts[places])
+            score_rows(*data, chosen, block, other, len(lanes[first]), intercepts, out[:, places])
 
     @computed_once
     def _pairs(self) -> Pairs:

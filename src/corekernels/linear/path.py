@@ -143,13 +143,13 @@ def c_path(
     several = len(folds) > 1 and len(lane_blocks(problem.n_planes)) == 1
     outer, inner = (model.n_jobs, 1) if several else (1, model.n_jobs)
     ascending = np.sort(values)
-    path = _Path(problem, classes, S.recipe, ascending, loose, validation is not None, inner)
+    shared = _Path(problem, classes, S.recipe, ascending, loose, validation is not None, inner)
     with progress_bar(len(values) * len(folds), "path over C", "fits", progress) as bar:
-        paths = run_blocks(lambda fold: path.follow(fold, bar), folds, outer)
+        paths = run_blocks(lambda fold: shared.follow(fold, bar), folds, outer)
     place = np.searchsorted(ascending, values)
-    scores = np.stack([found.scores for found in paths], axis=1)[place]
-    n_iter = np.stack([found.n_iter for found in paths], axis=1)[place]
-    outcomes = [outcome for found in paths for outcome in found.outcomes]
+    scores = np.stack([path.scores for path in paths], axis=1)[place]
+    n_iter = np.stack([path.n_iter for path in paths], axis=1)[place]
+    outcomes = [outcome for path in paths for outcome in path.outcomes]
     warn_unless_converged(outcomes, loose, training.contested_weight)
     means = scores.mean(axis=1)
     best_C = float(values[means >= means.max() - _ROUNDING].min())
@@ -221,17 +221,17 @@ def _standard_errors(scores: Array, n_scored: int | None) -> npt.NDArray[np.floa
 
 @dataclass
 class _FoldPath:
-    """What was found for one fold, for each C in ascending order."""
+    """Results of one fold, for each C in ascending order."""
 
     scores: list[float]
     n_iter: list[int]
     outcomes: list[Outcome]
-    best: list[State] | None  # the solution of the highest score, if it is to be kept
+    best: list[State] | None  # the solution of the highest score, if kept
 
 
 @dataclass(frozen=True)
 class _Path:
-    """What the paths of all folds have in common."""
+    """Everything that the paths of all folds share."""
 
     problem: OneVsRest
     classes: Array
@@ -245,7 +245,7 @@ class _Path:
         """Solve the problems of a fold at each C, and score each solution."""
         training, problem = fold.training, self.problem
         states, before = self._zero(fold), self._zero(fold)
-        found = _FoldPath([], [], [], self._zero(fold) if self.keeps_best else None)
+        walk = _FoldPath([], [], [], self._zero(fold) if self.keeps_best else None)
         for C in self.Cs:
             blocks = problem.blocks(training, float(C))
             starts = zip(blocks, states, before, strict=True)
@@ -253,14 +253,14 @@ class _Path:
             _, outcomes = solve(training.packed, blocks, self.options, self.n_jobs, states)
             planes = as_planes(self.recipe, states, problem.intercept)
             score = fold.accuracy(planes, self.classes, self.n_jobs)
-            if found.best is not None and score > max(found.scores, default=-1.0):
-                for state, copy in zip(states, found.best, strict=True):
+            if walk.best is not None and score > max(walk.scores, default=-1.0):
+                for state, copy in zip(states, walk.best, strict=True):
                     copy.copy_from(state)
-            found.scores.append(score)
-            found.n_iter.append(max(outcome.n_iter for outcome in outcomes))
-            found.outcomes.extend(outcomes)
+            walk.scores.append(score)
+            walk.n_iter.append(max(outcome.n_iter for outcome in outcomes))
+            walk.outcomes.extend(outcomes)
             bar.update()
-        return found
+        return walk
 
     def _zero(self, fold: _Fold) -> list[State]:
         packed = fold.training.packed

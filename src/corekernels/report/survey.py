@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+from .._core.escaping import count
 from ..files.surveys import Histogram, Survey
 from .layout import Figure, Line, Panel, Report, Section, Table, named_file
 
@@ -41,7 +42,7 @@ def _lead(survey: Survey) -> list[str]:
     plan = survey.plan
     n_bits = "all" if plan.n_bits is None else plan.n_bits
     return [
-        f"{survey.rows:,} rows with {survey.columns:,} columns, {survey.density:.2%} of whose "
+        f"{survey.rows:,} rows with {count(survey.columns)} columns, {survey.density:.2%} of whose "
         f"values are not 0. Hash them with the kernel {plan.kernel}, {plan.n_hashes:,} hashes and "
         f"{n_bits} bits: {survey.reason}.",
         f"Estimated kernel values of close pairs are then within {plan.error:.2g} of the exact "
@@ -54,7 +55,7 @@ def _rows(survey: Survey) -> Section:
     rows: list[list[str | None]] = [
         ["rows", f"{survey.rows:,}"],
         ["rows without nonzeros", f"{survey.empty_rows:,}"],
-        ["columns", f"{survey.columns:,}"],
+        ["columns", count(survey.columns)],
         ["nonzeros", f"{survey.nonzeros:,}"],
         ["nonzeros per row, median", f"{lengths['median']:,.0f}"],
         ["nonzeros per row, mean", f"{lengths['mean']:,.1f}"],

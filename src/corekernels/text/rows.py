@@ -161,7 +161,7 @@ def _missing(name: str, row: int) -> DataError:
 
 
 _BLOCK_BYTES = 1 << 16  # of text that a thread takes at a time
-_PART_COLUMNS = 1 << 21  # room in a part of the result: many, for large pages of memory
+_BUFFER_COLUMNS = 1 << 21  # room in a buffer: many, for large pages of memory
 _RUNS = 1 << 12
 _TEXT_BYTES = 1 << 14  # room for a document, once normalised, to begin with
 _GRAMS = 1 << 12
@@ -178,20 +178,20 @@ def text_rows(
     settings: TextSettings,
     dtype: Any = np.float32,
     n_jobs: int | None = None,
-    part_columns: int = _PART_COLUMNS,
+    buffer_columns: int = _BUFFER_COLUMNS,
 ) -> Rows:
     """A row for each document: ascending columns of its n-grams and their weights.
 
     Documents that are not UTF-8 are `BadRecords`: one for each thread that comes upon one.
     """
     n_rows = len(texts)
-    task = loops.Documents(
+    task = loops.DocumentBlocks(
         np.zeros(1, np.int64), _cuts(texts.offsets), texts.text, texts.offsets,
         np.zeros(n_rows, np.int64),
     )  # fmt: skip
     characters = characters_for(settings.lowercase, settings.strip_accents)
     n_threads = min(thread_count(n_jobs), max(1, len(task.cuts) - 1))
-    workers = [_Worker(task, settings, characters, dtype, part_columns) for _ in range(n_threads)]
+    workers = [_Worker(task, settings, characters, dtype, buffer_columns) for _ in range(n_threads)]
     bad_rows = [row for row in run_blocks(_Worker.run, workers, n_threads) if row is not None]
     if bad_rows:
         raise BadRecords({row: _not_utf8(texts, row) for row in bad_rows})
@@ -222,48 +222,43 @@ def rows_of_documents(
 def _put_together(workers: "list[_Worker]", indptr: Array, dtype: Any) -> tuple[Array, Array]:
     """The columns and values of all rows."""
     n_values = int(indptr[-1])
-    if len(workers) == 1 and len(workers[0].parts) == 1:  # in order, and in one piece
-        part = workers[0].parts[0].part
-        return part.columns[:n_values].view(np.int64), part.values[:n_values]
+    if len(workers) == 1 and len(workers[0].filled) == 1:  # in order, and in one piece
+        rows = workers[0].filled[0]
+        return rows.columns[:n_values].view(np.int64), rows.values[:n_values]
     columns, values = np.empty(n_values, np.int64), np.empty(n_values, dtype)
     for worker in workers:
-        worker.move_parts(indptr, columns, values)
+        worker.move_rows(indptr, columns, values)
     return columns, values
 
 
-class _FilledPart(NamedTuple):
-    part: loops.Part
-    n_runs: int
-
-
 class _Worker:
-    """One thread's working memory, and the parts of the result that it has filled."""
+    """One thread's working memory, and the buffers that it has filled."""
 
     def __init__(
-        self, task: loops.Documents, settings: TextSettings, characters: Characters,
-        dtype: Any, part_columns: int,
+        self, task: loops.DocumentBlocks, settings: TextSettings, characters: Characters,
+        dtype: Any, buffer_columns: int,
     ) -> None:  # fmt: skip
         self._task, self._grams, self._characters = task, settings.grams(), characters
-        self._dtype, self._part_columns = dtype, part_columns
-        self.parts: list[_FilledPart] = []
+        self._dtype, self._buffer_columns = dtype, buffer_columns
+        self.filled: list[loops.RowBuffer] = []
         self._state = np.zeros(loops.N_STATE, np.int64)
 
     def run(self) -> int | None:
         """Work until no block is left; the number of a document that is not UTF-8, if any."""
         state, task, status = self._state, self._task, None
         scratch = _borrow_scratch()
-        part = self._new_part()
+        buffer = self._new_buffer()
         try:
             while True:
-                status = loops.shingle(task, self._grams, self._characters, scratch, part, state)
+                status = loops.shingle(task, self._grams, self._characters, scratch, buffer, state)
                 if status == loops.NEEDS_SCRATCH:
                     scratch = _larger_scratch(scratch, state)
-                elif status == loops.NEEDS_PART:
-                    self._keep(part)
-                    part = self._new_part()
+                elif status == loops.NEEDS_BUFFER:
+                    self._keep(buffer)
+                    buffer = self._new_buffer()
                 else:
                     break
-            self._keep(part)
+            self._keep(buffer)
             if status == loops.FINISHED:
                 _return_scratch(scratch)
             return int(state[loops.NEXT]) if status == loops.NOT_UTF8 else None
@@ -271,29 +266,29 @@ class _Worker:
             if status != loops.FINISHED:  # the other threads stop as well
                 task.counter[0] = _END
 
-    def move_parts(self, indptr: Array, columns: Array, values: Array) -> None:
-        """Copy the parts to their places in the result, and let go of each."""
-        while self.parts:
-            part, n_runs = self.parts.pop()
-            for first, last, start in part.runs[:n_runs].tolist():
+    def move_rows(self, indptr: Array, columns: Array, values: Array) -> None:
+        """Copy the rows to their places in the result, and let go of each buffer."""
+        while self.filled:
+            buffer = self.filled.pop()
+            for first, last, start in buffer.runs.tolist():
                 begin, end = indptr[first], indptr[last]
-                mine = slice(start, start + end - begin)
-                columns[begin:end] = part.columns[mine].view(np.int64)
-                values[begin:end] = part.values[mine]
+                run = slice(start, start + end - begin)
+                columns[begin:end] = buffer.columns[run].view(np.int64)
+                values[begin:end] = buffer.values[run]
 
-    def _new_part(self) -> loops.Part:
+    def _new_buffer(self) -> loops.RowBuffer:
         state = self._state
         n_bytes = int(self._task.offsets[-1] - self._task.offsets[0])
-        size = min(self._part_columns, n_bytes + 1)
+        size = min(self._buffer_columns, n_bytes + 1)
         size = max(size, int(state[loops.GRAMS_NEEDED]) + 1)
         state[loops.FILLED] = state[loops.N_RUNS] = 0
-        return loops.Part(
+        return loops.RowBuffer(
             np.empty(size, np.uint64), np.empty(size, self._dtype), np.empty((_RUNS, 3), np.int64)
         )
 
-    def _keep(self, part: loops.Part) -> None:
-        if self._state[loops.N_RUNS]:
-            self.parts.append(_FilledPart(part, int(self._state[loops.N_RUNS])))
+    def _keep(self, buffer: loops.RowBuffer) -> None:
+        if n_runs := self._state[loops.N_RUNS]:
+            self.filled.append(buffer._replace(runs=buffer.runs[:n_runs]))
 
 
 def _cuts(offsets: Array) -> Array:

@@ -138,29 +138,6 @@ def plane_products(planes, others, out):
                 out[2, 0] += v * v
 
 
-@loop
-def mix_planes(factors, planes, others):
-    """Write planes to `others`, and factors[0] planes + factors[1] others to `planes`.
-
-    `factors` has one column per lane.
-    """
-    n_codes, n_hashes = planes.shape[:2]
-    zero, f, g = splat(np.float32(0)), load(factors, 0), load(factors, LANES)
-    for code in range(n_codes):
-        if not (planes[code].any() or others[code].any()):
-            continue
-        for slot in range(n_hashes):
-            if planes.ndim == 3:
-                p = (code * n_hashes + slot) * LANES
-                x, y = load(planes, p), load(others, p)
-                store(multiply_add(f, x, multiply_add(g, y, zero)), p, planes)
-                store(x, p, others)
-            else:
-                u = planes[code, slot]
-                planes[code, slot] = factors[0, 0] * u + factors[1, 0] * others[code, slot]
-                others[code, slot] = u
-
-
 @allocating_loop
 def combine_blocks(blocks, n_blocks, x, factors, y, others, z, products):
     """z = x + factors * y, and the inner products of z with itself and with `others`.

@@ -2,8 +2,8 @@
 
 Each thread calls `shingle` again and again. A call goes on with the documents of the thread's
 present block, takes further blocks from the counter, and comes back when there are no more or
-when something is missing, which the status tells: larger working memory, or room in the part of
-the result that the thread is filling. Then the caller sees to that and calls again.
+when something is missing, which the status tells: larger working memory, or room in the
+buffer that the thread is filling. Then the caller sees to that and calls again.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from .grams import (
 from .normalisation import INVALID, NO_ROOM, SPARE_BYTES, clear_marks, normalise
 
 # what a call comes back with
-FINISHED, NEEDS_SCRATCH, NEEDS_PART, NOT_UTF8 = range(4)
+FINISHED, NEEDS_SCRATCH, NEEDS_BUFFER, NOT_UTF8 = range(4)
 
 # positions in a thread's state
 NEXT, STOP, FILLED, N_RUNS, TEXT_NEEDED, GRAMS_NEEDED = range(6)
@@ -38,7 +38,7 @@ BINARY, COUNTS, LOGARITHMS = range(3)  # kinds of weights
 _LOGARITHMS = 1 + np.log(np.maximum(1, np.arange(64)))  # of the counts that occur most
 
 
-class Documents(NamedTuple):
+class DocumentBlocks(NamedTuple):
     """Documents in blocks: document d is text[offsets[d]:offsets[d + 1]]."""
 
     counter: np.ndarray  # one number: that of the next block
@@ -71,8 +71,8 @@ class Scratch(NamedTuple):
     counts: np.ndarray
 
 
-class Part(NamedTuple):
-    """A part of the result, filled by one thread: runs of consecutive documents."""
+class RowBuffer(NamedTuple):
+    """Rows of one thread: runs of consecutive documents."""
 
     columns: np.ndarray
     values: np.ndarray
@@ -80,33 +80,33 @@ class Part(NamedTuple):
 
 
 @loop
-def shingle(documents, grams, characters, scratch, part, state):
+def shingle(documents, grams, characters, scratch, buffer, state):
     """Go on with the rows of a thread until they are finished or something is missing."""
-    while state[N_RUNS] < part.runs.shape[0]:
+    while state[N_RUNS] < buffer.runs.shape[0]:
         if state[NEXT] == state[STOP]:
             block = fetch_add(documents.counter, 0, 1)
             if block >= documents.cuts.shape[0] - 1:
                 return FINISHED
             state[NEXT], state[STOP] = documents.cuts[block], documents.cuts[block + 1]
         first, filled = state[NEXT], state[FILLED]
-        status = _shingle_run(documents, grams, characters, scratch, part, state)
+        status = _shingle_run(documents, grams, characters, scratch, buffer, state)
         if state[NEXT] > first:
-            run = part.runs[state[N_RUNS]]
+            run = buffer.runs[state[N_RUNS]]
             run[0], run[1], run[2] = first, state[NEXT], filled
             state[N_RUNS] += 1
         if status != FINISHED:
             return status
-    return NEEDS_PART
+    return NEEDS_BUFFER
 
 
 @inner_loop
-def _shingle_run(documents, grams, characters, scratch, part, state):
+def _shingle_run(documents, grams, characters, scratch, buffer, state):
     """Write the rows of documents NEXT to STOP, as far as they go."""
     offsets, lengths = documents.offsets, documents.lengths
     text, marks, places, words = scratch.text, scratch.marks, scratch.places, scratch.words
     columns, counts = scratch.columns, scratch.counts
     keys, key_counts = scratch.keys, scratch.key_counts
-    out, values = part.columns, part.values
+    out, values = buffer.columns, buffer.values
     least, most = grams.least, grams.most
     is_lower = characters.lowercase
     while state[NEXT] < state[STOP]:
@@ -135,7 +135,7 @@ def _shingle_run(documents, grams, characters, scratch, part, state):
             return NEEDS_SCRATCH
         if state[FILLED] + n_grams > out.shape[0]:
             state[GRAMS_NEEDED] = n_grams
-            return NEEDS_PART
+            return NEEDS_BUFFER
         if grams.of_words:
             word_grams(words, n_items, least, most, columns)
         else:

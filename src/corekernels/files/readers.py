@@ -27,7 +27,7 @@ from ..io.provenance import (
 )
 from ..io.readers import Batch, BlockStart, Reader, RowReader, Selected, with_progress
 from ..io.signature_file import SignatureFile, read_signatures
-from ..io.streams import is_stream
+from ..io.streams import MAX_RECORD_BYTES, is_stream
 from ..recipe import MAX_COLUMNS, Recipe
 from ..signatures import Signatures, concatenate, sketch_rows
 from ..text.settings import settings_like
@@ -202,7 +202,7 @@ def _open(
     column_names: Sequence[str] | None = None, text: str | Sequence[str] | None = None,
     label: str | None = None, id: str | None = None, shingles: Any = None,  # noqa: A002
     frequencies: "InverseDocumentFrequency | None" = None, skip_bad: int = 0,
-    missing: str = "error",
+    missing: str = "error", max_record_bytes: int = MAX_RECORD_BYTES,
 ) -> AnyReader:  # fmt: skip
     columns = text_columns_of(like)
     if text is None and columns is not None and _holds_documents(path, format):
@@ -215,9 +215,11 @@ def _open(
         return open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
+            max_record_bytes=max_record_bytes,
         )  # fmt: skip
-    of_documents = {"id": id, "frequencies": frequencies, "shingles": shingles or None}
-    of_documents["skip_bad"] = skip_bad or None
+    of_documents = {"id": id, "shingles": shingles or None, "skip_bad": skip_bad or None}
+    if text_of(like) is None:  # else they may be those of an index
+        of_documents["frequencies"] = frequencies
     if unused := [name for name, value in of_documents.items() if value is not None]:
         raise ParameterError(
             f"{unused[0]}: needs text='COLUMN', being for documents; name the column of text, or "
@@ -240,7 +242,7 @@ def _open(
     reader = io.open_rows(
         path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs,
         column_names=names_of(like) if column_names is None else column_names, label=label,
-        missing=missing,
+        missing=missing, max_record_bytes=max_record_bytes,
     )  # fmt: skip
     if svmlight.integer_labels is not None:
         reader.integer_labels = svmlight.integer_labels

@@ -121,6 +121,8 @@ def open_reader(path: PathLike | Iterable[PathLike], **options: Any) -> AnyReade
         What a missing value of a table is, as for `io.open_rows`.
     skip_bad : int, optional
         Bad documents to leave out, as for `documents.open_documents`.
+    max_record_bytes : int
+        The longest document or line of svmlight text; beyond, it is an error.
 
     Returns
     -------

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import corekernels as ck
-from corekernels.documents import arrow_files, open_documents
-from corekernels.errors import DataError, FileError
+from corekernels.documents import open_documents
+from corekernels.errors import CoREError, DataError, FileError
 from corekernels.io.streams import MAX_RECORD_BYTES
 from support.command_line import as_json, ok, run
 
@@ -84,16 +84,15 @@ def test_reports_and_predictions_leave_bad_documents_out(corpus):
     assert "in one process" in run(f"hash {corpus} o --text text --skip-bad 1 --engine dask").stderr
 
 
-def test_only_files_of_a_folder_are_documents(tmp_path, monkeypatch):
+def test_only_files_of_a_folder_are_documents(tmp_path):
     (tmp_path / "a.txt").write_text(GOOD[0])
     (tmp_path / "link.txt").symlink_to(tmp_path / "a.txt")
     os.mkfifo(tmp_path / "pipe")
     reader = open_documents(tmp_path)
     assert [len(batch) for batch in reader] == [2]
     assert list(reader.notes) == ["what is no file was left out: pipe"]
-    monkeypatch.setattr(arrow_files, "MAX_RECORD_BYTES", len(GOOD[0]) - 1)
     with pytest.raises(FileError, match=r"a\.txt: is longer than 15 bytes; cut it"):
-        list(open_documents(tmp_path))
+        list(open_documents(tmp_path, max_record_bytes=len(GOOD[0]) - 1))
 
 
 def test_text_that_parquet_stores_once_is_decoded_in_slices(tmp_path):
@@ -124,3 +123,17 @@ def test_a_record_of_any_length_is_refused(tmp_path, name):
     with pytest.raises(FileError, match="is longer than 256,000,000 bytes"):
         for _ in ck.files.open_reader(path, **text):
             pass
+
+
+def test_the_longest_record_is_an_option(corpus):
+    ck.io.write_rows("rows.svm", [[1.0] * 100])
+    pq.write_table(pa.table({"text": GOOD}), "good.parquet")
+    for name in ("good.jsonl", "good.parquet"):
+        with pytest.raises(CoREError, match="longer than 17 bytes; cut it"):
+            list(open_documents(name, max_record_bytes=17))
+    for command in ("info good.jsonl --text text", "info rows.svm"):
+        ok(f"{command} --max-record-bytes 1000")
+        result = run(f"{command} --max-record-bytes 30")
+        assert result.exit_code == 2
+        assert "longer than 30 bytes" in result.stderr
+        assert "raise --max-record-bytes." in result.stderr

@@ -15,7 +15,7 @@ from .._core.arguments import PathLike
 from ..errors import DataError, FileError
 from ..io.atomic import atomic_write
 from ..io.provenance import reading
-from ..io.streams import MAX_RECORD_BYTES, ByteStream
+from ..io.streams import ByteStream
 from .file import ArrowDocuments, DocumentFile, missing_column, numbered, pyarrow
 
 _MOST_ROWS = 1 << 20  # per batch
@@ -87,13 +87,15 @@ class ParquetDocuments(DocumentFile):
         arrow, compute = pyarrow(), pyarrow("compute")
         sizes = np.zeros(batch.num_rows, np.int64)
         for column in batch.columns:
-            if arrow.types.is_dictionary(column.type):
-                with contextlib.suppress(arrow.ArrowNotImplementedError):  # no text
-                    lengths = compute.binary_length(column.dictionary).take(column.indices)
-                    sizes += lengths.fill_null(0).to_numpy(zero_copy_only=False)
-        if sizes.max(initial=0) > MAX_RECORD_BYTES:
+            is_list = arrow.types.is_dictionary(column.type)
+            with contextlib.suppress(arrow.ArrowNotImplementedError):  # no text
+                lengths = compute.binary_length(column.dictionary if is_list else column)
+                lengths = lengths.take(column.indices) if is_list else lengths
+                sizes += lengths.fill_null(0).to_numpy(zero_copy_only=False)
+        if sizes.max(initial=0) > self.max_record_bytes:
             raise DataError(
-                f"{self.name}: a document is longer than {MAX_RECORD_BYTES:,} bytes; cut it."
+                f"{self.name}: a document is longer than {self.max_record_bytes:,} bytes; cut it, "
+                "or raise max_record_bytes."
             )
         cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // n_bytes, prepend=0)).tolist()
         for start, stop in itertools.pairwise(sorted({0, *cuts, batch.num_rows})):
@@ -207,11 +209,11 @@ class Folder(DocumentFile):
 
     def _content(self, path: str) -> bytes:
         with ByteStream(self._root / path) as stream:
-            content = stream.read(MAX_RECORD_BYTES + 1)
-        if len(content) > MAX_RECORD_BYTES:
+            content = stream.read(self.max_record_bytes + 1)
+        if len(content) > self.max_record_bytes:
             raise FileError(
-                f"{self._root / path}: is longer than {MAX_RECORD_BYTES:,} bytes; cut it, or take "
-                "it out of the folder."
+                f"{self._root / path}: is longer than {self.max_record_bytes:,} bytes; cut it, "
+                "take it out of the folder, or raise max_record_bytes."
             )
         return content.removeprefix(codecs.BOM_UTF8)
 

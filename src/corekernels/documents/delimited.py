@@ -43,7 +43,34 @@ class Delimited(RecordFile):
         for name in columns:
             if name not in self._names:
                 raise missing_column(self.name, name, self._names)
-        faults: dict[int, str] = {}
+        options = {
+            "column_names": self._names,
+            "column_types": {name: pyarrow().string() for name in columns},
+        }
+        try:
+            found = self._parsed(records.whole(), **options)
+        except pyarrow().ArrowInvalid as error:
+            raise self._unreadable(records, options, error) from None
+        if found.num_rows != len(records):
+            raise DataError(
+                f"{self.name}: {len(records)} records from {records.where(0)} on read as "
+                f"{found.num_rows}; look for quotes within fields."
+            )
+        return UntypedTable(self.name, {name: found.column(name).chunk(0) for name in columns})
+
+    def _unreadable(self, records: Records, options: dict[str, Any], error: Exception) -> Exception:
+        """The error about records that pyarrow does not read."""
+        faults = {}
+        for place in range(len(records)):
+            record = records.record(place)
+            try:
+                record.decode()
+            except UnicodeDecodeError as wrong:  # of which pyarrow would not tell the fault
+                with contextlib.suppress(pyarrow().ArrowInvalid):
+                    self._parsed(np.frombuffer(record + b"\n", np.uint8), **options)
+                    continue
+                fault = f"has too few or many fields, and is not valid UTF-8 (byte {wrong.start})"
+                faults[place] = f"{fault}; mend it"
 
         def refuse(row: Any) -> str:
             faults[row.number - 1] = (
@@ -52,17 +79,11 @@ class Delimited(RecordFile):
             )
             return "skip"
 
-        text = records.whole()
-        types = {name: pyarrow().string() for name in columns}
-        found = self._parsed(text, refuse, column_names=self._names, column_types=types)
-        if faults:
-            raise BadRecords(faults)
-        if found.num_rows != len(records):
-            raise DataError(
-                f"{self.name}: {len(records)} records from {records.where(0)} on read as "
-                f"{found.num_rows}; look for quotes within fields."
-            )
-        return UntypedTable(self.name, {name: found.column(name).chunk(0) for name in columns})
+        if not faults:
+            self._parsed(records.whole(), refuse, **options)
+        reason = str(error).splitlines()[0]
+        unknown = f"{self.name}: cannot be read from {records.where(0)} on ({reason})."
+        return BadRecords(faults) if faults else DataError(unknown)
 
     def _parsed(
         self, text: Array, refuse: Any = None, column_names: Any = None, column_types: Any = None

@@ -15,11 +15,11 @@ import numpy as np
 from .._core.arguments import Array, require_extra
 from ..errors import DataError
 from ..io.parquet import label_array, places_of_nulls, strings_of
-from ..io.streams import BadRecords
+from ..io.streams import MAX_RECORD_BYTES, BadRecords
 
 BATCH_BYTES = 8 << 20
 SEPARATOR = "\n"  # between the texts of several columns
-_SHOWN = 20  # names of columns in a message
+_SHOWN, _LONG = 20, 80  # names of columns in a message, and characters of one
 
 
 def pyarrow(module: str = "") -> Any:
@@ -70,7 +70,13 @@ class DocumentTable:
         array = self.columns[name]
         if len(places := places_of_nulls(array)):
             raise BadRecords.at(places, without(name))
-        return _as_text(pyarrow(), array, f"{self.name}: column {name!r}")
+        kind = array.type
+        kind = kind.value_type if pyarrow().types.is_dictionary(kind) else kind
+        if str(kind) not in ("string", "large_string", "string_view"):
+            raise DataError(
+                f"{self.name}: column {name!r} is of type {kind}; give a column of text."
+            )
+        return array
 
 
 def without(name: str) -> str:
@@ -81,17 +87,6 @@ def without(name: str) -> str:
 def others(is_text: bool) -> str:
     """The end of the fault of a label of another kind than the rest."""
     return f"others are {'text' if is_text else 'numbers'}; make them alike"
-
-
-def _as_text(arrow: Any, array: Any, name: str) -> Any:
-    kind = array.type
-    if arrow.types.is_dictionary(kind):
-        array, kind = array.dictionary_decode(), kind.value_type
-    if str(kind) in ("string", "large_string"):
-        return array
-    if str(kind) == "string_view":
-        return array.cast(arrow.large_string())
-    raise DataError(f"{name} is of type {kind}; give a column of text.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +155,7 @@ class DocumentFile(ABC):
     is_stream: bool = False
     starts_anywhere: bool = False
     notes: Sequence[str] = ()
+    max_record_bytes: int = MAX_RECORD_BYTES  # of a document; a longer one is an error
 
     @abstractmethod
     def documents(
@@ -182,7 +178,8 @@ def missing_column(name: str, column: str, known: Sequence[str], where: str = ""
 
 def no_column(column: str, known: Sequence[str]) -> str:
     """What is wrong where a column is not there."""
-    shown = [*known[:_SHOWN], *(["..."] if len(known) > _SHOWN else [])]
+    shown = [name if len(name) <= _LONG else f"{name[:_LONG]}..." for name in known[:_SHOWN]]
+    shown += ["..."] if len(known) > _SHOWN else []
     return f"has no column {column!r}; choose from: {', '.join(shown) or 'none'}"
 
 

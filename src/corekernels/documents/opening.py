@@ -13,7 +13,7 @@ from ..errors import DataError, FileError, ParameterError
 from ..io.packing import packing_of_name
 from ..io.provenance import matching_files
 from ..io.readers import RowReader
-from ..io.streams import ByteStream, is_stream
+from ..io.streams import MAX_RECORD_BYTES, ByteStream, is_stream
 from ..text.settings import TextSettings
 from .arrow_files import FOLDER, Folder, ParquetDocuments
 from .delimited import Delimited
@@ -100,6 +100,7 @@ def open_documents(
     n_jobs: int | None = None,
     batch_bytes: int = BATCH_BYTES,
     skip_bad: int = 0,
+    max_record_bytes: int = MAX_RECORD_BYTES,
 ) -> DocumentReader:
     """A reader that gives rows of the n-grams of documents, for every job on files of rows.
 
@@ -128,6 +129,8 @@ def open_documents(
         About how many bytes make a batch.
     skip_bad : int
         Leave out up to this many documents that cannot be used, and note which; none by default.
+    max_record_bytes : int
+        The longest document, with all its columns; a longer one ends the job.
 
     Examples
     --------
@@ -150,6 +153,8 @@ def open_documents(
         frequencies.require_settings(settings)
         settings = replace(settings, frequencies=frequencies.digest())
     files = [FORMATS[format or document_format(path)](path) for path in _paths(source)]
+    for file in files:
+        file.max_record_bytes = require_count("max_record_bytes", max_record_bytes)
     if len({file.format for file in files}) > 1:
         raise FileError(f"{files[0].name}: not all files are of its format; read them apart.")
     return DocumentReader(

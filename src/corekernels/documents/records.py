@@ -100,7 +100,13 @@ class RecordFile(DocumentFile):
         """All documents, in batches."""
         first, line = 0, 1
         with ByteStream(self._source) as stream:
-            blocks = line_blocks(stream, batch_bytes, what=self.kind, find_cut=self._find_cut())
+            blocks = line_blocks(
+                stream,
+                batch_bytes,
+                self.max_record_bytes,
+                what=self.kind,
+                find_cut=self._find_cut(),
+            )
             with contextlib.closing(blocks):
                 for number, block in enumerate(blocks):
                     text = read_only(block)

@@ -27,7 +27,7 @@ from ..io.provenance import (
 )
 from ..io.readers import Batch, BlockStart, Reader, RowReader, Selected, with_progress
 from ..io.signature_file import SignatureFile, read_signatures
-from ..io.streams import is_stream
+from ..io.streams import MAX_RECORD_BYTES, is_stream
 from ..recipe import MAX_COLUMNS, Recipe
 from ..signatures import Signatures, concatenate, sketch_rows
 from ..text.settings import settings_like
@@ -69,25 +69,20 @@ class SignatureReader(Reader):
         paths = [path] if isinstance(path, str | os.PathLike) else list(path)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = os.fspath(paths[0]) + more
-        self.parts = [part for path in paths for part in part_files(path)]
+        self.paths = [str(part) for path in paths for part in part_files(path)]
         self._provenance: list[Origin] = []
         self._identities: list[Identity] = []
         self.n_rows = 0
-        for part in self.parts:
+        for part in self.paths:  # one at a time: there may be more than a process may map
             found = read_signatures(part)
             self.recipe = getattr(self, "recipe", found.recipe)
             if found.recipe != self.recipe:
                 raise RecipeMismatch(self.recipe, found.recipe)
             self.n_rows += len(found)
-            self._provenance.extend(found.provenance)
+            self._provenance += found.provenance
             self._identities.append(found.identity)
         self.n_columns = self.recipe.n_columns
         self.n_bytes = sum(identity.n_bytes for identity in self._identities)
-
-    @property
-    def paths(self) -> list[str]:
-        """The files that are read."""
-        return [str(path) for path in self.parts]
 
     @property
     def provenance(self) -> list[Origin]:
@@ -139,7 +134,7 @@ class SignatureReader(Reader):
 
     def _contents(self) -> Iterator[SignatureFile]:
         """The parts, which must be those that were there when the reader was opened."""
-        for part, identity in zip(self.parts, self._identities, strict=True):
+        for part, identity in zip(self.paths, self._identities, strict=True):
             yield read_signatures(part, identity=identity)
 
 
@@ -207,7 +202,7 @@ def _open(
     column_names: Sequence[str] | None = None, text: str | Sequence[str] | None = None,
     label: str | None = None, id: str | None = None, shingles: Any = None,  # noqa: A002
     frequencies: "InverseDocumentFrequency | None" = None, skip_bad: int = 0,
-    missing: str = "error",
+    missing: str = "error", max_record_bytes: int = MAX_RECORD_BYTES,
 ) -> AnyReader:  # fmt: skip
     columns = text_columns_of(like)
     if text is None and columns is not None and _holds_documents(path, format):
@@ -220,9 +215,11 @@ def _open(
         return open_documents(
             path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
+            max_record_bytes=max_record_bytes,
         )  # fmt: skip
-    of_documents = {"id": id, "frequencies": frequencies, "shingles": shingles or None}
-    of_documents["skip_bad"] = skip_bad or None
+    of_documents = {"id": id, "shingles": shingles or None, "skip_bad": skip_bad or None}
+    if text_of(like) is None:  # else they may be those of an index
+        of_documents["frequencies"] = frequencies
     if unused := [name for name, value in of_documents.items() if value is not None]:
         raise ParameterError(
             f"{unused[0]}: needs text='COLUMN', being for documents; name the column of text, or "
@@ -245,7 +242,7 @@ def _open(
     reader = io.open_rows(
         path, format=format, n_columns=n_columns, one_based=one_based, labels=labels, n_jobs=n_jobs,
         column_names=names_of(like) if column_names is None else column_names, label=label,
-        missing=missing,
+        missing=missing, max_record_bytes=max_record_bytes,
     )  # fmt: skip
     if svmlight.integer_labels is not None:
         reader.integer_labels = svmlight.integer_labels

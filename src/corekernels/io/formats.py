@@ -14,7 +14,7 @@ from .containers import container_kind
 from .packing import packing_of_name
 from .provenance import SourceFile
 from .readers import RowReader
-from .streams import HEAD_BYTES, ByteStream, display_name, is_stream
+from .streams import HEAD_BYTES, MAX_RECORD_BYTES, ByteStream, display_name, is_stream
 
 BATCH_BYTES = 8 << 20
 
@@ -39,6 +39,7 @@ class ReadOptions:
     column_names: Sequence[str] | None = None
     label: str | None = None
     missing: str = "error"
+    max_record_bytes: int = MAX_RECORD_BYTES
 
 
 class FileRows(RowReader):
@@ -62,6 +63,7 @@ class FileRows(RowReader):
         super().__init__(display_name(path))
         self._source = SourceFile(path)
         self._batch_bytes, self._batch_rows = options.batch_bytes, options.batch_rows
+        self._max_record_bytes = options.max_record_bytes
 
     def open_file(self) -> IO[bytes]:
         """The file, opened for reading; an error if it is no longer the one first opened."""

@@ -269,6 +269,10 @@ class RowReader(Reader):
         name, names = os.path.basename(self.name), self.column_names
         return Origin(name, first_row, n_rows, self.one_based, column_names=names)
 
+    def origins(self, first_row: int, n_rows: int) -> list[Origin]:
+        """The same, file by file, if these are several; for rows that have been read."""
+        return [self.origin(first_row, n_rows)]
+
     def _note(self, text: str) -> None:
         if text not in self._notes:
             self._notes.append(text)
@@ -342,12 +346,26 @@ def joined(batches: Sequence[Batch]) -> Batch:
     return Batch(rows, y, first.first_row, last.bytes_done, names)
 
 
-def checked_labels(name: str, y: Array, first_row: int) -> Array:
-    """Labels that came from a file, numbers among them finite."""
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        row = first_row + int(np.flatnonzero(~np.isfinite(y))[0])
-        raise DataError(f"{name}: the label of row {row} is {y[row - first_row]}; give a number.")
+def checked_labels(name: str, y: Array, first_row: int = 0) -> Array:
+    """The labels, of which numbers must be finite."""
+    if y.dtype.kind == "f" and not (finite := np.isfinite(y)).all():
+        place = int(np.argmin(finite))
+        raise DataError(
+            f"{name}: the label of row {first_row + place} is {y[place]}; give a finite number."
+        )
     return y
+
+
+def plain_labels(y: Any, n_rows: int) -> Array:
+    """Labels as one array of booleans, integers, floats or strings."""
+    labels = np.asarray(y)
+    if labels.dtype == object and all(isinstance(label, str) for label in labels.reshape(-1)):
+        labels = labels.astype(np.str_)
+    if labels.shape != (n_rows,):
+        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label per row.")
+    if labels.dtype.kind not in "biufU":
+        raise DataError(f"y: labels are of type {labels.dtype}; use numbers or strings.")
+    return checked_labels("y", labels)
 
 
 class Selected(RowReader):

@@ -24,8 +24,8 @@ from .formats import (
     format_of_name,
     require_row_format,
 )
-from .readers import RowReader, joined
-from .streams import STANDARD_INPUT, display_name, is_stream
+from .readers import RowReader, joined, plain_labels
+from .streams import MAX_RECORD_BYTES, STANDARD_INPUT, display_name, is_stream
 
 
 def open_rows(
@@ -41,6 +41,7 @@ def open_rows(
     column_names: Sequence[str] | None = None,
     label: str | None = None,
     missing: str = "error",
+    max_record_bytes: int = MAX_RECORD_BYTES,
 ) -> RowReader:
     """A reader that gives the rows of a file in batches of bounded memory.
 
@@ -75,6 +76,8 @@ def open_rows(
         one.
     missing : {"error", "zero"}
         What a missing value of a table is.
+    max_record_bytes : int
+        The longest line of svmlight text, which is refused beyond.
 
     Returns
     -------
@@ -103,6 +106,7 @@ def open_rows(
         column_names,
         label,
         require_choice("missing", missing, ("error", "zero")),
+        require_count("max_record_bytes", max_record_bytes),
     )
     kind = format or (TEXT if is_stream(path) else detect(path))
     found = require_row_format(kind, path)
@@ -221,10 +225,10 @@ class RowWriter:
         if self._writer is None:
             raise ParameterError("RowWriter: not open; use it in a `with` block.")
         if isinstance(X, Rows):
-            self._write(X, None if y is None else _plain_labels(y, len(X)))
+            self._write(X, None if y is None else plain_labels(y, len(X)))
             return
         matrix = as_matrix(X)
-        labels = None if y is None else _plain_labels(y, matrix.shape[0])
+        labels = None if y is None else plain_labels(y, matrix.shape[0])
         n_rows = max(1, matrix.shape[0])
         n_values = matrix.nnz if sparse.issparse(matrix) else matrix.size
         size = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES * n_rows // max(1, n_values)))
@@ -274,18 +278,3 @@ def _standard_output() -> Iterator[IO[bytes]]:
             raise
         reason = error.strerror or error
         raise FileError(f"standard output: cannot be written ({reason}).") from error
-
-
-def _plain_labels(y: Any, n_rows: int) -> Array:
-    """Labels as one array of booleans, integers, floats or strings."""
-    labels = np.asarray(y)
-    if labels.dtype == object and all(isinstance(label, str) for label in labels.reshape(-1)):
-        labels = labels.astype(np.str_)
-    if labels.shape != (n_rows,):
-        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label per row.")
-    if labels.dtype.kind not in "biufU":
-        raise DataError(f"y: labels are of type {labels.dtype}; use numbers or strings.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise DataError(f"y: the label of row {row} is {labels[row]}; give a finite number.")
-    return labels

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .._core.arguments import Array, PathLike
-from ..errors import DataError
 from ..recipe import Recipe
 from .atomic import Target
 from .containers import Container, read_container, save_arrays
@@ -22,6 +21,7 @@ from .provenance import (
     read_provenance,
     require_fit,
 )
+from .readers import plain_labels
 
 _KIND = "signatures"
 _VERSION = 1
@@ -141,18 +141,9 @@ def _require_labels(labels: Array | None, classes: Any, n_rows: int) -> None:
 
 def pack_labels(y: Any, n_rows: int) -> tuple[Array, list[Any] | None]:
     """Labels as numbers a file can hold, and the classes these number if labels are no numbers."""
-    labels: Array = np.asarray(y)
-    if labels.shape != (n_rows,):
-        raise DataError(f"y: has shape {labels.shape} for {n_rows} rows; give one label per row.")
-    if labels.dtype.kind in "iuf" and labels.dtype != np.float16:
-        return labels.astype(labels.dtype.newbyteorder("="), copy=False), None
-    if labels.dtype.kind not in "bUO":
-        raise DataError(f"y: labels are of type {labels.dtype}; use numbers or strings.")
-    try:
+    labels = plain_labels(y, n_rows)
+    if labels.dtype.kind in "bU":
         classes, numbers = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        raise DataError("y: labels are of several kinds; use numbers or strings.") from error
-    names = classes.tolist()
-    if not all(isinstance(name, str | bool) for name in names):
-        raise DataError("y: labels are neither numbers nor strings; use one of these.")
-    return numbers.astype(np.int32), names
+        return numbers.astype(np.int32), classes.tolist()
+    kind = np.dtype(np.float32) if labels.dtype == np.float16 else labels.dtype
+    return labels.astype(kind.newbyteorder("="), copy=False), None

@@ -213,6 +213,7 @@ def line_blocks(
 def _blocks(
     stream: ByteStream, n_bytes: int, most_bytes: int, what: str, find_cut: Cut
 ) -> Iterator[Array]:
+    n_bytes = min(n_bytes, most_bytes + 1)
     buffers = [np.empty(n_bytes + PADDING, np.uint8) for _ in range(4)]  # used in turn
     turn, n_left, first = 0, 0, True
     while True:
@@ -232,7 +233,8 @@ def _blocks(
             if end > most_bytes:
                 raise FileError(
                     f"{stream.name}: a line before byte {stream.position} is longer than "
-                    f"{most_bytes:,} bytes; cut it, or name the format if this is not {what}."
+                    f"{most_bytes:,} bytes; cut it, name the format if this is not {what}, or "
+                    "raise max_record_bytes."
                 )
             more = min(end, most_bytes + 1 - end)
             buffers[turn] = np.concatenate([buffer[:end], np.empty(more + PADDING, np.uint8)])
@@ -255,12 +257,12 @@ def segments(text: Array, n_parts: int) -> list[tuple[int, int]]:
     ends = [0]
     for part in range(1, n_parts):
         start = max(ends[-1], len(text) * part // n_parts)
-        ends.append(_behind_newline(text, start))
+        ends.append(line_end(text, start))
     ends.append(len(text))
     return [(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
 
 
-def _behind_newline(text: Array, start: int) -> int:
+def line_end(text: Array, start: int) -> int:
     """The place behind the first newline from `start` on; there is one."""
     size = _TAIL_BYTES
     while True:

@@ -142,7 +142,9 @@ class SvmlightReader(FileRows):
         with ByteStream(self._source) as stream:
             if first_byte:
                 stream.seek(first_byte)
-            with contextlib.closing(line_blocks(stream, self._batch_bytes)) as blocks:
+            with contextlib.closing(
+                line_blocks(stream, self._batch_bytes, self._max_record_bytes)
+            ) as blocks:
                 yield stream, blocks
 
     def _scan(self, n_columns: int | None, one_based: bool | None) -> tuple[int, bool]:

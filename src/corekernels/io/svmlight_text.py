@@ -12,31 +12,26 @@ from .._core.threads import run_blocks
 from .._core.validation import Rows, check_rows, read_only
 from .._loops.text import svmlight as loops
 from ..errors import DataError
-from .streams import segments
+from .streams import line_end, segments
 
 MAX_COLUMN = 2**63 - 1
 MAX_LABEL = 2**53  # labels are read as floats, which hold integers below this exactly
 
 _SHOWN = 40
 _SEVERAL = re.compile(rb"[-+.\deE]+(,[-+.\deE]+)+")
-_TOKEN = re.compile(rb"[^\s#]*")
 _WHOLE = re.compile(rb"[-+]?\d+")
 _COLUMN = re.compile(rb"\+?(\d{1,19}):(.*)")
-
-
-def token_at(text: Array, start: int) -> bytes:
-    """The token that begins at a place of the text."""
-    size = 64
-    while True:
-        found = _TOKEN.match(text[start : start + size].tobytes())
-        if found is not None and found.end() < size:
-            return found[0]
-        size *= 4
 
 
 def content(line: bytes) -> bytes:
     """A line without its comment."""
     return line.partition(b"#")[0]
+
+
+def tokens_of(line: bytes) -> tuple[bytes, list[bytes]]:
+    """The label of a line and what should be its columns and values."""
+    label, *columns = content(line).split() or [b""]
+    return label, columns[1:] if columns and columns[0].startswith(b"qid:") else columns
 
 
 def is_number(text: bytes) -> bool:
@@ -68,14 +63,12 @@ def complaint(line: bytes, base: int, n_columns: int, labels: str) -> str:
 
     `labels` are of a kind as for `is_label`; columns count from `base`.
     """
-    label, *columns = content(line).split() or [b""]
+    label, columns = tokens_of(line)
     if not is_label(label, labels):
         return (
             f"has {shown(label)} where a label should stand; give one per row, all of them words "
             "or all finite numbers (integers below 2^53), 0 where it is not known"
         )
-    if columns and columns[0].startswith(b"qid:"):
-        del columns[0]
     previous, token = base - 1, b""
     for token in columns:
         match = _COLUMN.fullmatch(token)
@@ -118,9 +111,6 @@ def require_text(name: str, text: Array, first_line: int) -> None:
         f"{name}: line {line} holds {what} (byte {column} of the line); "
         "save it as UTF-8 text, or name its format if it is none."
     )
-
-
-_FIRST_ROOM = 1024  # values of too many digits per segment
 
 
 class BadLine(Exception):
@@ -187,36 +177,35 @@ def parse_block(
     n_lines, n_values = counts.sum(axis=0).tolist()
     rows = _room(n_lines, n_values, n_columns)
 
-    def work(number: int) -> tuple[Array, loops.ParsedRows]:
-        results, mine = np.empty(loops.N_RESULTS, np.int64), rows
-        n_long = _FIRST_ROOM
-        while True:
-            mine = mine._replace(
-                long_places=np.empty(n_long, np.int64), long_starts=np.empty(n_long, np.int64)
-            )
-            first_row, first_value = firsts[number].tolist()
-            loops.parse_rows(
-                text, *parts[number], base, n_columns, mine, first_row, first_value, results
-            )
-            if results[loops.N_LONG] <= n_long:
-                return results, mine
-            n_long = int(results[loops.N_LONG])
+    def work(number: int) -> Array:
+        results = np.empty(loops.N_RESULTS, np.int64)
+        loops.parse_rows(
+            text, *parts[number], base, n_columns, rows, *firsts[number].tolist(), results
+        )
+        return results
 
-    done = run_blocks(work, range(len(parts)), n_threads)
-    results = np.array([some for some, _ in done])
+    results = np.array(run_blocks(work, range(len(parts)), n_threads))
     bad = results[:, loops.BAD_LINE]
     if (bad != loops.NO_LINE).any():
         raise BadLine(int(bad[bad != loops.NO_LINE][0]))
-    n_zeros = int(results[:, loops.N_ZEROS].sum())
-    for some, mine in done:
-        for p in range(some[loops.N_LONG]):
-            value = float(token_at(text, int(mine.long_starts[p])))
-            if not np.isfinite(value):
-                raise BadLine(int(mine.long_starts[p]))
-            rows.values[mine.long_places[p]] = value
-            n_zeros += value == 0
-    found = _without_gaps(rows, results, firsts, counts, n_columns)
-    return replace(found, rows=check_rows(found.rows.matrix())) if n_zeros else found
+    parsed = _without_gaps(rows, results, firsts, counts, n_columns)
+    n_zeros, n_long = results[:, [loops.N_ZEROS, loops.N_LONG]].sum(axis=0).tolist()
+    if n_long:
+        parsed = replace(parsed, rows=replace(parsed.rows, data=_all_values(text, parsed)))
+    return replace(parsed, rows=check_rows(parsed.rows.matrix())) if n_zeros + n_long else parsed
+
+
+def _all_values(text: Array, parsed: ParsedBlock) -> Array:
+    """The values, of which those of too many digits for the loops, NaN so far, are read here."""
+    indptr, values = parsed.rows.indptr, parsed.rows.data.copy()
+    too_long = np.flatnonzero(np.isnan(values))
+    for row in np.unique(np.searchsorted(indptr, too_long, "right") - 1).tolist():
+        start = int(parsed.label_starts[row])
+        _, tokens = tokens_of(text[start : line_end(text, start)].tobytes())
+        values[indptr[row] : indptr[row + 1]] = [float(t.partition(b":")[2]) for t in tokens]
+        if not np.isfinite(values[indptr[row] : indptr[row + 1]]).all():
+            raise BadLine(start)
+    return read_only(values)
 
 
 def _room(n_lines: int, n_values: int, n_columns: int) -> loops.ParsedRows:
@@ -229,8 +218,6 @@ def _room(n_lines: int, n_values: int, n_columns: int) -> loops.ParsedRows:
         indptr=np.zeros(n_lines + 1, np.int64),
         columns=np.empty(n_values, index_type),
         values=np.empty(n_values),
-        long_places=np.empty(0, np.int64),
-        long_starts=np.empty(0, np.int64),
     )
 
 

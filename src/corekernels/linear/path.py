@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -143,9 +143,19 @@ def c_path(
     several = len(folds) > 1 and len(lane_blocks(problem.n_planes)) == 1
     outer, inner = (model.n_jobs, 1) if several else (1, model.n_jobs)
     ascending = np.sort(values)
-    shared = _Path(problem, classes, S.recipe, ascending, loose, validation is not None, inner)
     with progress_bar(len(values) * len(folds), "path over C", "fits", progress) as bar:
-        paths = run_blocks(lambda fold: shared.follow(fold, bar), folds, outer)
+        follow = functools.partial(
+            _follow,
+            problem,
+            classes,
+            S.recipe,
+            ascending,
+            loose,
+            validation is not None,
+            inner,
+            bar,
+        )
+        paths = run_blocks(follow, folds, outer)
     place = np.searchsorted(ascending, values)
     scores = np.stack([path.scores for path in paths], axis=1)[place]
     n_iter = np.stack([path.n_iter for path in paths], axis=1)[place]
@@ -219,8 +229,7 @@ def _standard_errors(scores: Array, n_scored: int | None) -> npt.NDArray[np.floa
     return scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
 
 
-@dataclass
-class _FoldPath:
+class _FoldPath(NamedTuple):
     """Results of one fold, for each C in ascending order."""
 
     scores: list[float]
@@ -229,39 +238,26 @@ class _FoldPath:
     best: list[State] | None  # the solution of the highest score, if kept
 
 
-@dataclass(frozen=True)
-class _Path:
-    """Everything that the paths of all folds share."""
-
-    problem: OneVsRest
-    classes: Array
-    recipe: Recipe
-    Cs: Array
-    options: Options
-    keeps_best: bool
-    n_jobs: int | None
-
-    def follow(self, fold: _Fold, bar: Any) -> _FoldPath:
-        """Solve the problems of a fold at each C, and score each solution."""
-        training, problem = fold.training, self.problem
-        states, before = self._zero(fold), self._zero(fold)
-        walk = _FoldPath([], [], [], self._zero(fold) if self.keeps_best else None)
-        for C in self.Cs:
-            blocks = problem.blocks(training, float(C))
-            starts = zip(blocks, states, before, strict=True)
-            run_blocks(lambda start: extrapolate(*start), starts, self.n_jobs)
-            _, outcomes = solve(training.packed, blocks, self.options, self.n_jobs, states)
-            planes = as_planes(self.recipe, states, problem.intercept)
-            score = fold.accuracy(planes, self.classes, self.n_jobs)
-            if walk.best is not None and score > max(walk.scores, default=-1.0):
-                for state, copy in zip(states, walk.best, strict=True):
-                    copy.copy_from(state)
-            walk.scores.append(score)
-            walk.n_iter.append(max(outcome.n_iter for outcome in outcomes))
-            walk.outcomes.extend(outcomes)
-            bar.update()
-        return walk
-
-    def _zero(self, fold: _Fold) -> list[State]:
-        packed = fold.training.packed
-        return [State.zero(packed, len(lanes)) for lanes in lane_blocks(self.problem.n_planes)]
+def _follow(
+    problem: OneVsRest, classes: Array, recipe: Recipe, Cs: Array, options: Options,
+    keeps_best: bool, n_jobs: int | None, bar: Any, fold: _Fold,
+) -> _FoldPath:  # fmt: skip
+    """Solve the problems of a fold at each C, and score each solution."""
+    packed, lanes = fold.training.packed, lane_blocks(problem.n_planes)
+    states, before = ([State.zero(packed, len(block)) for block in lanes] for _ in range(2))
+    best = [State.zero(packed, len(block)) for block in lanes] if keeps_best else None
+    walk = _FoldPath([], [], [], best)
+    for C in Cs:
+        blocks = problem.blocks(fold.training, float(C))
+        starts = zip(blocks, states, before, strict=True)
+        run_blocks(lambda start: extrapolate(*start), starts, n_jobs)
+        _, outcomes = solve(packed, blocks, options, n_jobs, states)
+        score = fold.accuracy(as_planes(recipe, states, problem.intercept), classes, n_jobs)
+        if best is not None and score > max(walk.scores, default=-1.0):
+            for state, copy in zip(states, best, strict=True):
+                copy.copy_from(state)
+        walk.scores.append(score)
+        walk.n_iter.append(max(outcome.n_iter for outcome in outcomes))
+        walk.outcomes.extend(outcomes)
+        bar.update()
+    return walk

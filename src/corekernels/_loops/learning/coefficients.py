@@ -79,19 +79,6 @@ def row_digests(codes, weights, lengths, out):
         out[i] = digest if lengths[i] > 0 else ~digest
 
 
-@loop
-def equal_rows(codes, weights, lengths, rows, others, out):
-    """Whether each of some rows has the same contents as another one."""
-    for p in range(out.shape[0]):
-        i, j = rows[p], others[p]
-        same = (lengths[i] > 0) == (lengths[j] > 0)
-        for slot in range(codes.shape[1]):
-            same &= codes[i, slot] == codes[j, slot]
-            if weights is not None:
-                same &= weights[i, slot] == weights[j, slot]
-        out[p] = same
-
-
 @inner_loop
 def prefetch_slots(codes, weights, row, first):
     """Prefetch `PREFETCH_SLOTS` slots of a row, from `first` on.

@@ -51,8 +51,6 @@ class ParsedRows(NamedTuple):
     indptr: np.ndarray  # ends of the rows in the arrays below, as positions in them
     columns: np.ndarray
     values: np.ndarray
-    long_places: np.ndarray  # values with too many digits: their places below,
-    long_starts: np.ndarray  # and where they stand in the text
 
 
 @loop(inline="always")
@@ -169,9 +167,8 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
 
     Columns count from `base` in the text and from 0 in the result; `n_columns` bounds them.
     Labels that are no numbers are left to the caller, as NaN, and so are values of too many
-    digits, of which only as many are noted as there is room for. `results` tells how many rows,
-    values, too long values, query ids, labels that are no integers and zeros there were, and
-    where the first line that cannot be read begins.
+    digits. `results` tells how many rows, values, too long values, query ids, labels that are no
+    integers and zeros there were, and where the first line that cannot be read begins.
     """
     i, end = np.uint64(start), np.uint64(stop)
     row, value_place, n_long, n_zeros = first_row, first_value, 0, 0
@@ -229,9 +226,7 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
                 results[BAD_LINE] = line
                 return
             if status == TOO_LONG:
-                if n_long < rows.long_places.shape[0]:
-                    rows.long_places[n_long] = value_place
-                    rows.long_starts[n_long] = i
+                value = np.nan
                 n_long += 1
             n_zeros += value == 0
             rows.columns[value_place] = number

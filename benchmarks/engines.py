@@ -494,7 +494,9 @@ def run(task, name, path, options):
     except subprocess.TimeoutExpired:
         return {"note": f"not through in {options.limit} s"}
     if done.returncode:
-        return {"note": (done.stderr.strip().splitlines() or ["ended by a signal"])[-1][:200]}
+        told = done.stderr.strip().splitlines() or ["ended by a signal"]
+        panic = next((place for place, line in enumerate(told) if "panicked at" in line), -2)
+        return {"note": f"failed: {told[panic + 1][:200]}"}
     return {"curve": best_of(json.loads(done.stdout.splitlines()[-1]))}
 
 
@@ -557,7 +559,7 @@ def main():
             continue
         if data.startswith("texts"):
             X, Q = texts(options.texts)
-            X = X if data == "texts" else X[:FEW]
+            X = X if data == "texts" else X[:: X.shape[0] // FEW][:FEW]
         else:
             X, Q = images() if data == "mnist" else news()
         form = "sparse" if sparse.issparse(X) else "dense"

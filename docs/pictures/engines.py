@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from themed_figures import darken
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "engines.json"
+RESULTS = Path("../../benchmarks/results/engines.json")  # from this folder, where it is drawn
 COLOURS = {
     "corekernels": "tab:blue", "seismic": "tab:orange", "hnswlib": "tab:green",
     "kannolo": "tab:purple", "pecos": "tab:brown", "nmslib": "tab:pink",

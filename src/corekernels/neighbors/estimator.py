@@ -288,10 +288,9 @@ class CoRENeighbors(IndexEstimator):
 
     def _queries(self, X: Any) -> tuple[Snapshot, Rows, Array | None]:
         """The index as it is now, the queries, and which rows of it they are, if they are."""
-        snapshot = getattr(self, "_snapshot", None)
-        if snapshot is None:
-            check_is_fitted(self)
-        assert snapshot is not None
+        if not hasattr(self, "_snapshot"):
+            check_is_fitted(self)  # takes longer than a search
+        snapshot: Snapshot = self._snapshot
         if snapshot.n_alive == 0:
             raise DataError("the index is empty: all its rows were removed; add some.")
         if X is None:
@@ -314,9 +313,8 @@ class CoRENeighbors(IndexEstimator):
         snapshot, rows, own = self._queries(X)
         found = snapshot.within(rows, least, self.n_jobs)
         if own is not None:
-            others = [positions != own[q] for q, (_, positions) in enumerate(found)]
-            pairs = zip(found, others, strict=True)
-            found = [(keys[other], positions[other]) for (keys, positions), other in pairs]
+            others = [places != one for (_, places), one in zip(found, own, strict=True)]
+            found = [(f[0][other], f[1][other]) for f, other in zip(found, others, strict=True)]
         return snapshot, found
 
     def _nearest(self, X: Any, n_neighbors: int | None) -> tuple[Snapshot, Array, Array]:
@@ -353,8 +351,7 @@ class CoRENeighbors(IndexEstimator):
             )
         least = require_number("threshold", threshold, most=1.0)
         store, living = self._snapshot.living()
-        plan = plan_tables(store.kernel, least)
-        criterion = Criterion(store.kernel, least, self.seed_, plan)
+        criterion = Criterion(kernel, least, self.seed_, plan_tables(kernel, least))
         ids = self._snapshot.ids[living]
         return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 

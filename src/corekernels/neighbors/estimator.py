@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
 from .._core.escaping import html_table
-from .._core.estimator import RowsEstimator, require_some_rows
+from .._core.estimator import RowsEstimator, keep_parameters, require_some_rows
 from .._core.forks import ForkLock
 from .._core.validation import Rows, as_matrix, clean_rows, one_clean_row
 from ..errors import DataError, ParameterError
@@ -28,24 +28,7 @@ from .store import check_ids, make_store, require_number, require_recall
 from .tuning import AUTO, RecallCheck, choose, method_of
 
 
-class IndexEstimator(RowsEstimator):
-    """An estimator with the parameters of an index; `CoRENeighbors` says what they mean."""
-
-    def __init__(
-        self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: str = AUTO,
-        recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
-        gamma: float | None = None,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.method = method
-        self.recall = recall
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.gamma = gamma
-
-
-class CoRENeighbors(IndexEstimator):
+class CoRENeighbors(RowsEstimator):
     """Nearest rows by kernel value, at a recall the user states.
 
     A search method proposes candidates and the exact kernel ranks them: whatever the method,
@@ -122,6 +105,13 @@ class CoRENeighbors(IndexEstimator):
     >>> distances.round(3), found, y[found]
     (array([[0.   , 0.057, 0.085]]), array([[   0, 1167, 1236]]), array([[0, 0, 0]]))
     """
+
+    def __init__(
+        self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: Any = AUTO,
+        recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
+        gamma: float | None = None,
+    ) -> None:  # fmt: skip
+        keep_parameters(locals())
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers or strings given."""

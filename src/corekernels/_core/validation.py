@@ -169,12 +169,13 @@ def _text_in(X: Any) -> str:
         values = (np.asarray(X[column], dtype=object) for column in columns)
     for column, of_column in zip(columns, values, strict=True):
         for row, value in enumerate(of_column):
-            if isinstance(value, str) and not _is_number(value):
+            if isinstance(value, str) and not is_number(value):
                 return f"column {column!r} holds text ({value!r:.50} in row {row}): "
     return ""
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str | bytes) -> bool:
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:

@@ -16,7 +16,7 @@ from ..errors import DataError, FileError
 from ..io.atomic import atomic_write
 from ..io.provenance import reading
 from ..io.streams import ByteStream
-from .file import ArrowDocuments, DocumentFile, missing_column, numbered, pyarrow
+from .file import ArrowDocuments, DocumentFile, missing_column, pyarrow
 
 _MOST_ROWS = 1 << 20  # per batch
 _INDEX_BYTES = 4  # of a value that is stored as its place in a list
@@ -43,7 +43,7 @@ class ParquetDocuments(DocumentFile):
                 raise missing_column(self.name, name, self._names)
         first = 0
         for batch in self._batches(columns, batch_bytes):
-            numbers = numbered(first, batch.num_rows)
+            numbers = np.arange(first, first + batch.num_rows)
             first += batch.num_rows
             yield ArrowDocuments(self.name, numbers, self._bytes_done(first), batch)
 
@@ -186,7 +186,8 @@ class Folder(DocumentFile):
     def _together(self, first: int, contents: list[bytes], bytes_done: int) -> ArrowDocuments:
         """Documents of such contents; whether these are UTF-8 is found out later."""
         arrow = pyarrow()
-        numbers, paths = numbered(first, len(contents)), self._paths[first : first + len(contents)]
+        numbers = np.arange(first, first + len(contents))
+        paths = self._paths[first : first + len(contents)]
         texts = arrow.array(contents, arrow.large_binary()).view(arrow.large_string())
         data = arrow.table({"text": texts, "path": arrow.array(paths, arrow.large_string())})
         return FolderDocuments(self.name, numbers, bytes_done, data)

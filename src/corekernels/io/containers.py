@@ -268,7 +268,7 @@ def read_container(
     With an `identity`, the file must be the one that was read before.
     """
     path, kinds = Path(path), tuple(kinds)
-    with _open(path, " or ".join(kinds)) as file:
+    with _open(path) as file:
         found = Identity.of(file)
         if identity is not None and identity != found:
             raise FileError(f"{path}: changed while it was read; begin again.")
@@ -284,15 +284,13 @@ def read_container(
 
 def container_kind(path: PathLike) -> str | None:
     """The kind of a file that `save_arrays` wrote; None for other safetensors files."""
-    with _open(Path(path), "safetensors") as file:
+    with _open(Path(path)) as file:
         return _kind_of(read_header(file, path))
 
 
-def _open(path: Path, what: str) -> IO[bytes]:
-    if not path.is_file():
-        found = "is a folder" if path.is_dir() else "does not exist"
-        found = "is a device or a pipe" if path.exists() and not path.is_dir() else found
-        raise FileError(f"{path}: {found}; give the name of a corekernels {what} file.")
+def _open(path: Path) -> IO[bytes]:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileError(f"{path}: is a device or a pipe; give the name of a file.")
     return open_file(path)
 
 

@@ -48,9 +48,16 @@ def label_array(column: Any, name: str) -> Array:
     kind = column.type
     if str(kind) in ("string", "large_string", "string_view"):
         return text_labels(column.cast("large_string"))
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+    if not is_numeric(kind):
         raise DataError(f"{name}: labels of type {kind}; use numbers or strings.")
     return _finite(column.to_numpy(zero_copy_only=False))
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether an Arrow type is of numbers or booleans."""
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def text_labels(column: Any) -> Array:
@@ -167,27 +174,6 @@ def places_of_nulls(column: Any) -> Array:
     return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
 
 
-def plain_columns(arrow: Any, schema: Any, label: str, name: str) -> list[str]:
-    """Names of the columns of the matrix: all but that of labels, each of numbers."""
-    found = [column for column in schema.names if column != label and not _is_index(column)]
-    if not found or len(set(schema.names)) < len(schema.names):
-        raise DataError(
-            f"{name}: its columns are {', '.join(schema.names[:8]) or 'none'}; give each column of "
-            "the matrix its own name, and name that of labels if not 'label' (label='COLUMN')."
-        )
-    for column in found:
-        kind = schema.field(column).type
-        types = arrow.types
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise DataError(
-                f"{name}: column {column!r} is of type {kind}; make numbers of it, leave it out, "
-                "or name it if it holds the labels (label='COLUMN'). Sparse rows are two columns, "
-                "'indices' (list of int) and 'values' (list of float); documents are read if their "
-                "column of text is named (text='COLUMN')."
-            )
-    return found
-
-
 def dense_rows(table: Any, columns: Sequence[str], name: str, first_row: int) -> Array:
     """The rows of a batch; float32 if no column needs more."""
     parts = []
@@ -197,11 +183,6 @@ def dense_rows(table: Any, columns: Sequence[str], name: str, first_row: int) ->
         parts.append(values.to_numpy(zero_copy_only=False))
     single = all(part.dtype in (np.float16, np.float32) for part in parts)
     return np.column_stack(parts).astype(np.float32 if single else np.float64, copy=False)
-
-
-def _is_index(column: str) -> bool:
-    """Whether pandas keeps the numbers of the rows there."""
-    return column.startswith("__index_level_") and column.endswith("__")
 
 
 LABEL = "label"  # the column of labels, unless another is named
@@ -264,20 +245,37 @@ class ParquetReader(FileRows):
         if {"indices", "values"} & set(schema.names):
             self._require_lists(schema)
             return []
-        found = dict.fromkeys(plain_columns(self._arrow, schema, label, self.name))
+        names = [
+            name
+            for name in schema.names
+            if name != label and not (name.startswith("__index_level_") and name.endswith("__"))
+        ]  # pandas keeps the numbers of the rows there
+        if not names or len(set(schema.names)) < len(schema.names):
+            raise DataError(
+                f"{self.name}: its columns are {', '.join(schema.names[:8]) or 'none'}; give each "
+                "column of the matrix its own name, and name that of labels if not 'label' "
+                "(label='COLUMN')."
+            )
+        for name in names:
+            if not is_numeric(kind := schema.field(name).type):
+                raise DataError(
+                    f"{self.name}: column {name!r} is of type {kind}; make numbers of it, leave it "
+                    "out, or name it if it holds the labels (label='COLUMN'). Sparse rows are two "
+                    "columns, 'indices' (list of int) and 'values' (list of float); documents are "
+                    "read if their column of text is named (text='COLUMN')."
+                )
         known = dict.fromkeys(() if first is None else first)
-        missing = [name for name in known if name not in found]
-        if missing:
+        if missing := [name for name in known if name not in names]:
             raise DataError(
                 f"{self.name}: has no column {missing[0]!r}, which was known before; give each "
-                f"column the name it had then. The file has: {', '.join([*found][:8])}."
+                f"column the name it had then. The file has: {', '.join(names[:8])}."
             )
-        return [*(known | found)]
+        return [*(known | dict.fromkeys(names))]
 
     def _require_lists(self, schema: Any) -> None:
         is_number = {
             "indices": self._arrow.types.is_integer,
-            "values": lambda t: self._arrow.types.is_floating(t) or self._arrow.types.is_integer(t),
+            "values": lambda t: is_numeric(t) and not self._arrow.types.is_boolean(t),
         }
         for name, suits in is_number.items():
             place = schema.get_field_index(name)

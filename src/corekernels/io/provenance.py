@@ -14,15 +14,22 @@ from ..errors import CoREError, DataError, FileError
 
 
 @contextlib.contextmanager
-def checking(path: PathLike, remedy: str) -> Iterator[None]:
-    """Turn whatever goes wrong with the parts of a file into a `FileError`."""
+def checking(
+    path: PathLike, remedy: str, problem: str = "damaged or unknown",
+    passes: type[CoREError] = FileError,
+) -> Iterator[None]:  # fmt: skip
+    """Turn whatever goes wrong with the parts of a file into a `FileError`.
+
+    Errors that are of the type `passes` stay as they are.
+    """
     try:
         yield
-    except FileError:
+    except passes:
         raise
     except Exception as error:  # fields may be anything, and fail in any way
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise FileError(f"{path}: damaged or unknown ({reason.rstrip('.')}); {remedy}.") from error
+        reason = "it is cut short" if isinstance(error, EOFError) else reason.rstrip(".")
+        raise FileError(f"{path}: {problem} ({reason}); {remedy}.") from error
 
 
 def require_fit(fits: bool, problem: str) -> None:
@@ -121,22 +128,9 @@ class SourceFile:
         return file
 
 
-@contextlib.contextmanager
-def reading(name: str, kind: str) -> Iterator[None]:
+def reading(name: str, kind: str) -> contextlib.AbstractContextManager[None]:
     """Turn whatever a reader of untrusted bytes raises into a `FileError`."""
-    try:
-        yield
-    except CoREError:
-        raise
-    except EOFError as error:
-        raise FileError(
-            f"{name}: this {kind} file is cut short; fetch or make it again."
-        ) from error
-    except Exception as error:  # NumPy, zipfile and pyarrow let everything through
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(
-            f"{name}: not a whole {kind} file ({reason.rstrip('.')}); fetch or make it again."
-        ) from error
+    return checking(name, "fetch or make it again", f"not a whole {kind} file", CoREError)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.arguments import Array
 from .._core.threads import run_blocks
-from .._core.validation import Rows, check_rows, read_only
+from .._core.validation import Rows, check_rows, is_number, read_only
 from .._loops.text import svmlight as loops
 from ..errors import DataError
 from .streams import line_end, segments
@@ -32,15 +32,6 @@ def tokens_of(line: bytes) -> tuple[bytes, list[bytes]]:
     """The label of a line and what should be its columns and values."""
     label, *columns = content(line).split() or [b""]
     return label, columns[1:] if columns and columns[0].startswith(b"qid:") else columns
-
-
-def is_number(text: bytes) -> bool:
-    """Whether Python reads the text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def is_finite_number(text: bytes) -> bool:

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._core.arguments import Array, PathLike
-from .._core.validation import clean_rows
+from .._core.validation import clean_rows, is_number
 from ..errors import DataError
 from .formats import FileRows, Format, ReadOptions
-from .parquet import LABEL, labels_of_arrow, places_of_nulls, pyarrow
+from .parquet import LABEL, is_numeric, labels_of_arrow, places_of_nulls, pyarrow
 from .provenance import reading
 from .readers import Batch, require_columns
 
@@ -67,7 +67,7 @@ class TableReader(FileRows):
         names = table.column_names
         if len(set(names)) < len(names):
             raise DataError(f"{self.name}: two columns have the same name; rename one.")
-        if all(_is_number(name) for name in names):
+        if all(is_number(name) for name in names):
             raise DataError(
                 f"{self.name}: its first line holds numbers; write a line of names of the columns "
                 "before it."
@@ -88,7 +88,7 @@ class TableReader(FileRows):
             kind = column.type
             if types.is_null(kind):
                 columns[name] = np.zeros(len(column))
-            elif types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+            elif is_numeric(kind):
                 numbers = column.cast("float64").fill_null(0)
                 columns[name] = numbers.to_numpy(zero_copy_only=False)
             else:
@@ -133,14 +133,6 @@ class TableReader(FileRows):
             rows = clean_rows(dense, self.name, first_row=start)
             y = None if self._y is None else self._y[start:stop]
             yield Batch(rows, y, start, self._share_done(stop))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 FORMATS = {

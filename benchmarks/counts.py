@@ -1,7 +1,6 @@
 """Counts: the similarity of molecules beside RDKit, exact and hashed.
 
-    pip install rdkit
-    python benchmarks/counts.py
+    python benchmarks/counts.py    # with the extra `bench`, which brings RDKit
 
 Morgan fingerprints with counts (radius 2, 2,048 columns) of the molecules that come with RDKit.
 Their count Tanimoto similarity, sum of minima over sum of maxima, is the resemblance of rows whose
@@ -44,31 +43,31 @@ def fingerprints(n_molecules):
 
 def coverage(X, exact):
     """The share of pairs whose 95 % interval holds the exact value, over several seeds."""
-    rng, held = np.random.default_rng(0), []
+    rng, shares = np.random.default_rng(0), []
     for seed in range(SEEDS):
         S = ck.CoREHasher("resemblance", N_HASHES, random_state=seed).fit(X).sketch(X)
         i, j = rng.integers(0, len(exact), (2, N_PAIRS))
         estimates, errors = S.estimate_pairs(i, j)
-        held.append(np.mean(np.abs(estimates - exact[i, j]) <= QUANTILE * errors))
-    return float(np.mean(held))
+        shares.append(np.mean(np.abs(estimates - exact[i, j]) <= QUANTILE * errors))
+    return float(np.mean(shares))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--molecules", type=int, default=5000)
     parser.add_argument("--out", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    prints, counts = fingerprints(given.molecules)
+    options = parser.parse_args()
+    prints, counts = fingerprints(options.molecules)
     levels = ck.Levels(None)
 
-    def ours():
+    def by_levels():
         return ck.resemblance(levels.fit_transform(counts))
 
-    def theirs():
+    def by_rdkit():
         return np.array([DataStructs.BulkTanimotoSimilarity(one, prints) for one in prints])
 
-    difference = float(np.abs(ours() - theirs()).max())
-    times = measure.interleaved({"corekernels": ours, "RDKit": theirs}, 3)
+    difference = float(np.abs(by_levels() - by_rdkit()).max())
+    times = measure.interleaved({"corekernels": by_levels, "RDKit": by_rdkit}, 3)
     X = levels.transform(counts)
     results = {
         "machine": measure.machine(), "rdkit": __version__, "molecules": len(prints),
@@ -77,7 +76,7 @@ def main():
         "coverage_of_95_percent_intervals": coverage(X, ck.resemblance(X)),
     }  # fmt: skip
     print(json.dumps({name: results[name] for name in list(results)[1:]}, indent=1))
-    (given.out / "counts.json").write_text(json.dumps(results, indent=1) + "\n")
+    (options.out / "counts.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

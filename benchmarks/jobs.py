@@ -52,7 +52,7 @@ STAGES = {
     "making rows": [("corekernels.documents.reader", "", "rows_of_documents")],
     "hashing": [
         ("corekernels.files.readers", "", "sketch_rows"),
-        ("corekernels.neighbors.duplicates.tables", "TablePlan", "write_keys"),
+        ("corekernels.neighbors.duplicates.candidates", "TablePlan", "write_keys"),
         ("corekernels.files.dedup", "", "row_digests"),
     ],
     "writing": [
@@ -63,8 +63,8 @@ STAGES = {
     ],
     "learning": [("corekernels.linear.core_model", "CoREModel", "fit_signatures")],
     "sorting": [
-        ("corekernels.neighbors.duplicates.search", "", "find_copies_by_side"),
-        ("corekernels.neighbors.duplicates.search", "", "_by_tables"),
+        ("corekernels.neighbors.duplicates.search", "", "find_copies"),
+        ("corekernels.neighbors.duplicates.search", "", "table_pairs"),
     ],
     "comparing": [("corekernels.neighbors.duplicates.search", "", "similar_pairs")],
 }
@@ -181,7 +181,9 @@ def run_job(job: str, source: Any, target: Path, engine: files.Engine | None) ->
         if engine is None:
             found = files.near_duplicates(data, **kernel, **options)
         else:
-            found = files.duplicates_by_parts(engine, data, f"{target}.work", **kernel, **options)
+            found = files.near_duplicates(
+                data, parts=f"{target}.work", engine=engine, **kernel, **options
+            )
         files.write_pairs(found, target)
         return
     recipe = recipe_for(data, kernel="core1", n_hashes=256, seed=0)

@@ -107,7 +107,7 @@ def _many_words(rounds, bits, bits_of_y, out):
 @njit(nogil=True)
 def _many_updates(rounds, columns, values, slot, panel, dots, counts):
     for _ in range(rounds):
-        gram.add_listed(columns, values, slot, panel, dots, counts)
+        gram.add_listed(False, columns, values, slot, panel, dots, counts)
 
 
 def stages(X: Any, repeats: int = 3) -> dict[str, float]:

@@ -107,8 +107,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", choices=SETS, action="append")
     parser.add_argument("--out", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    names = list(given.only or SETS)
+    options = parser.parse_args()
+    names = list(options.only or SETS)
     if "COREKERNELS_DATA" not in os.environ:
         names = [name for name in names if hasattr(datasets, f"load_{name}")]
     results = {"machine": measure.machine(), "sets": {}}
@@ -119,15 +119,15 @@ def main():
         X, y = X[order], y[order]
         n_train = min(6000, int(0.6 * len(y)))
         n_test = min(4000, len(y) - n_train)
-        found = {
+        accuracies = {
             column: round(100 * accuracy(pipelines, X, y, n_train, n_test), 1)
             for column, pipelines in columns(X.shape[1]).items()
         }
-        results["sets"][name] = {"rows": n_train, "tested": n_test, "accuracy": found}
+        results["sets"][name] = {"rows": n_train, "tested": n_test, "accuracy": accuracies}
         print(f"{name}, {n_train} rows, tested on {n_test}")
-        for column, percent in found.items():
+        for column, percent in accuracies.items():
             print(f"    {column:42} {percent:5.1f}", flush=True)
-        (given.out / "tables.json").write_text(json.dumps(results, indent=1) + "\n")
+        (options.out / "tables.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -28,11 +28,11 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of everything drawn")
     parser.add_argument("--n-jobs", type=int, help="threads; all cores unless given")
-    given = parser.parse_args()
+    options = parser.parse_args()
     try:
         done = reproduce(
-            given.what, out=given.out, scale=given.scale, folder=given.data, seed=given.seed,
-            n_jobs=given.n_jobs,
+            options.what, out=options.out, scale=options.scale, folder=options.data,
+            seed=options.seed, n_jobs=options.n_jobs,
         )  # fmt: skip
     except ck.CoREError as error:
         sys.exit(f"error: {error}")

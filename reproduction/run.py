@@ -94,8 +94,8 @@ def _chosen(what: Iterable[str], experiments: Mapping[str, Experiment]) -> list[
     names = [ALIASES.get(name, name) for name in what] or list(experiments)
     for name in names:
         if name not in experiments:
-            known = ", ".join([*experiments, *ALIASES])
-            raise ParameterError(f"what: got {name!r}; choose from {known}.")
+            choices = ", ".join([*experiments, *ALIASES])
+            raise ParameterError(f"what: got {name!r}; choose from {choices}.")
     return [experiment for name, experiment in experiments.items() if name in names]
 
 

@@ -221,6 +221,8 @@ def test_a_column_of_text_is_named():
     model = ck.CoREClassifier(n_hashes=16)
     with pytest.raises(DataError, match=r"X: column 'town' holds text \('Bonn' in row 1\)"):
         model.fit(frame, [0, 1])
+    with pytest.raises(DataError, match=r"X: column 'town' holds text \('Bonn' in row 1\)"):
+        model.fit(frame.astype({"town": "category"}), [0, 1])
     with pytest.raises(DataError, match=r"X: column 1 holds text \('x' in row 0\)"):
         model.fit([[1.0, "x"], [2.0, 3.0]], [0, 1])
 

@@ -4,7 +4,9 @@ import itertools
 import json
 import math
 import pickle
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -17,7 +19,6 @@ from sklearn.svm import SVC
 import corekernels as ck
 from corekernels import io
 from corekernels.errors import DataTypeError, ParameterError
-from corekernels.files.readers import recipe_for
 from corekernels.linear import HashedLinearRegressor, Loss
 from corekernels.neighbors import CandidateMethod, Tuned
 
@@ -277,7 +278,7 @@ def test_a_file_format(tmp_path):
         np.testing.assert_array_equal(found.toarray()[:, :40], X.toarray())
         assert labels is None if "labels" in options else labels.tolist() == y.tolist()
     reader = ck.files.open_reader(path)
-    recipe = recipe_for(reader, n_hashes=32)
+    recipe = ck.Recipe(n_hashes=32, n_columns=reader.n_columns)
     ck.files.hash_to_file(reader, tmp_path / "rows.sig", recipe)
     S, labels = ck.files.load_signatures(tmp_path / "rows.sig")
     hasher = ck.CoREHasher(n_hashes=32, random_state=0).fit(X)
@@ -290,6 +291,65 @@ def test_a_file_format(tmp_path):
         file.write('[0, [3], ["three"]]\n')
     with pytest.raises(DataTypeError, match=r"rows\.jsonrows: "):
         io.read_rows(path)
+
+
+# [engine]
+class PoolEngine(ck.files.Engine):
+    """A pool of processes of this machine."""
+
+    name = "pool"
+
+    def __init__(self, n_workers):
+        self.n_workers = n_workers
+        self._pool = ProcessPoolExecutor(n_workers, mp_context=get_context("spawn"))
+
+    def results(self, task, shared, arguments):
+        futures = {
+            self._pool.submit(task, shared, argument): number
+            for number, argument in enumerate(arguments)
+        }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+    def close(self):
+        self._pool.shutdown(cancel_futures=True)
+
+
+# [end of the engine]
+
+
+def test_an_engine(tmp_path, monkeypatch):
+    """Its shards, predictions, models and pairs are those of the threads of this process."""
+    monkeypatch.chdir(tmp_path)
+    X = sparse.random_array((400, 40), density=0.1, format="csr", rng=0)
+    y = (X.sum(axis=1) > 2).astype(int)
+    for number in range(5):
+        rows = slice(80 * number, 80 * number + 80)
+        io.write_rows(f"{number}.npz", sparse.vstack([X[rows], X[:9]]), [*y[rows], *y[:9]])
+    recipe = ck.Recipe(n_hashes=32, n_columns=40)
+    written = {}
+    for name, engine in (("pool", PoolEngine(2)), ("local", ck.files.open_engine("local"))):
+        with engine:
+            plan = ck.files.plan_parts(engine, "*.npz")
+            report = ck.files.hash_to_file(
+                plan, f"{name}-shards", recipe, shard_rows=50, engine=engine
+            )
+            assert (report.rows, report.parts) == (445, 10)
+            shards = ck.files.plan_parts(engine, f"{name}-shards")
+            model = ck.files.train(shards, f"{name}-model", recipe, engine=engine)
+            n_rows = ck.files.predict(model, plan, f"{name}-labels", engine=engine)
+            assert n_rows == 445
+            found = ck.files.duplicates_by_parts(engine, plan, f"{name}-parts", 0.9)
+            ck.files.write_pairs(found, f"{name}-pairs")
+            (tmp_path / "0.npz").rename("other.npz")
+            with pytest.raises(ck.CoREError, match=r"0\.npz"):  # errors come from there as well
+                ck.files.evaluate(model, plan, engine=engine)
+            (tmp_path / "other.npz").rename("0.npz")
+        paths = [*(tmp_path / f"{name}-shards").iterdir()]
+        paths += [tmp_path / f"{name}-{kind}" for kind in ("model", "labels", "pairs")]
+        written[name] = sorted((p.name.removeprefix(f"{name}-"), p.read_bytes()) for p in paths)
+    assert written["pool"] == written["local"]
+    assert len(found.pairs) > 9
 
 
 # [method]

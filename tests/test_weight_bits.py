@@ -7,6 +7,7 @@ import corekernels as ck
 from corekernels.errors import ParameterError, RecipeMismatch
 from corekernels.files.engines.frames import signature_columns
 from corekernels.files.readers import recipe_for
+from corekernels.theory.dependence import rounded_normal
 from support.command_line import as_json, run
 
 ONE_BYTE = {"n_bits": 4, "weight_bits": 4}
@@ -79,7 +80,7 @@ def test_plans_know_them():
     exact, rounded = (
         ck.plan(0.02, R=0.3, rho=0.5, n_bits=4, weight_bits=bits).n_hashes for bits in (16, 4)
     )
-    factor = ck.theory.rounded_normal(4).variance_factor
+    factor = rounded_normal(4).variance_factor
     assert rounded == pytest.approx(exact * factor, abs=1 + 0.001 * exact)
     assert ck.plan(n_hashes=1000, n_bits=4, weight_bits=4).bytes_per_row == 1008
     assert ck.plan(n_hashes=1000, weight_bits=8).bytes_per_row == 2008

@@ -31,7 +31,7 @@ shingles = ck.text.Shingles(ngrams=3, weights="binary")
 reader = ck.files.open_reader(corpus, text="body", id="path", shingles=shingles)
 found = ck.files.near_duplicates(reader, 0.7, "resemblance")
 scores = ck.documents.preference_scores(reader, "longest", found.pairs)
-n_kept = ck.files.write_kept(reader, found.redundant(scores), Path(folder.name, "clean.jsonl"))
+n_kept = reader.write_without(Path(folder.name, "clean.jsonl"), found.redundant(scores))
 print(f"{found.rows} documents, {len(found.pairs)} pairs, {n_kept} documents kept")
 
 # %%

@@ -32,9 +32,10 @@ shared = resemblance * (f1 + f2) / (1 + resemblance)
 containment = shared / np.maximum(np.minimum(f1, f2), 1)
 
 # %%
-# On files larger than memory ``ck.files.near_matches(train, test, 0.8, "containment")`` finds the
-# same pairs, and ``corekernels dedup train.jsonl near.tsv --text body --kernel containment
-# --threshold 0.8 --against test.jsonl --keep clean.jsonl`` writes the training set without them.
+# On files larger than memory ``ck.files.near_duplicates(train, 0.8, "containment",
+# against=test)`` finds the same pairs, and ``corekernels dedup train.jsonl near.tsv --text body
+# --kernel containment --against test.jsonl --keep clean.jsonl`` writes the training set without
+# them.
 
 figure, axes = plt.subplots(figsize=(8, 4.6), layout="constrained")
 source = np.array([name in chosen for name in texts])

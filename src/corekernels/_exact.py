@@ -95,7 +95,7 @@ _COUNTED_TOGETHER = 1 << 18  # column numbers
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnPlan:
     """Where each column goes: `slot >= 0` is a dense column, `~slot` an inverted list."""
 
     slot: npt.NDArray[np.int32]
@@ -116,7 +116,7 @@ def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
     return found[0], None if Y is None else found[1]
 
 
-def plan_columns(X: Rows, Y: Rows | None, updates_per_product: float | None = None) -> Columns:
+def plan_columns(X: Rows, Y: Rows | None, updates_per_product: float | None = None) -> ColumnPlan:
     """Give each column its cheaper way, by the number of rows it is nonzero in."""
     if updates_per_product is None:
         updates_per_product = UPDATES_PER_PRODUCT[X.data.itemsize]
@@ -128,7 +128,7 @@ def plan_columns(X: Rows, Y: Rows | None, updates_per_product: float | None = No
     slot = np.empty(X.n_columns, np.int32)
     slot[dense] = np.arange(n_dense)
     slot[~dense] = ~np.arange(X.n_columns - n_dense)
-    return Columns(read_only(slot), n_dense)
+    return ColumnPlan(read_only(slot), n_dense)
 
 
 def _column_lengths(rows: Rows) -> npt.NDArray[np.int64]:
@@ -153,11 +153,6 @@ class Formula:
     kernel: Kernel
     gamma: float | None = None
 
-    @property
-    def unit_diagonal(self) -> bool:
-        """Whether each row that is not empty has the value 1 with itself."""
-        return self.kernel.unit_diagonal
-
     def for_loops(self, dtype: np.dtype[Any]) -> tuple[LoopKernel, float] | None:
         """The kernel and gamma as the loops take them; None of kernels that they do not know."""
         kernel, number = self.kernel.for_loops, dtype.type
@@ -175,7 +170,7 @@ class Formula:
 
 
 def fill_gram(
-    X: Rows, Y: Rows | None, columns: Columns, formula: Formula, n_jobs: int | None, out: Array,
+    X: Rows, Y: Rows | None, columns: ColumnPlan, formula: Formula, n_jobs: int | None, out: Array,
     panel_rows: int = PANEL_ROWS,
 ) -> None:  # fmt: skip
     """Write the kernel values of X against Y, or against itself, into `out`."""
@@ -210,7 +205,7 @@ class _Panel:
     """Some rows of Y, made ready by one thread and used by others until all blocks are done."""
 
     def __init__(
-        self, rows: Rows, span: tuple[int, int], columns: Columns, kernel: Kernel,
+        self, rows: Rows, span: tuple[int, int], columns: ColumnPlan, kernel: Kernel,
         blocks: list[tuple[int, int]],
     ) -> None:  # fmt: skip
         self.start, self.stop = span
@@ -292,11 +287,11 @@ def _fill_diagonal(
     loops.mirror(values[:, first + stop - start :], out[stop : panel.stop, start:stop])
     square = out[start:stop, start:stop]
     loops.mirror_within(square)
-    if formula.unit_diagonal:
+    if formula.kernel.unit_diagonal:
         np.fill_diagonal(square, X.lengths[start:stop] > 0)
 
 
-def _panel_rows(panel: Rows, columns: Columns, kernel: Kernel) -> tuple[Array, PanelRows]:
+def _panel_rows(panel: Rows, columns: ColumnPlan, kernel: Kernel) -> tuple[Array, PanelRows]:
     """The dense columns of a panel, and the rest of it as the loops take it."""
     dense, bits, values = _spread(panel, columns, kernel)
     heads = np.empty(len(columns.slot) - columns.n_dense + 1, np.int64)
@@ -311,7 +306,7 @@ def _panel_rows(panel: Rows, columns: Columns, kernel: Kernel) -> tuple[Array, P
     )
 
 
-def _spread(rows: Rows, columns: Columns, kernel: Kernel) -> tuple[Array, Array, Array]:
+def _spread(rows: Rows, columns: ColumnPlan, kernel: Kernel) -> tuple[Array, Array, Array]:
     """Dense columns of the rows as the kernel takes them, as bit sets too, and all values."""
     values = np.empty(rows.nnz, rows.data.dtype)
     dense = np.empty((len(rows), columns.n_dense), rows.data.dtype)
@@ -353,7 +348,7 @@ class Gram:
             block = self.X.block(start, min(start + n_rows, self.shape[0]))
             out = np.empty((len(block), self.shape[1]), self.dtype)
             fill_gram(block, others, self.columns, self.formula, self.n_jobs, out)
-            if self.Y is None and self.formula.unit_diagonal:
+            if self.Y is None and self.formula.kernel.unit_diagonal:
                 np.fill_diagonal(out[:, start:], block.lengths > 0)
             yield slice(start, start + len(block)), out
             del out  # not to be held beside the next one

@@ -127,9 +127,9 @@ class CoREClassifier(ClassifierMixin, CoREModel):
             linear = self.linear_.set_params(**self._linear_parameters())
             provenance = self.provenance_
             matrix = self._fitted_matrix(X)
-            wanted = self._recipe(matrix.shape[1], self.recipe_.seed)
-            if wanted != self.recipe_:
-                raise RecipeMismatch(self.recipe_, wanted)
+            recipe = self._recipe(matrix.shape[1], self.recipe_.seed)
+            if recipe != self.recipe_:
+                raise RecipeMismatch(self.recipe_, recipe)
         S = sketch(matrix, self.recipe_, self.n_jobs)
         linear.partial_fit(S, y, classes, sample_weight)
         return self._adopt(self.recipe_, linear, provenance)

@@ -130,12 +130,10 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
     --------
     >>> import corekernels as ck
     >>> from sklearn.datasets import load_digits
-    >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.svm import LinearSVC
     >>> X, y = load_digits(return_X_y=True)
-    >>> hasher = ck.CoREHasher(n_hashes=512, random_state=0)
-    >>> model = make_pipeline(hasher, LinearSVC(random_state=0))
-    >>> round(model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]), 2)
+    >>> Z = ck.CoREHasher(n_hashes=512, random_state=0).fit_transform(X)
+    >>> round(LinearSVC(random_state=0).fit(Z[:1000], y[:1000]).score(Z[1000:], y[1000:]), 2)
     0.94
     """
 
@@ -163,12 +161,12 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
     def transform(self, X: Any) -> sparse.csr_array:
         """Sparse float32 features: n_hashes nonzeros per row, n_hashes 2^n_bits columns."""
         own = getattr(self, "_sklearn_output_config", {}).get("transform")
-        wanted = own or get_config()["transform_output"]
-        if wanted != "default":
+        container = own or get_config()["transform_output"]
+        if container != "default":
             raise ParameterError(
-                f"transform: {wanted.capitalize()} output does not support sparse data, and hashed "
-                'rows are sparse: call set_output(transform="default") on this step and keep data '
-                "frames for the steps before it."
+                f"transform: {container.capitalize()} output does not support sparse data, and "
+                'hashed rows are sparse: call set_output(transform="default") on this step and '
+                "keep data frames for the steps before it."
             )
         return self.sketch(X).to_csr(normalize=self.normalize, n_jobs=self.n_jobs)
 

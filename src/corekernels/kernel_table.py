@@ -258,6 +258,11 @@ RESEMBLANCE = HashedKernel(
     variance=variance_resemblance, observed_pair=observed_resemblance,
 )  # fmt: skip
 
+INNER_PRODUCT = FamilyKernel(
+    name="inner_product", label="inner product", formula="<u, v>",
+    for_loops=LoopKernel(PRODUCT, UNION),
+)  # fmt: skip
+
 CORE1 = HashedKernel(
     name="core1", label="CoRE 1", formula="K1 = rho R", for_loops=LoopKernel(COSINE, SHARED),
     slot_weight=SlotWeight.PROJECTION, linear_form=projection_form, variance=variance_core1,
@@ -283,11 +288,6 @@ def core_rbf(gamma: float) -> HashedKernel:
 
 
 CORE_RBF = core_rbf(DEFAULT_GAMMA)
-
-INNER_PRODUCT = FamilyKernel(
-    name="inner_product", label="inner product", formula="<u, v>",
-    for_loops=LoopKernel(PRODUCT, UNION),
-)  # fmt: skip
 
 # no kernel in the strict sense, as it is not positive definite: for near-duplicates alone
 CONTAINMENT = FamilyKernel(

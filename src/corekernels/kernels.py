@@ -94,8 +94,8 @@ def resemblance(
     Examples
     --------
     >>> import corekernels as ck
-    >>> ck.resemblance([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
-    array([[0.5, 0. ]])
+    >>> ck.resemblance([3.0, 4.0, 0.0], [0.0, 1.0, 0.0])
+    0.5
     """
     return gram(X, Y, RESEMBLANCE, gamma=gamma, n_jobs=n_jobs)
 
@@ -133,8 +133,9 @@ def core2(X: Any, Y: Any = None, *, gamma: float | None = None, n_jobs: int | No
     Examples
     --------
     >>> import corekernels as ck
-    >>> ck.core2([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]).round(4)
-    array([[0.5657, 0.    ]])
+    >>> v = [0.0, 1.0, 0.0]
+    >>> round(ck.core2([3.0, 4.0, 0.0], v), 4), ck.core2([1.0, 1.0, 0.0], v)
+    (0.5657, 0.5)
     """
     return gram(X, Y, CORE2, gamma=gamma, n_jobs=n_jobs)
 
@@ -162,8 +163,9 @@ def core_rbf(
     Examples
     --------
     >>> import corekernels as ck
-    >>> ck.core_rbf([[3.0, 4.0, 0.0]], [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]).round(4)
-    array([[0.3352, 0.    ]])
+    >>> u, v = [3.0, 4.0, 0.0], [0.0, 1.0, 0.0]
+    >>> round(ck.core_rbf(u, v), 4), ck.core_rbf(u, v, gamma=0)
+    (0.3352, 0.5)
     """
     return gram(X, Y, CORE_RBF, gamma=gamma, n_jobs=n_jobs)
 

@@ -26,7 +26,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
     Parameters
     ----------
     kernel, n_hashes, n_bits, scheme, gamma, weight_bits
-        As in `CoREHasher`; n_bits from 1 to 16.
+        As in `CoREHasher`; n_bits from 1 to 16. Numbers take more hashes than classes do.
     loss : "squared_error" or linear.Loss
         What an error costs.
     C : float
@@ -58,8 +58,8 @@ class CoRERegressor(RegressorMixin, CoREModel):
     _file_kind = REGRESSOR
 
     def __init__(
-        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
-        n_bits: int | None = Recipe.n_bits, loss: str | Loss = "squared_error", C: float = 1.0,
+        self, kernel: str = Recipe.kernel, n_hashes: int = 4096, *,
+        n_bits: int | None = Recipe.n_bits, loss: str | Loss = "squared_error", C: float = 3.0,
         scheme: str = Recipe.scheme, gamma: float | None = None,
         weight_bits: int = Recipe.weight_bits, tol: float = 1e-5, max_iter: int = 1000,
         solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,

@@ -13,7 +13,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 import corekernels as ck
 from corekernels._core.progress import progress_bar
-from corekernels.advice.learners import Learner, Sample, sampled_rows
+from corekernels.advice.learners import Learner, Learners, sampled_rows
 from corekernels.advice.result import Confusion
 from corekernels.advice.trials import Trials, affordable_rows
 from corekernels.advice.verdict import _advice
@@ -76,9 +76,9 @@ def learner(name, kind, scores, n_hashes=0):
 
 def advice_on(*learners, n_folds=5):
     fold = (np.arange(400), np.arange(2))
-    sample = Sample(np.zeros((400, 1)), np.arange(400) % 2, False, 0, None)
+    rows = Learners(np.zeros((400, 1)), np.arange(400) % 2, False, 0, None)
     with progress_bar(9, "", "", False) as bar:
-        trials = Scripted(sample, [[fold] * n_folds] * 3, 1000, len(learners), bar)
+        trials = Scripted(rows, [[fold] * n_folds] * 3, 1000, len(learners), bar)
         for one in learners:
             trials.try_out(one)
         trials.repeat()
@@ -250,10 +250,10 @@ def test_learners_that_take_too_long_learn_from_fewer_rows():
             return 0.5, np.zeros(len(fold[1]), int)
 
     fold = (np.arange(4000), np.arange(2))
-    sample = Sample(np.zeros((4000, 1)), np.arange(4000) % 2, False, 0, None)
+    rows = Learners(np.zeros((4000, 1)), np.arange(4000) % 2, False, 0, None)
     slow = Learner("slow", "hashed", ([SimpleNamespace()],) * 4)
     with progress_bar(9, "", "", False) as bar:
-        trials = Slow(sample, [[fold] * 5], 2.0, 1, bar)
+        trials = Slow(rows, [[fold] * 5], 2.0, 1, bar)
         start = time.perf_counter()
         trials.try_out(slow)
     assert time.perf_counter() - start < 4.0  # of 5.6 s for all
@@ -271,7 +271,7 @@ def test_boosting_says_how_many_columns_it_sees():
     X = sparse.random_array((60, 900), density=0.1, rng=np.random.default_rng(0), format="csr")
     y = np.arange(60) % 2
     X = sampled_rows(X, np.arange(60))
-    boosting = Sample(X, y, False, 0, None).boosting()
+    boosting = Learners(X, y, False, 0, None).boosting()
     assert boosting.name == f"gradient boosting, 256 of {X.shape[1]} columns"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -183,9 +183,9 @@ def test_two_readers_of_different_order_are_refused(rows):
     mine, theirs = (ck.files.open_reader(f"{name}.parquet") for name in both_orders())
     for job in (
         lambda: ck.files.kernel_to_file(mine, "K.npy", against=theirs),
-        lambda: ck.files.near_matches(mine, theirs, 0.9),
+        lambda: ck.files.near_duplicates(mine, 0.9, against=theirs),
     ):
         with pytest.raises(ck.errors.DataError, match="its column 0 was"):
             job()
     theirs = ck.files.open_reader("reversed.parquet", like=mine.provenance)
-    assert len(ck.files.near_matches(mine, theirs, 0.999, progress=False).pairs) >= 60
+    assert len(ck.files.near_duplicates(mine, 0.999, against=theirs, progress=False).pairs) >= 60

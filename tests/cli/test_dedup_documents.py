@@ -195,7 +195,7 @@ def test_report_of_rows_and_of_nothing(tmp_path):
     assert [section.name for section in report.sections] == ["similarity"]
     shutil.copy(path, tmp_path / "other.npy")
     others = ck.files.open_reader(tmp_path / "other.npy")
-    matches = ck.files.near_matches(reader, others, 0.9)
+    matches = ck.files.near_duplicates(reader, 0.9, against=others)
     assert matches.pairs.tolist() == [[row, row] for row in range(5)]
     report = duplicates_report(matches, reader, others, threshold=0.9, kernel="core1")
     assert "5 of 5 documents" in report.lead[0]

@@ -1,5 +1,6 @@
 """Several files, a folder or a pattern are read as one file of all their rows, by any command."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from sklearn.datasets import load_digits
 import corekernels as ck
 from corekernels import io
 from corekernels.files.readers import SignatureReader
-from support.command_line import as_json, ok, run
+from corekernels.io.job_folder import JobFolder, unfinished_folder
+from support.command_line import as_json, ok, run, shell
 from support.documents import write_json_lines
 
 
@@ -41,6 +43,8 @@ def written(line, rows):
         "dedup {rows} {out} --threshold 0.5",
         "search index {rows} {out} -k 2",
         "predict model {rows} {out} --scores",
+        "kernel {rows} {out} --kernel core2",
+        "frequencies {rows} {out}",
     ],
 )
 def test_commands_write_what_they_write_for_one_file(line, rows):
@@ -63,7 +67,27 @@ def test_hashing_and_learning():
     one, more = (ck.load_model(f"{name}.ck").linear_ for name in ("one", "more"))
     np.testing.assert_array_equal(one.coef_, more.coef_)
     assert as_json("evaluate more.ck parts") == as_json("evaluate one.ck all.svm")
-    assert as_json("info parts")["rows"] == 90
+    for rows in ("all.svm", "parts", "'parts/[0-2].svm'"):
+        about = as_json(f"info {rows}")
+        assert (about["rows"], about["columns"]) == (90, 64)
+        ok(f"index {rows} x.index --quiet")
+        assert as_json("info x.index")["rows"] == 90
+    assert as_json("info more.sig")["rows"] == 90
+
+
+def test_tables_are_learned_from_without_an_engine():
+    X, y = load_digits(return_X_y=True)
+    Path("tables").mkdir()
+    for name, rows in (("whole", slice(90)), ("tables/0", slice(40)), ("tables/1", slice(40, 90))):
+        io.write_rows(f"{name}.parquet", X[rows], y[rows])
+    for name, rows in (("one", "whole.parquet"), ("more", "'tables/*.parquet'")):
+        ok(f"train {rows} {name}.ck --n-hashes 32 --tol 0.01 --quiet")
+        ok(f"predict {name}.ck {rows} {name}.txt --quiet")
+        ok(f"dedup {rows} {name}.tsv --threshold 0.5 --quiet")
+    one, more = (ck.load_model(f"{name}.ck").linear_ for name in ("one", "more"))
+    np.testing.assert_array_equal(one.coef_, more.coef_)
+    for kind in ("txt", "tsv"):
+        assert Path(f"one.{kind}").read_bytes() == Path(f"more.{kind}").read_bytes()
 
 
 def test_shards_are_those_of_an_engine():
@@ -113,6 +137,39 @@ def test_what_an_unfinished_run_has_left_is_said(monkeypatch):
     assert sorted(path.name for path in Path("shards").iterdir()) == names
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "hash parts {out} --n-hashes 32 --shard-rows 10",
+        "hash all.svm {out} --n-hashes 32",
+        "train parts {out} --n-hashes 32",
+        "train parts {out} --n-hashes 32 --engine local",
+        "train parts {out} --n-hashes 32 --engine local --merge",
+        "predict model parts {out} --engine local",
+        "search index parts {out} --engine local",
+        "dedup parts {out}",
+        "dedup parts {out} --engine local",
+    ],
+)
+def test_another_job_is_said_and_refused(line, tmp_path):
+    """With --resume; and without it, what that has left is removed."""
+    if not Path("model").exists():
+        ok("train all.svm model --n-hashes 32 --tol 0.01 --quiet")
+        ok("index all.svm index --quiet")
+    with JobFolder.open(unfinished_folder(tmp_path / "out"), {"job": "x"}, resume=False) as folder:
+        folder.save("part")
+    line = line.format(out=tmp_path / "out")
+    result = run(f"{line} --resume")
+    assert result.exit_code == 2
+    assert f"note: {tmp_path / 'out'}: goes on with 1 finished part of `x`" in result.stderr
+    assert "the unfinished run had job 'x'" in result.stderr
+    assert folder.names() == ["part"]
+    result = ok(line)
+    left = "removes (--resume would go on with) 1 finished part of `x`"
+    assert f"note: {tmp_path / 'out'}: {left}" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def half_of(end):
     """Hashing that ends after two parts."""
     from corekernels.files.hashing import HashJob
@@ -142,3 +199,8 @@ def test_a_model_of_text_knows_its_column():
     assert Path("out").read_text() == "0\n1\n" * 10
     result = ok("predict text.ck - -", input=Path("texts.jsonl").read_text())
     assert result.stdout == "0\n1\n" * 10
+    # and `head` ends the command without a word
+    with gzip.open("many.jsonl.gz", "wt") as file:
+        file.writelines('{"body": "one red rose"}\n' for _ in range(60_000))
+    result = shell("gzip -dc many.jsonl.gz | corekernels predict text.ck - - | head -3")
+    assert (result.stdout, result.stderr) == ("1\n" * 3, "")

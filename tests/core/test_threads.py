@@ -195,8 +195,12 @@ def test_an_interrupt_while_others_are_waited_for():
         is_interrupted.wait(10)
         ended.append(number)
 
-    with pytest.raises(KeyboardInterrupt):
-        run_together(work, 2, lambda: True, is_interrupted.set)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs have none
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_together(work, 2, lambda: True, is_interrupted.set)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert ended == [1]
 
 

@@ -57,14 +57,13 @@ def test_pairs_and_groups_are_those_of_one_machine(
     if engine.name != "local" and (not all_pairs or driver_pairs > 50):
         pytest.skip("one way is enough for a cluster")
     plan = files.plan_parts(engine, corpus / "parts")
-    found = files.duplicates_by_parts(
-        engine, plan, tmp_path / "scratch", THRESHOLD, kernel, all_pairs=all_pairs,
-        driver_pairs=driver_pairs,
+    found = files.near_duplicates(
+        plan, THRESHOLD, kernel, all_pairs=all_pairs, driver_pairs=driver_pairs, engine=engine,
+        parts=tmp_path / "scratch",
     )  # fmt: skip
     expected = one_machine(corpus, kernel, all_pairs)
     assert len(expected.pairs) > 100
     assert isinstance(found.pairs, np.memmap) == (driver_pairs == 50)
-    assert (found.forest is None) == (driver_pairs > 50)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-12)
     assert (found.rows, found.copies) == (expected.rows, expected.copies)
@@ -83,13 +82,14 @@ def test_matches_are_those_of_one_machine(engine, corpus, tmp_path, driver_pairs
     names = sorted((corpus / "parts").iterdir())
     plan = files.plan_parts(engine, names[1:])
     against = files.plan_parts(engine, names[0])
-    found = files.matches_by_parts(
-        engine, plan, against, tmp_path / "scratch", THRESHOLD, driver_pairs=driver_pairs
-    )
+    found = files.near_duplicates(
+        plan, THRESHOLD, against=against, driver_pairs=driver_pairs, engine=engine,
+        parts=tmp_path / "scratch",
+    )  # fmt: skip
     every = np.vstack([b.X.toarray() for name in names[1:] for b in files.open_reader(name)])
     io.write_rows(tmp_path / "rest.npz", sparse.csr_array(every))
-    readers = files.open_reader(tmp_path / "rest.npz"), files.open_reader(names[0])
-    expected = files.near_matches(*readers, THRESHOLD, working_memory=TOO_LITTLE)
+    reader, others = files.open_reader(tmp_path / "rest.npz"), files.open_reader(names[0])
+    expected = files.near_duplicates(reader, THRESHOLD, against=others, working_memory=TOO_LITTLE)
     assert len(expected.pairs) > 50
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-12)
@@ -104,13 +104,13 @@ def test_two_families_of_near_copies(local, tmp_path):
     io.write_rows(tmp_path / "rows.npz", X)
     plan = files.plan_parts(local, tmp_path / "rows.npz", part_rows=100)
     expected = files.near_duplicates(files.open_reader(tmp_path / "rows.npz"), 0.9)
-    found = files.duplicates_by_parts(local, plan, tmp_path / "a", 0.9)
+    found = files.near_duplicates(plan, 0.9, engine=local, parts=tmp_path / "a")
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     n_candidates = sum(
         len(np.load(path)) for path in (tmp_path / "a" / "parts").glob("candidates-*")
     )
     assert len(expected.pairs) == n_candidates == size * (size - 1)
-    cut = files.duplicates_by_parts(local, plan, tmp_path / "b", 0.9, largest_bucket=50)
+    cut = files.near_duplicates(plan, 0.9, largest_bucket=50, engine=local, parts=tmp_path / "b")
     assert len(cut.pairs) < len(found.pairs) / 3
     assert as_lists(cut.groups()) == as_lists(expected.groups())
     assert len(cut.groups()) == 2
@@ -118,8 +118,8 @@ def test_two_families_of_near_copies(local, tmp_path):
 
 def test_a_large_bucket_is_represented_by_its_first_rows(local, corpus, tmp_path):
     plan = files.plan_parts(local, corpus / "parts")
-    found = files.duplicates_by_parts(
-        local, plan, tmp_path / "scratch", THRESHOLD, largest_bucket=20
+    found = files.near_duplicates(
+        plan, THRESHOLD, largest_bucket=20, engine=local, parts=tmp_path / "scratch"
     )
     expected = one_machine(corpus)
     assert set(map(tuple, found.pairs.tolist())) <= set(map(tuple, expected.pairs.tolist()))
@@ -188,7 +188,7 @@ class KilledEngine(LocalEngine):
 
 KILLS = [
     ("store_part", 2), ("digests_part", 0), ("hash_part", 1), ("keys_part", 0), ("pairs_part", 0),
-    ("compare_part", 2), ("expand_pairs", 0), ("merge_forests", 0),
+    ("compare_part", 2), ("expand_pairs", 0),
 ]  # fmt: skip
 
 
@@ -200,17 +200,17 @@ def test_a_killed_run_goes_on(local, corpus, tmp_path):
     made = {}
     for kill in KILLS:
         with pytest.raises(Killed):
-            files.duplicates_by_parts(KilledEngine(*kill), plan, scratch, **options)
+            files.near_duplicates(plan, engine=KilledEngine(*kill), parts=scratch, **options)
         for path in (scratch / "parts").iterdir():  # files of finished tasks are not written again
             if path.name.startswith(("rows-", "keys-", "candidates-", "found-")):
                 stamp = path.stat().st_mtime_ns, path.stat().st_ino
                 assert made.setdefault(path.name, stamp) == stamp
     assert sorted({name.split("-")[0] for name in made}) == ["candidates", "found", "keys", "rows"]
-    found = files.duplicates_by_parts(local, plan, scratch, **options)
+    found = files.near_duplicates(plan, **options, engine=local, parts=scratch)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     assert as_lists(found.groups()) == as_lists(expected.groups())
     with pytest.raises(FileError, match="the unfinished run had seed 0"):
-        files.duplicates_by_parts(local, plan, scratch, seed=1, **options)
+        files.near_duplicates(plan, seed=1, **options, engine=local, parts=scratch)
 
 
 def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
@@ -222,17 +222,17 @@ def test_a_damaged_part_is_mended_and_the_job_goes_on(local, corpus, tmp_path):
     plan = files.plan_parts(local, parts)
     (parts / "2.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises((DataError, FileError), match=r"2\.npz"):
-        files.duplicates_by_parts(local, plan, scratch)
+        files.near_duplicates(plan, engine=local, parts=scratch)
     before = (scratch / "parts" / "rows-00000").stat()
     (parts / "2.npz").write_bytes(whole)
     expected = one_machine(corpus)
-    found = files.duplicates_by_parts(local, plan, scratch, resume=True)
+    found = files.near_duplicates(plan, resume=True, engine=local, parts=scratch)
     np.testing.assert_array_equal(found.pairs, expected.pairs)
     assert (scratch / "parts" / "rows-00000").stat().st_ino == before.st_ino
     io.write_rows(parts / "2.npz", np.eye(60))  # then all that depends on all parts is done again
     plan = files.plan_parts(local, parts)
-    again = files.duplicates_by_parts(local, plan, scratch, resume=True)
-    fresh = files.duplicates_by_parts(local, plan, tmp_path / "fresh")
+    again = files.near_duplicates(plan, resume=True, engine=local, parts=scratch)
+    fresh = files.near_duplicates(plan, engine=local, parts=tmp_path / "fresh")
     np.testing.assert_array_equal(again.pairs, fresh.pairs)
     assert len(again.pairs) < len(found.pairs)
     assert (scratch / "parts" / "rows-00000").stat().st_ino == before.st_ino
@@ -242,8 +242,10 @@ def test_parts_that_change_sides_are_compared_anew(local, corpus, tmp_path):
     names = sorted((corpus / "parts").iterdir())
     for cut in (1, 2):
         against, plan = (files.plan_parts(local, some) for some in (names[:cut], names[cut:]))
-        resumed = files.matches_by_parts(local, plan, against, tmp_path / "a", resume=True)
-        fresh = files.matches_by_parts(local, plan, against, tmp_path / "b")
+        resumed = files.near_duplicates(
+            plan, against=against, engine=local, parts=tmp_path / "a", resume=True
+        )
+        fresh = files.near_duplicates(plan, against=against, engine=local, parts=tmp_path / "b")
         np.testing.assert_array_equal(resumed.pairs, fresh.pairs)
 
 
@@ -251,16 +253,16 @@ def test_what_is_refused(local, corpus, folders, tmp_path):
     plan = files.plan_parts(local, corpus / "parts")
     scratch = tmp_path / "scratch"
     with pytest.raises(ParameterError, match="not found by hash tables"):
-        files.duplicates_by_parts(local, plan, scratch, 0.1)
+        files.near_duplicates(plan, 0.1, engine=local, parts=scratch)
     with pytest.raises(ParameterError, match="not found by hash tables"):
-        files.duplicates_by_parts(local, plan, scratch, 0.8, "containment")
+        files.near_duplicates(plan, 0.8, "containment", engine=local, parts=scratch)
     with pytest.raises(DataError, match="more than 3 pairs"):
-        files.duplicates_by_parts(local, plan, scratch, most_pairs=3)
+        files.near_duplicates(plan, most_pairs=3, engine=local, parts=scratch)
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.txt").write_text("keep me")
     with pytest.raises(FileError, match="is not of an unfinished job"):
-        files.duplicates_by_parts(local, plan, other)
+        files.near_duplicates(plan, engine=local, parts=other)
     narrow = files.plan_parts(local, folders / "npz")
     with pytest.raises(DataError, match=r"has 64 columns .* has 60 columns; give"):
-        files.matches_by_parts(local, plan, narrow, scratch)
+        files.near_duplicates(plan, against=narrow, engine=local, parts=scratch)

@@ -8,6 +8,7 @@ from corekernels.errors import DataError, FileError, MissingExtra, ParameterErro
 from corekernels.files.engines import base as engines
 from corekernels.files.sources import FilePart
 from support import tasks
+from support.command_line import shell
 
 
 def test_results_come_in_the_order_of_the_arguments(engine):
@@ -72,3 +73,24 @@ def test_java_is_that_of_a_package_or_asked_for(monkeypatch, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").touch()
     require_java()
+
+
+@pytest.mark.parametrize(
+    "name", ["local", *(pytest.param(n, marks=pytest.mark.engines) for n in ("dask", "spark"))]
+)
+def test_our_message_comes_last(tmp_path, name):
+    """Whatever a cluster logs while it fails, the last line names the part and what is wrong."""
+    (tmp_path / "rows").mkdir()
+    lines = [f"{row % 2} 1:{row + 1} 3:1\n" for row in range(50)]
+    for number in range(6):
+        (tmp_path / "rows" / f"{number}.svm").write_text("".join(lines))
+    bad = [*lines[:7], "1 2:x\n", *lines[8:]]
+    (tmp_path / "rows" / "4.svm").write_text("".join(bad))
+    options = "--n-hashes 8 --n-columns 9 --one-based --shard-rows 20 --quiet --workers 2"
+    result = shell(f"corekernels hash rows out {options} --engine {name}", cwd=tmp_path)
+    assert result.returncode == 2
+    *before, last = result.stderr.splitlines()
+    assert last.startswith("error: rows/4.svm: line 8 has '2:x' where ")
+    assert name == "spark" or not before
+    for word in ("Traceback", "CancelledError", "Exception"):
+        assert word not in result.stderr

@@ -1,5 +1,7 @@
 """Frames of Dask and Spark hash to the signatures of their rows."""
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -90,6 +92,19 @@ def test_signatures_go_through_columns(rows, recipe):
     found = signatures_of_table(table.slice(5, 50), recipe)
     for name, array in found.arrays().items():
         np.testing.assert_array_equal(array, S.arrays()[name][5:55])
+
+
+def test_the_functions_of_dask_and_spark_are_twins():
+    """What one takes the other takes too, but for the cluster, the order and the way to go on."""
+    dask, spark = (
+        inspect.signature(function).parameters
+        for function in (files.hash_dask_frame, files.hash_spark_frame)
+    )
+    assert dask.keys() - spark.keys() == {"engine", "resume", "progress"}
+    assert spark.keys() - dask.keys() == {"id", "n_parts"}
+    for name in dask.keys() & spark.keys():
+        assert dask[name].default == spark[name].default
+        assert dask[name].kind == spark[name].kind
 
 
 @pytest.mark.engines

@@ -12,6 +12,7 @@ import pytest
 
 import corekernels as ck
 from corekernels import files, io
+from corekernels.io.job_folder import unfinished_folder
 from support import tasks
 
 N_KILLS = 20
@@ -45,6 +46,33 @@ def kill_soon(pids, rng):
     return timer
 
 
+def begun(line, target):
+    """A process of a command, from when it has begun to work, and when that was."""
+    process = subprocess.Popen([word.format(out=target) for word in line], start_new_session=True)
+    folder = unfinished_folder(target)
+    while not folder.exists() and process.poll() is None:
+        time.sleep(0.002)
+    return process, time.monotonic()
+
+
+def kill_at_random(line, tmp_path, rng):
+    """Outputs of runs that were killed and gone on with, after that of one that was not."""
+    process, start = begun(line, tmp_path / "whole")
+    assert process.wait() == 0
+    seconds, n_cut = time.monotonic() - start, 0
+    yield tmp_path / "whole"
+    for number in range(N_KILLS):
+        target = tmp_path / str(number)
+        process, _ = begun(line, target)
+        time.sleep(seconds * rng.random())
+        os.killpg(os.getpgid(process.pid), signal.SIGKILL)
+        process.wait()
+        n_cut += unfinished_folder(target).exists()
+        subprocess.run([word.format(out=target) for word in line], check=True)
+        yield target
+    assert n_cut > N_KILLS // 4
+
+
 @pytest.mark.parametrize("engine", ["dask", "spark"], indirect=True)
 def test_killed_workers(engine, job, tmp_path):
     source, recipe, whole = job
@@ -62,51 +90,19 @@ def test_killed_workers(engine, job, tmp_path):
 @pytest.mark.parametrize("name", ["dask", "local"])
 def test_killed_drivers(job, tmp_path, name):
     source, _, whole = job
-    rng = random.Random(0)
     line = [
-        sys.executable, "-m", "corekernels", "hash", str(source), "", "--n-hashes", "1024",
+        sys.executable, "-m", "corekernels", "hash", str(source), "{out}", "--n-hashes", "1024",
         "--shard-rows", "300", "--resume", "--quiet", "--engine", name, "--workers", "2",
     ]  # fmt: skip
-    target = tmp_path / "timed"
-    line[5] = str(target)
-    start = time.monotonic()
-    subprocess.run(line, check=True)
-    seconds = time.monotonic() - start
-    assert contents(target) == whole
-    n_cut = 0
-    for number in range(N_KILLS):
-        target = tmp_path / str(number)
-        line[5] = str(target)
-        process = subprocess.Popen(line, start_new_session=True)
-        time.sleep(seconds * (0.3 + 0.7 * rng.random()))
-        with_workers = os.getpgid(process.pid)
-        os.killpg(with_workers, signal.SIGKILL)
-        process.wait()
-        n_cut += (tmp_path / f".{number}.unfinished").exists()
-        subprocess.run(line, check=True)
+    for target in kill_at_random(line, tmp_path, random.Random(0)):
         assert contents(target) == whole
-    assert n_cut
 
 
 def test_killed_drivers_of_near_duplicates(job, tmp_path):
     source, _, _ = job
-    rng = random.Random(1)
     line = [
-        sys.executable, "-m", "corekernels", "dedup", str(source), "", "--threshold", "0.9",
+        sys.executable, "-m", "corekernels", "dedup", str(source), "{out}", "--threshold", "0.9",
         "--copies-once", "--resume", "--quiet", "--engine", "local", "--workers", "2",
     ]  # fmt: skip
-    line[5] = str(tmp_path / "whole")
-    start = time.monotonic()
-    subprocess.run(line, check=True)
-    seconds = time.monotonic() - start
-    n_cut = 0
-    for number in range(N_KILLS):
-        line[5] = str(tmp_path / str(number))
-        process = subprocess.Popen(line, start_new_session=True)
-        time.sleep(seconds * (0.3 + 0.7 * rng.random()))
-        os.killpg(os.getpgid(process.pid), signal.SIGKILL)
-        process.wait()
-        n_cut += (tmp_path / f".{number}.unfinished").exists()
-        subprocess.run(line, check=True)
-        assert (tmp_path / str(number)).read_bytes() == (tmp_path / "whole").read_bytes()
-    assert n_cut
+    for target in kill_at_random(line, tmp_path, random.Random(1)):
+        assert target.read_bytes() == (tmp_path / "whole").read_bytes()

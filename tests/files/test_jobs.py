@@ -16,6 +16,7 @@ from corekernels.files.hashing import PART_BYTES
 from corekernels.files.readers import SignatureReader, recipe_for
 from corekernels.files.shards import in_order, part_name
 from corekernels.files.surveys import sample
+from corekernels.io import svmlight_text
 from corekernels.io.job_folder import unfinished_folder
 from support import peaks
 from support.readers import Rows
@@ -255,6 +256,49 @@ def test_models_of_equal_rows_have_equal_bytes(tmp_path, rows):
     files.hash_to_file(source, tmp_path / "rows", recipe, shard_rows=20)
     files.train(files.open_reader(tmp_path / "rows"), tmp_path / "b", recipe)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_text_is_scanned_only_for_what_is_not_known(tmp_path, rows, monkeypatch):
+    """What hashing does not know takes one scan; a model knows it all."""
+    X, y = rows
+    path = tmp_path / "rows.svm"
+    io.write_rows(path, X, y)
+    scanned = []
+
+    def scan_block(text, n_threads):
+        scanned.append(len(text))
+        return svmlight_text.scan_block(text, n_threads)
+
+    monkeypatch.setattr("corekernels.io.svmlight.scan_block", scan_block)
+    for known, n_bytes in (({}, path.stat().st_size), ({"n_columns": 40, "one_based": True}, 0)):
+        scanned.clear()
+        reader = files.open_reader(path, **known)
+        files.hash_to_file(reader, tmp_path / "s", recipe_of(reader))
+        assert sum(scanned) == n_bytes
+    files.train(files.open_reader(tmp_path / "s"), tmp_path / "model", recipe_of(reader))
+    model = ck.load_model(tmp_path / "model")  # which knows where columns count from
+    scanned.clear()
+    options = {"match_columns": 40, "like": model.provenance_}
+    for source in (path, [path, path]):
+        files.predict(model, files.open_reader(source, **options), tmp_path / "labels")
+        files.evaluate(model, files.open_reader(source, **options))
+    assert not scanned
+
+
+def test_signatures_are_checked_once(tmp_path, rows, monkeypatch):
+    """When a file of them is read, and not again in each block that learning or search takes."""
+    X, y = rows
+    recipe = recipe_of(Rows(X))
+    files.hash_to_file(Rows(X, y), tmp_path / "s", recipe)
+    checked = []
+
+    def require_codes(recipe, codes):
+        checked.append(len(codes))
+
+    monkeypatch.setattr("corekernels.signatures.require_codes", require_codes)
+    model = files.train(files.open_reader(tmp_path / "s"), tmp_path / "model", recipe)
+    files.predict(model, files.open_reader(tmp_path / "s"), tmp_path / "labels")
+    assert checked == [101, 101]
 
 
 def test_options_must_not_contradict_the_signatures(tmp_path, rows):

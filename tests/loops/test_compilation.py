@@ -18,6 +18,33 @@ out = np.zeros(2, np.int64)
 count_nonzeros(np.eye(2), out)
 print(out.tolist(), ck.__file__)
 """
+STATE = """
+import builtins, gc, os, random, signal, sys, warnings
+import numba, numpy as np, scipy.sparse, sklearn, sklearn.linear_model, threadpoolctl
+from numba.core import dispatcher, event
+
+def state():
+    owners = builtins, gc, np, np.ndarray, numba, numba.config, dispatcher.Dispatcher
+    attributes = {
+        f"{owner.__name__}.{name}": value for owner in owners for name, value in vars(owner).items()
+    }
+    return attributes | {
+        "environment": dict(os.environ), "hooks": (sys.excepthook, sys.getrecursionlimit()),
+        "collector": (gc.isenabled(), gc.get_threshold(), list(gc.callbacks)),
+        "listeners": {kind: list(some) for kind, some in event._registered.items() if some},
+        "errors": np.geterr(), "filters": list(warnings.filters), "random": random.getstate(),
+        "numbers": str(np.random.get_state()), "options": sklearn.get_config(),
+        "interrupts": signal.getsignal(signal.SIGINT),
+        "threads": [library["num_threads"] for library in threadpoolctl.threadpool_info()],
+    }
+
+before = state()
+import corekernels as ck
+X = scipy.sparse.eye_array(4, format="csr")
+ck.core1(X)
+after = state()
+print([name for name in before if after.get(name) is not before[name] != after.get(name)])
+"""
 FAULTS = """
 import numpy as np
 from corekernels._loops.rows import Blocks, taken
@@ -97,6 +124,15 @@ def test_where_there_is_a_cache_nothing_is_said(sealed):
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     assert any((sealed / "cache").rglob("*.nbi"))
+
+
+@pytest.mark.parametrize("cache", [None, "cache"])
+def test_other_packages_find_everything_as_it_was(sealed, cache):
+    """Nothing of Python, NumPy, Numba or scikit-learn is assigned to, wherever loops are kept."""
+    changes = {} if cache is None else {"NUMBA_CACHE_DIR": str(sealed / cache)}
+    result = run(sealed, STATE, **changes)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "[]\n"
 
 
 def test_every_fault_is_an_error(sealed):

@@ -7,14 +7,13 @@ from scipy import sparse
 from corekernels._core.validation import check_rows, read_only
 from corekernels._loops.search import duplicates as loops
 from corekernels.kernel_table import DUPLICATES_KERNELS
+from corekernels.neighbors.duplicates.candidates import repeated_keys
 from corekernels.neighbors.duplicates.rows import (
     RowStore,
-    joined_parts,
     row_digests,
     rows_to_keep,
     sorted_rows,
 )
-from corekernels.neighbors.duplicates.tables import repeated_keys
 from support import oracles
 
 THRESHOLD = 0.2987  # which no pair has
@@ -46,41 +45,22 @@ def test_keys_are_made_of_the_codes_of_their_table():
     assert np.argwhere(out != again).tolist() == [[1, 2]]
 
 
-def pairs_of(keys, rows, room=10, **wanted):
-    """What `write_pairs` writes, by calls with so much room each."""
-    wanted = loops.PairRange(**{"n_rows": 10, "boundary": -1, "largest": 100} | wanted)
-    state, out, found = np.zeros(3, np.int64), np.empty(room, np.int64), []
-    while state[0] < len(keys):
-        loops.write_pairs(keys, rows, wanted, state, out)
-        found += out[: state[2]].tolist()
-    return found
-
-
-def test_pairs_of_equal_keys():
-    keys = np.array([3, 5, 5, 5, 8, 9, 9], np.uint64)
-    rows = np.array([0, 2, 4, 6, 1, 3, 5])
-    for room in (2, 3, 10):
-        assert pairs_of(keys, rows, room) == [24, 26, 46, 35]
-        assert pairs_of(keys, rows, room, boundary=4) == [42, 62, 53]
-    assert pairs_of(keys[:0], rows[:0]) == []
-    many = np.zeros(20, np.uint64), np.arange(20)
-    few = pairs_of(*many, room=25, n_rows=20, largest=19)
-    assert len(few) == sum(19 - place for place in range(loops.REPRESENTATIVES))
-    assert len(pairs_of(*many, room=25, n_rows=20, largest=20)) == 190
-
-
 def test_pairs_of_linked_rows():
     """Places 0, 2 and 3 share a key in the first table, 1, 2 and 3 in the second."""
     links = np.array([[2, -1], [-1, 2], [3, 3], [-1, -1]])
     rows, seen = np.array([1, 4, 6, 9]), np.zeros(4, np.uint8)
-    for cut, expected in ((-1, [16, 19, 46, 49, 69]), (2, [61, 91, 64, 94])):
+    for boundary, expected in ((-1, [16, 19, 46, 49, 69]), (5, [61, 91, 64, 94])):
         for room in (2, 3, 10):
             state, out, found = np.zeros(2, np.int64), np.empty(room, np.int64), []
-            while state[0] < (4 if cut < 0 else cut):
-                loops.write_linked_pairs(links, rows, 10, cut, state, seen, out)
+            while state[0] < 4:
+                loops.write_linked_pairs(links, rows, 10, boundary, state, seen, out)
                 found += out[: state[1]].tolist()
             assert found == expected
             assert not seen.any()
+    links[2, 0] = -2 - 3  # place 2 makes no pairs in the first table; place 0 goes on past it
+    state, out = np.zeros(2, np.int64), np.empty(10, np.int64)
+    loops.write_linked_pairs(links[:, :1].copy(), rows, 10, -1, state, seen, out)
+    assert out[: state[1]].tolist() == [16, 19]
 
 
 def test_keys_that_occur_twice_are_taken():
@@ -106,9 +86,13 @@ def test_rows_of_several_parts_are_compared(X, kernel, kind):
     store = RowStore.in_memory(parts)
     np.testing.assert_array_equal(store.lengths(np.arange(30)), (X != 0).sum(axis=1))
     gathered = sorted_rows(store.take(np.arange(30)), entry.uses_values)
-    whole = joined_parts(parts)
-    np.testing.assert_array_equal(gathered.columns, whole.indices)
-    np.testing.assert_array_equal(gathered.values, whole.data)
+    columns = np.concatenate([part.indices for part in parts])
+    np.testing.assert_array_equal(gathered.columns, columns)
+    if any(len(part.data) for part in parts):
+        values = [part.data if len(part.data) else np.ones(part.nnz) for part in parts]
+        np.testing.assert_array_equal(gathered.values, np.concatenate(values))
+    else:
+        assert not len(gathered.values)
     left, right = (read_only(side) for side in np.triu_indices(30, 1))
     out = np.empty(len(left))
     loops.compare_pairs(THRESHOLD, entry.for_loops, gathered, left, right, out)

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels.errors import DataError
-from corekernels.neighbors.duplicates.containment import SAMPLE, missed_share, needed_columns
+from corekernels.neighbors.duplicates.candidates import SAMPLE, missed_share, needed_columns
 from support.readers import Rows
 
 
@@ -60,8 +60,8 @@ def test_pairs_are_those_of_the_definition(X, threshold, memory):
 
 def test_against(X):
     test = X[[7, 405, 3, 595]]
-    found = ck.files.near_matches(
-        Rows(X, size=100), Rows(test, size=3), 0.8, "containment", progress=False
+    found = ck.files.near_duplicates(
+        Rows(X, size=100), 0.8, "containment", against=Rows(test, size=3), progress=False
     )
     pairs, _ = contained_pairs(X, 0.8, test)
     assert found.pairs.tolist() == pairs.tolist()

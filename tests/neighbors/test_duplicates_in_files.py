@@ -12,11 +12,12 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.files import dedup
+from corekernels.files.dedup_tasks import DedupJob
 from corekernels.kernel_table import CORE1, CORE2
-from corekernels.neighbors.duplicates import tables
+from corekernels.neighbors.duplicates.candidates import key_pairs, plan_tables, table_pairs
 from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
+from corekernels.neighbors.duplicates.rows import Pairs
 from corekernels.neighbors.duplicates.search import Criterion
-from corekernels.neighbors.duplicates.tables import Candidates, linked_pairs, plan_tables
 from support import oracles, peaks
 from support.clusters import clustered
 from support.readers import Rows
@@ -26,9 +27,8 @@ def in_file(reader, threshold, kernel, megabytes, seed, plan=None):
     """Near-duplicates of a file, in so much memory, by given tables."""
     criterion = Criterion.of(kernel, threshold, seed)
     criterion = replace(criterion, tables=plan or criterion.tables)
-    return dedup._search_readers(
-        [reader], criterion, True, 10**7, megabytes, None, False, False, None
-    )
+    job = DedupJob("", criterion, 8, None, 1e6 * megabytes, True, 10**7, None)
+    return dedup._search_readers(job, [reader], None, False, False)
 
 
 CASES = [
@@ -116,30 +116,34 @@ def test_tables_only_where_they_tell_enough():
 @given(st.lists(st.integers(0, 6), max_size=30), st.integers(1, 4), st.integers(-1, 60))
 def test_candidates_are_all_pairs_of_equal_keys(values, n_tables, boundary):
     values, rows = np.array(values, np.uint64), 2 * np.arange(len(values))
-    keys = tables.repeated_keys(values, rows)
     boundary = None if boundary < 0 else boundary
     expected = sorted(
         (200 * i + 2 * j) if boundary is None else (2 * i + 200 * j)
         for j in range(len(values)) for i in range(j) if values[i] == values[j]
         and (boundary is None or 2 * i < boundary <= 2 * j)
     )  # fmt: skip
-    candidates = Candidates(100, boundary)
-    for _ in range(n_tables):
-        candidates.add_keys(*keys)
-    assert candidates.pairs().tolist() == expected
+    keys, of_keys = np.repeat(values, n_tables), np.repeat(rows, n_tables)
+    is_some = np.random.default_rng(0).permutation(len(keys))
+    keys = keys * np.uint64(n_tables) + np.tile(np.arange(n_tables, dtype=np.uint64), len(values))
+    found = key_pairs(keys[is_some], of_keys[is_some], 100, boundary, None)
+    assert found.tolist() == expected
     for most in (1, 5, 10**6):
         every = np.repeat(values[:, None], n_tables, axis=1)
-        portions = [np.empty(0), *linked_pairs(every, rows, 100, boundary, most)]
+        portions = [np.empty(0), *table_pairs(every, rows, 100, boundary, most)]
         assert sorted(np.concatenate(portions).tolist()) == expected
         assert max(map(len, portions)) <= max(most, 2 * len(values))
 
 
-def test_a_large_bucket_takes_more_room_than_there_is_at_first():
-    keys, rows = np.zeros(3000, np.uint64), np.arange(3000)
+def test_a_large_bucket_is_paired_with_its_first_rows():
+    keys, rows = np.repeat(np.arange(2, dtype=np.uint64), [3000, 20]), np.arange(3020)
+    n_small = 20 * 19 // 2
     for largest, n_pairs in ((None, 3000 * 2999 // 2), (2999, sum(2999 - n for n in range(16)))):
-        candidates = Candidates(3000, largest=largest)
-        candidates.add_keys(*tables.repeated_keys(keys, rows))
-        assert len(candidates.pairs()) == n_pairs
+        pairs = key_pairs(keys, rows, 3020, None, largest)
+        assert len(pairs) == n_pairs + n_small
+        assert len(np.unique(pairs)) == len(pairs)
+        left, right = np.divmod(pairs, 3020)
+        assert (left < right).all()
+        assert left[left < 3000].max() == (2998 if largest is None else 15)
 
 
 @settings(deadline=None)
@@ -149,18 +153,21 @@ def test_copies_are_expanded_to_all_pairs(kinds, data):
     kinds = np.array(kinds)
     near = {pair for pair in ((0, 1), (1, 2), (0, 3)) if data.draw(st.booleans())}
     near |= {pair[::-1] for pair in near}
-    copies = find_copies(kinds.astype(np.uint64), kinds, np.arange(len(kinds)))
+    digests = np.stack([kinds.astype(np.uint64)] * 2, axis=1)
+    copies = find_copies(digests, np.arange(len(kinds)))
     first = np.arange(len(kinds))
     first[copies.rows] = copies.firsts
     alike = lambda i, j: kinds[i] == kinds[j] or (kinds[i], kinds[j]) in near  # noqa: E731
     every = [(i, j) for j in range(len(kinds)) for i in range(j) if alike(i, j)]
-    few = [(i, j) for i, j in every if first[j] == i or (first[i] == i and first[j] == j)]
-    left, right = np.array(few, np.int64).reshape(-1, 2).T
-    i, j, _ = pairs_with_copies(left, right, np.ones(len(left)), copies, len(every))
+    few = [(i, j) for i, j in every if first[i] == i and first[j] == j]
+    pairs = Pairs(*np.array(few, np.int64).reshape(-1, 2).T, np.ones(len(few)))
+    i, j, _ = pairs_with_copies(pairs, copies, len(every))
     assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(every)
     if every:
-        out = pairs_with_copies(left, right, np.ones(len(left)), copies, len(every) - 1)
-        assert out is None
+        assert pairs_with_copies(pairs, copies, len(every) - 1) is None
+    i, j, _ = pairs_with_copies(pairs, copies, len(every), all_pairs=False)
+    of_firsts = {(first[row], row) for row in range(len(kinds)) if first[row] != row}
+    assert set(zip(i.tolist(), j.tolist(), strict=True)) == of_firsts | set(few)
 
 
 def test_files_of_pairs_groups_and_rows(X, tmp_path):
@@ -173,7 +180,7 @@ def test_files_of_pairs_groups_and_rows(X, tmp_path):
     files.write_groups(found, tmp_path / "groups")
     row, group = np.loadtxt(tmp_path / "groups", skiprows=1, dtype=int).T
     np.testing.assert_array_equal(np.sort(row[row != group]), found.redundant())
-    n_kept = files.write_kept(Rows(X, y, 1000), found.redundant(), tmp_path / "kept.npz")
+    n_kept = Rows(X, y, 1000).write_without(tmp_path / "kept.npz", found.redundant())
     Z, labels = io.read_rows(tmp_path / "kept.npz")
     kept = np.setdiff1d(np.arange(5000), found.redundant())
     assert n_kept == len(kept)

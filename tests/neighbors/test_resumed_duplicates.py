@@ -100,7 +100,9 @@ def test_two_files(corpus, kernel, tmp_path):
     def match(stop_at=None, **more):
         against = documents.open_documents(other, shingles=SHINGLES, batch_bytes=4000)
         reader = opened(corpus, stop_at)
-        return reader, files.near_matches(reader, against, 0.7, kernel, **options, **more)
+        return reader, files.near_duplicates(
+            reader, 0.7, kernel, against=against, **options, **more
+        )
 
     whole = match()[1]
     assert len(whole.pairs) > 100

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from corekernels import theory
+from corekernels.theory.dependence import rounded_cosine, rounded_normal
 
 BITS = (4, 8)
-ROUNDINGS = {"normal": theory.rounded_normal, "cosine": theory.rounded_cosine}
+ROUNDINGS = {"normal": rounded_normal, "cosine": rounded_cosine}
 
 
 def rounded(w, rounding, bits):
@@ -68,7 +68,7 @@ def test_the_variance_grows_by_its_factor_at_most(law, bits, mean):
 
 def test_the_unit_makes_the_first_term_1():
     for bits in BITS:
-        rounding = theory.rounded_normal(bits)
+        rounding = rounded_normal(bits)
         x = np.linspace(-9, 9, 100_001)
         shares = np.exp(-np.square(x) / 2)
         q = rounded(x, rounding, bits)

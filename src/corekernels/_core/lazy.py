@@ -18,6 +18,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     No name of an object may be that of a module in the package: importing the module would put
     it in the object's place.
 
+    >>> import corekernels.linear
     >>> get, _, names = lazy_names("corekernels.linear")
     >>> "c_path" in names, get("c_path").__module__
     (True, 'corekernels.linear.path')

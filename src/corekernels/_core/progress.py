@@ -10,6 +10,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -71,43 +72,32 @@ def read_ahead(items: Iterable[Item]) -> Generator[Item]:
 
 
 class WriteBehind:
-    """Calls a function in a thread of its own, in order, with up to one call waiting.
+    """Calls a function in a thread of its own, in order, each time when the call before has ended.
 
     An error is raised by the next call, or at the end of the `with` block.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
         self._function = function
-        self._waiting: queue.Queue[Any] = queue.Queue(1)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="corekernels-write", daemon=True)
+        self._thread = ThreadPoolExecutor(1, "corekernels-write")
+        self._call: Future[None] | None = None
 
     def __call__(self, *arguments: Any) -> None:
         """Have the function called with these arguments."""
-        self._raise_error()
-        self._waiting.put(arguments)
+        self._wait()
+        self._call = self._thread.submit(self._function, *arguments)
 
     def __enter__(self) -> "WriteBehind":
-        self._thread.start()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._waiting.put(_END)
-        self._thread.join()
+        self._thread.shutdown()
         if error is None:
-            self._raise_error()
+            self._wait()
 
-    def _run(self) -> None:
-        while (arguments := self._waiting.get()) is not _END:
-            if self._error is None:
-                try:
-                    self._function(*arguments)
-                except BaseException as error:
-                    self._error = error
-
-    def _raise_error(self) -> None:
-        if self._error is not None:
-            raise self._error
+    def _wait(self) -> None:
+        if self._call is not None:
+            self._call.result()
 
 
 _JOB_FORMAT = "{desc}{percentage:3.0f}%|{bar}| {elapsed} passed, about {remaining} left{postfix}"

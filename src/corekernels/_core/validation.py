@@ -144,7 +144,7 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     from sklearn.utils import check_array  # on use: importing it takes longer than most jobs
 
     try:
-        return check_array(
+        matrix = check_array(
             X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric",
             ensure_all_finite=False, ensure_min_samples=0, input_name=name,
         )  # fmt: skip
@@ -156,6 +156,9 @@ def as_matrix(X: Any, name: str = "X") -> Any:
                 f"{name}: {_text_in(X)}{error}; leave text out or make numbers of it."
             ) from error
         raise DataError(f"{name}: {error}") from error
+    if matrix.dtype.kind == "O" and (column := _text_in(X)):  # categories of pandas
+        raise DataError(f"{name}: {column}leave text out or make numbers of it.")
+    return matrix
 
 
 def _text_in(X: Any) -> str:
@@ -191,14 +194,9 @@ def clean_rows(
 
     Errors count rows from `first_row`.
     """
-    dtype = value_type(matrix.dtype, name)
-    stop = matrix.shape[0] if stop is None else stop
-    if sparse.issparse(matrix):
-        arrays = _slice_of_csr(matrix, start, stop, name)
-    else:
-        arrays = _nonzeros_of_dense(matrix[start:stop], dtype, n_jobs)
-    indptr, indices, data = arrays
-    return clean_arrays(indptr, indices, data, int(matrix.shape[1]), name, first_row + start)
+    rows = raw_rows(matrix, name, start, stop, n_jobs)
+    arrays = rows.indptr, rows.indices, rows.data
+    return clean_arrays(*arrays, int(rows.n_columns), name, first_row + start)
 
 
 def clean_arrays(
@@ -286,14 +284,13 @@ def raw_rows(
     Rows of a sparse matrix are views, of any type of number; of a dense one their nonzeros.
     """
     stop = matrix.shape[0] if stop is None else stop
-    if sparse.issparse(matrix):
-        indptr, indices, data = _slice_of_csr(matrix, start, stop, name)
-        return Rows(
-            read_only(indptr, np.int64), read_only(indices), read_only(data), matrix.shape[1]
-        )
     dtype = value_type(matrix.dtype, name)
-    indptr, indices, data = _nonzeros_of_dense(matrix[start:stop], dtype, n_jobs)
-    return Rows(read_only(indptr), read_only(indices), read_only(data), matrix.shape[1])
+    if sparse.issparse(matrix):
+        arrays = _slice_of_csr(matrix, start, stop, name)
+    else:
+        arrays = _nonzeros_of_dense(matrix[start:stop], dtype, n_jobs)
+    indptr, indices, data = map(read_only, arrays)
+    return Rows(indptr, indices, data, matrix.shape[1])
 
 
 def check_rows(X: Any, name: str = "X", n_jobs: int | None = 1) -> Rows:

@@ -14,7 +14,7 @@ from .._core.memory import aligned_zeros
 from .._core.team import Step, Team
 from .._core.validation import Rows, read_only
 from .._loops.hashing.bins import BinnedBanks
-from .._loops.hashing.blocks import MOST_BLOCKS, Task
+from .._loops.hashing.blocks import MOST_BLOCKS, HashTask
 from .._loops.hashing.minwise import (
     GROUP,
     Banks,
@@ -152,7 +152,7 @@ class Sketch(ABC):
         return CosinePhases(np.float32(scale), read_only(phases * 2.0**-24, np.float32))
 
 
-class Tables(NamedTuple):
+class SketchTables(NamedTuple):
     """What is random in a sketch; projections are by rotations or directions, if at all."""
 
     banks: Banks | BinnedBanks
@@ -165,7 +165,7 @@ class TableSketch(Sketch):
     """A sketch with tables; its loops take blocks of rows from a shared counter."""
 
     @abstractmethod
-    def make_tables(self) -> Tables:
+    def make_tables(self) -> SketchTables:
         """The tables, which the recipe alone determines."""
 
     def minima_scratch(self, longest: int) -> MinimaScratch:
@@ -178,7 +178,7 @@ class TableSketch(Sketch):
         """Slots that are projected together at most, and scratch of one thread for that."""
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> SketchTables:
         """The tables; those of the last few sketches are kept."""
         return _tables(self)
 
@@ -187,12 +187,13 @@ class TableSketch(Sketch):
     ) -> list[tuple[int, int]]:
         cuts = cut_rows(rows.indptr, self.recipe.n_hashes, block_nonzeros)
         flaws = np.zeros(len(cuts) - 1, np.int64)
-        longest = int(rows.lengths.max(initial=0))
+        out["lengths"][:] = rows.lengths
+        longest = int(out["lengths"].max(initial=0))
         largest = int(np.diff(rows.indptr[cuts]).max(initial=0))
 
         def make_step(blocks: Blocks) -> Step:
             done = np.zeros(MOST_BLOCKS + 1, np.int64)
-            task = Task(
+            task = HashTask(
                 blocks.counter, blocks.n_stripes, cuts, rows.indptr, rows.indices, rows.data,
                 rows.n_columns, flaws, done,
             )  # fmt: skip
@@ -201,7 +202,7 @@ class TableSketch(Sketch):
         team.share(make_step, len(flaws), 1)
         return flawed_ranges(cuts, flaws)
 
-    def _step(self, task: Task, out: Arrays, longest: int, largest: int) -> Step:
+    def _step(self, task: HashTask, out: Arrays, longest: int, largest: int) -> Step:
         """A function for one thread that hashes a number of blocks; False if there are no more.
 
         It holds scratch for rows of up to `longest` nonzeros and blocks of up to `largest`.
@@ -211,7 +212,7 @@ class TableSketch(Sketch):
         codes, hash_rows = codes_in(out).reshape(-1), hash_codes
         arguments: tuple[Any, ...] = (
             *self.minima_scratch(longest), banks, mask, row_scratch(longest, codes.dtype),
-            recipe.n_hashes, codes, out["lengths"],
+            recipe.n_hashes, codes,
         )  # fmt: skip
         if self.has_values:
             scratch = BlockScratch(np.empty(largest, np.float32), np.empty(largest, np.uint16))
@@ -232,7 +233,7 @@ class TableSketch(Sketch):
 
 
 @lru_cache(maxsize=4)
-def _tables(sketch: TableSketch) -> Tables:
+def _tables(sketch: TableSketch) -> SketchTables:
     return sketch.make_tables()
 
 

@@ -27,7 +27,7 @@ from .._loops.hashing.sieve import STEP
 from .._loops.simd.bit_sets import SLOTS, WORD
 from ..theory.aliasing import Aliasing, aliasing_with_ties
 from ..theory.dependence import binning_change, circulant_change, two_ended_change
-from .base import Sketch, Tables, TableSketch, aligned, round_up
+from .base import Sketch, SketchTables, TableSketch, aligned, round_up
 from .randomness import Key, Purpose, mix_key, permutation, stream
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class Circulant(TableSketch):
         per_bank = slots_per_bank(self.recipe.n_hashes, self.bank_slots)
         return circulant_change(union, self.recipe.n_columns, per_bank)
 
-    def make_tables(self) -> Tables:
+    def make_tables(self) -> SketchTables:
         rotations = make_rotations(self.recipe) if self.recipe.entry.projects else None
-        return Tables(self._banks(), rotations, None, self.cosine_phases())
+        return SketchTables(self._banks(), rotations, None, self.cosine_phases())
 
     def _banks(self) -> Banks | BinnedBanks:
         """Banks of slots, each of them a shift of its bank's circular table of locations."""

@@ -9,7 +9,7 @@ from .._core.arguments import Array
 from .._core.team import Team
 from .._core.threads import row_blocks, run_blocks
 from .._core.validation import read_only
-from .._loops.hashing.slots import PairSums, count_matches, sum_matches, sum_pairs
+from .._loops.hashing.slots import SlotSums, count_matches, sum_matches, sum_pairs
 from ..errors import DataError
 from ..kernel_table import SlotWeight
 from ..theory.aliasing import NO_ALIASING
@@ -74,7 +74,7 @@ def estimate_pairs(
 
 
 def _mean_and_variance(
-    recipe: "Recipe", u: RowNumbers, v: RowNumbers, sums: PairSums
+    recipe: "Recipe", u: RowNumbers, v: RowNumbers, sums: SlotSums
 ) -> tuple[Any, Array]:
     """Estimates of pairs, and their variances: those of the pairs that the slots show."""
     kernel, sketch, rounding = recipe.entry, recipe.sketch, recipe.weight_rounding
@@ -91,16 +91,16 @@ def _mean_and_variance(
     return slots.mean, variance + ROUNDING * slots.square
 
 
-def _pair_sums(S: Arrays, T: Arrays, i: Array, j: Array, n_jobs: int | None) -> PairSums:
+def _pair_sums(S: Arrays, T: Arrays, i: Array, j: Array, n_jobs: int | None) -> SlotSums:
     """Sums over the slots of each pair; of weights in units where they are rounded."""
     both = *loop_slots(S), *loop_slots(T)
-    sums, k = np.zeros((len(i), len(PairSums._fields))), both[0].shape[1]
+    sums, k = np.zeros((len(i), len(SlotSums._fields))), both[0].shape[1]
     rows = read_only(i, np.int64), read_only(j, np.int64)
     Team(n_jobs).run(
         sum_pairs, lambda: (*rows, *both, *np.empty((2, k), np.float32), sums), len(i),
         max(1, _PAIR_SLOTS // k),
     )  # fmt: skip
-    return PairSums(*sums.T)
+    return SlotSums(*sums.T)
 
 
 def _require_finite(estimates: Array) -> None:
@@ -154,7 +154,7 @@ def _match_counts(codes: Array, others: Array) -> Array:
     return matches
 
 
-def _slot_averages(recipe: "Recipe", form: LinearForm, sums: PairSums) -> Slots:
+def _slot_averages(recipe: "Recipe", form: LinearForm, sums: SlotSums) -> Slots:
     """What the slots of each pair show: of Z, of the codes and of the weights."""
     k = recipe.n_hashes
     if recipe.weight_rounding is not None:
@@ -186,7 +186,7 @@ def _slot_averages(recipe: "Recipe", form: LinearForm, sums: PairSums) -> Slots:
     )
 
 
-def _exact(sums: PairSums, k: int, rounding: WeightRounding) -> PairSums:
+def _exact(sums: SlotSums, k: int, rounding: WeightRounding) -> SlotSums:
     """Sums of exact products, from those of rounded weights in units.
 
     No kernel with rounded weights has a form with one weight alone: those sums stay in units.

@@ -25,7 +25,7 @@ from .base import (
     BLOCK_NONZEROS,
     Arrays,
     Sketch,
-    Tables,
+    SketchTables,
     TableSketch,
     aligned,
     codes_in,
@@ -61,9 +61,9 @@ class TableIndependent(TableSketch):
     def n_locations(self) -> int:
         return self.recipe.n_columns
 
-    def make_tables(self) -> Tables:
+    def make_tables(self) -> SketchTables:
         directions = self._directions() if self.recipe.entry.projects else None
-        return Tables(self._bank(), None, directions, self.cosine_phases())
+        return SketchTables(self._bank(), None, directions, self.cosine_phases())
 
     def _bank(self) -> Banks:
         """One bank; the slice of a column is its locations in all slots."""

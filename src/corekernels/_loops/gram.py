@@ -94,22 +94,11 @@ def count_shared(bits, bits_of_y, out):
 
 
 @inlined_loop
-def add_listed(indices, values, slot, panel, dots, counts):
-    """Add one row's listed columns to its inner products and shared supports."""
-    heads, rows, values_of_y = panel.heads, panel.rows, panel.values
-    for p in range(indices.shape[0]):
-        s = slot[indices[p]]
-        if s < 0:
-            value = values[p]
-            for q in range(heads[~s], heads[~s + 1]):
-                j = rows[q]
-                dots[j] += value * values_of_y[q]
-                counts[j] += 1
+def add_listed(with_minima, indices, values, slot, panel, sums, counts):
+    """Add one row's listed columns to its inner products and shared supports.
 
-
-@inlined_loop
-def add_minima(indices, values, slot, panel, sums, counts):
-    """The same with smaller magnitudes, where signs agree, in place of products."""
+    With minima, smaller magnitudes where signs agree stand in the place of products.
+    """
     heads, rows, values_of_y = panel.heads, panel.rows, panel.values
     for p in range(indices.shape[0]):
         s = slot[indices[p]]
@@ -117,7 +106,9 @@ def add_minima(indices, values, slot, panel, sums, counts):
             value = values[p]
             for q in range(heads[~s], heads[~s + 1]):
                 j, other = rows[q], values_of_y[q]
-                if (value > 0) == (other > 0):
+                if not with_minima:
+                    sums[j] += value * other
+                elif (value > 0) == (other > 0):
                     sums[j] += min(abs(value), abs(other))
                 counts[j] += 1
 
@@ -160,7 +151,7 @@ def finish_block(kernel, exponent, block, panel, slot, counts, out, out_mirrored
         start, stop = indptr[row], indptr[row + 1]
         count_shared(block.bits[row], panel.bits, counts)
         values = block.values[start - offset : stop - offset]
-        add_listed(block.indices[start:stop], values, slot, panel, out[row], counts)
+        add_listed(False, block.indices[start:stop], values, slot, panel, out[row], counts)
         finish_row(kernel, exponent, stop - start, panel.lengths, counts, out[row])
     if out_mirrored.shape[0] > 0:
         mirror(out, out_mirrored)
@@ -174,10 +165,8 @@ def sum_block(with_minima, block, panel, slot, counts, out):
         start, stop = indptr[row], indptr[row + 1]
         count_shared(block.bits[row], panel.bits, counts[row])
         values = block.values[start - offset : stop - offset]
-        if with_minima:
-            add_minima(block.indices[start:stop], values, slot, panel, out[row], counts[row])
-        else:
-            add_listed(block.indices[start:stop], values, slot, panel, out[row], counts[row])
+        columns = block.indices[start:stop]
+        add_listed(with_minima, columns, values, slot, panel, out[row], counts[row])
 
 
 @loop

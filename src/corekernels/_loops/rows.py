@@ -67,10 +67,9 @@ def inspect_rows(indptr, indices, data, n_columns):
     """Union of the flags above over all rows, found in flat passes that vectorise."""
     begin, end = indptr[0], indptr[-1]
     values, columns = data[begin:end], indices[begin:end]
-    largest = np.finfo(data.dtype).max
     unfit, zeros, outside, falls = 0, 0, 0, 0
     for p in range(values.shape[0]):
-        unfit += not (abs(values[p]) <= largest)
+        unfit += not (abs(values[p]) < np.inf)
         zeros += values[p] == 0
     for p in range(1, columns.shape[0]):
         falls += columns[p] <= columns[p - 1]

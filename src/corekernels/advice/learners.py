@@ -53,12 +53,11 @@ class Learner(NamedTuple):
     name: str
     kind: str  # as of `Candidate`
     pipelines: tuple[Any, ...]  # the settings to choose from
-    growth: int = 1  # the power of the number of rows that the time of a fit grows with
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Rows that learners are compared on, and the learners that suit them."""
+class Learners:
+    """The learners that suit a sample of rows."""
 
     X: Any  # array or CSR array
     y: Array
@@ -149,7 +148,7 @@ class Sample:
             )
             for gamma, C in product(gammas, _SVM_CS)
         ]
-        return Learner(f"{kernel}{self._on(steps)}, exact", "exact", tuple(pipelines), 2)
+        return Learner(f"{kernel}{self._on(steps)}, exact", "exact", tuple(pipelines))
 
     def hashed(self, steps: Steps, kernel: str, gamma: float | None, n_hashes: int) -> Learner:
         """A linear model on hashed rows."""
@@ -176,7 +175,7 @@ class Sample:
             for steps in (self.scaled, (Normalizer(),))
             for gamma, C in product(self._gammas(steps), _SVM_CS)
         ]
-        return Learner("Gaussian SVM", "gaussian", tuple(pipelines), 2)
+        return Learner("Gaussian SVM", "gaussian", tuple(pipelines))
 
     def fourier(self) -> Learner:
         """Ridge regression on random Fourier features."""

@@ -1,9 +1,29 @@
 """The result of `advise`, and how it reads."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .code import code_of
+
+
+class Kind(NamedTuple):
+    """A kind of candidates."""
+
+    is_core: bool  # whether it needs this package
+    growth: int = 1  # the power of the number of rows that the time of a fit grows with
+
+
+# From cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
+# depend on what else runs.
+KINDS = {
+    "linear": Kind(False),
+    "hashed": Kind(True),
+    "both": Kind(True),
+    "fourier": Kind(False),
+    "boosting": Kind(False),
+    "gaussian": Kind(False, 2),
+    "exact": Kind(True, 2),
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +59,7 @@ class Candidate:
     @property
     def is_core(self) -> bool:
         """Whether it needs this package."""
-        return self.kind in ("exact", "hashed", "both")
+        return KINDS[self.kind].is_core
 
     @property
     def code(self) -> str:
@@ -98,14 +118,27 @@ class Advice:
         """Whether CoRE kernels are clearly better than all else that was tried."""
         return self.verdict == "core"
 
+    @property
+    def unit(self) -> int:
+        """The number that a score of 1 is shown as: 100 for accuracies, which are percentages."""
+        return 100 if self.metric == "accuracy" else 1
+
+    @property
+    def _digits(self) -> int:
+        return 1 if self.unit == 100 else 3
+
     def percent(self, score: float) -> str:
         """A score in words."""
-        return f"{score:.1%}" if self.metric == "accuracy" else f"{score:.3f}"
+        return f"{self.unit * score:.{self._digits}f}" + ("%" if self.unit == 100 else "")
+
+    def points(self, difference: float, margin: float) -> str:
+        """A difference of scores and its margin in words."""
+        numbers = (f"{self.unit * number:.{self._digits}f}" for number in (abs(difference), margin))
+        return " ± ".join(numbers) + (" points" if self.unit == 100 else "")
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of the candidates, the best score first, as a table of texts."""
-        unit = 100 if self.metric == "accuracy" else 1
-        digits = 1 if self.metric == "accuracy" else 3
+        unit, digits = self.unit, self._digits
         rows = [
             [c.name, self.percent(c.score), f"± {unit * c.margin:.{digits}f}",
              f"{unit * c.gain:+.{digits}f}", f"± {unit * c.gain_margin:.{digits}f}",

@@ -7,6 +7,7 @@ of their mean is corrected for it, by 1 / J + 1 / (folds - 1) in place of 1 / J 
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from threadpoolctl import threadpool_limits
 
 from .._core.arguments import Array
-from .learners import Learner, Sample
+from .learners import Learner, Learners
+from .result import KINDS
 
 Fold = tuple[Array, Array]  # rows to learn from and rows to test on
 
@@ -30,7 +32,7 @@ _FEWEST_ROWS = 50
 _AHEAD = 1.5  # times its share that a learner may take, since most take less
 
 
-@dataclass
+@dataclass(eq=False)
 class Trial:
     """A learner with its best settings, and what it reached."""
 
@@ -51,9 +53,10 @@ class Trials:
     """Trials of learners on a sample; `bar` shows which learner is being tried."""
 
     def __init__(
-        self, sample: Sample, rounds: list[list[Fold]], time_limit: float, n_learners: int, bar: Any
-    ) -> None:
-        self.sample, self.rounds, self.bar = sample, rounds, bar
+        self, learners: Learners, rounds: list[list[Fold]], time_limit: float, n_learners: int,
+        bar: Any,
+    ) -> None:  # fmt: skip
+        self.learners, self.rounds, self.bar = learners, rounds, bar
         self.trials: list[Trial] = []
         self.notes: list[str] = []
         self._n_waiting = n_learners
@@ -75,10 +78,8 @@ class Trials:
         now = time.perf_counter()
         share = _AHEAD * (self._end - now) / max(_AHEAD, self._n_waiting)
         self._n_waiting -= 1
-        if now > self._end and self.trials:
-            self.notes.append(f"no time for {learner.name}")
-            return None
-        finalists = self._race(learner, share)
+        is_late = now > self._end and self.trials
+        finalists = [] if is_late else self._race(learner, share)
         if not finalists:
             self.notes.append(f"no time for {learner.name}")
             return None
@@ -93,42 +94,38 @@ class Trials:
         return trial
 
     def _race(self, learner: Learner, seconds: float) -> list[Trial]:
-        """The settings that are best on one fold, with as many rows as they can learn from in time.
+        """The best settings by one fold, with as many rows as they can learn from in time.
 
-        None if there is no time for the fewest rows, unless it is the first learner. A fit of few
-        rows tells how long more will take.
+        None if that is fewer than the fewest rows.
         """
-        fold, n_settings = self.rounds[0][0], len(learner.pipelines)
-        fewest = min(_FEWEST_ROWS, len(fold[0]))
-        begin = time.perf_counter()
-        elapsed = self._timed(learner.pipelines[0], _PILOT_ROWS)
-        n_rows = min(_RACE_ROWS, len(fold[0]))
-        if n_settings > _FINALISTS:
-            n_rows = affordable_rows(
-                seconds / 2, elapsed * n_settings, _PILOT_ROWS, n_rows, learner.growth
-            )
-            if n_rows < fewest and self.trials:
+        settings, end = list(learner.pipelines), time.perf_counter() + seconds
+        growth, all_rows = KINDS[learner.kind].growth, len(self.rounds[0][0][0])
+        n_rows = _PILOT_ROWS
+        _, elapsed = self._compare(settings[:1], n_rows)
+        if len(settings) > _FINALISTS:
+            needed, most = elapsed * len(settings), min(_RACE_ROWS, all_rows)
+            n_rows = self._enough(affordable_rows(seconds / 2, needed, n_rows, most, growth))
+            if not n_rows:
                 return []
-            race, begin_race = [], time.perf_counter()
-            for pipeline in learner.pipelines:
-                race.append(self._fit_and_score(pipeline, fold, max(n_rows, fewest))[0])
-            elapsed = (time.perf_counter() - begin_race) / n_settings
-            ranked = np.argsort([-score for score in race], kind="stable")[:_FINALISTS]
-        else:
-            n_rows, ranked = _PILOT_ROWS, np.arange(n_settings)
-        elapsed_of_all = elapsed * len(ranked) * len(self.rounds[0])
-        seconds -= time.perf_counter() - begin
-        n_rows = affordable_rows(seconds, elapsed_of_all, n_rows, len(fold[0]), learner.growth)
-        if n_rows < fewest and self.trials:
-            return []
-        n_rows = max(n_rows, fewest)
-        return [Trial(learner, learner.pipelines[number], n_rows) for number in sorted(ranked)]
+            scores, elapsed = self._compare(settings, n_rows)
+            ranked = np.argsort([-score for score in scores], kind="stable")[:_FINALISTS]
+            settings = [settings[place] for place in sorted(ranked)]
+        needed = elapsed * len(settings) * len(self.rounds[0])
+        n_rows = self._enough(
+            affordable_rows(end - time.perf_counter(), needed, n_rows, all_rows, growth)
+        )
+        return [Trial(learner, pipeline, n_rows) for pipeline in settings if n_rows]
 
-    def _timed(self, pipeline: Any, n_rows: int) -> float:
-        """Seconds of a fit that learns from so many rows."""
-        begin = time.perf_counter()
-        self._fit_and_score(pipeline, self.rounds[0][0], n_rows)
-        return time.perf_counter() - begin
+    def _compare(self, pipelines: Sequence[Any], n_rows: int) -> tuple[list[float], float]:
+        """The scores on one fold after learning from so many rows, and the seconds per pipeline."""
+        begin, fold = time.perf_counter(), self.rounds[0][0]
+        scores = [self._fit_and_score(pipeline, fold, n_rows)[0] for pipeline in pipelines]
+        return scores, (time.perf_counter() - begin) / len(pipelines)
+
+    def _enough(self, n_rows: int) -> int:
+        """So many rows; of too few none, but for the first learner, which is always tried."""
+        fewest = min(_FEWEST_ROWS, len(self.rounds[0][0][0]))
+        return n_rows if n_rows >= fewest else 0 if self.trials else fewest
 
     def _first_round(self, finalists: list[Trial]) -> Trial:
         """The better of the settings on the folds of the first round."""
@@ -174,14 +171,14 @@ class Trials:
 
     def _fit_and_score(self, pipeline: Any, fold: Fold, n_rows: int) -> tuple[float, Array]:
         """Learn from at most so many rows of a fold, which are in random order, and test."""
-        X, y = self.sample.X, self.sample.y
+        X, y = self.learners.X, self.learners.y
         train, test = fold[0][:n_rows], fold[1]
         # boosting: where other processes are busy, threads of OpenMP that wait for each other in
         # many short regions take hundreds of times as long as one thread alone
         with threadpool_limits(1, user_api="openmp"):
             model = clone(pipeline).fit(X[train], y[train])
             predicted = model.predict(X[test])
-        score = r2_score if self.sample.is_regression else accuracy_score
+        score = r2_score if self.learners.is_regression else accuracy_score
         return float(score(y[test], predicted)), predicted
 
     def difference(self, trial: Trial, other: Trial) -> tuple[float, float]:

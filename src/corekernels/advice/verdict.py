@@ -21,8 +21,8 @@ from .._core.validation import as_matrix
 from ..errors import DataError, ParameterError
 from ..kernel_table import HASHED_KERNELS
 from ..linear.labels import check_labels, check_values
-from .learners import Sample, Steps, sampled_rows
-from .result import Advice, Candidate, Confusion
+from .learners import Learners, Steps, sampled_rows
+from .result import KINDS, Advice, Candidate, Confusion
 from .trials import Fold, Trial, Trials
 
 DEFAULT_SIZES = (256, 1024, 4096)  # numbers of hashes
@@ -30,9 +30,6 @@ TASKS = ("classification", "regression")
 _MOST_CONFUSED = 10
 _RARE = 5  # rows with the same value: fewer make no class
 _LEAST_GAIN = 0.005  # in accuracy or R²: less is no reason to take what is more expensive
-# from cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
-# depend on what else runs
-_COST_ORDER = ("linear", "hashed", "both", "fourier", "boosting", "gaussian", "exact")
 
 
 def advise(
@@ -108,14 +105,12 @@ def advise(
         raise ParameterError("sizes: got none; give at least one number of hashes.")
     draw = _sample_values if is_regression else _sample_classes
     rows, notes = draw(y, require_count("n_rows", n_rows), n_folds, seed)
-    if not is_regression:
-        notes += _doubt(y)
-    sample = Sample(sampled_rows(matrix, rows), y[rows], is_regression, seed, n_jobs)
+    learners = Learners(sampled_rows(matrix, rows), y[rows], is_regression, seed, n_jobs)
     exact_learners = [
-        (steps, name, sample.exact(steps, name))
-        for steps in sample.core_steps()
+        (steps, name, learners.exact(steps, name))
+        for steps in learners.core_steps()
         for name, kernel in HASHED_KERNELS.items()
-        if kernel.uses_values or steps == sample.rows_themselves
+        if kernel.uses_values or steps == learners.rows_themselves
     ]
     n_learners = len(exact_learners) + len(sizes) + 5
     with (
@@ -123,19 +118,19 @@ def advise(
         progress_bar(n_learners + repeats - 1, "advice", "candidates", progress) as bar,
     ):
         warnings.simplefilter("ignore")  # of learners: ranks are settled before they converge
-        sample.compile_loops()
-        rounds = _rounds(sample, n_folds, repeats)
-        trials = Trials(sample, rounds, time_limit, n_learners, bar)
-        trials.try_out(sample.linear())
+        learners.compile_loops()
+        rounds = _rounds(learners, n_folds, repeats)
+        trials = Trials(learners, rounds, time_limit, n_learners, bar)
+        trials.try_out(learners.linear())
         tried = [(steps, name, trials.try_out(one)) for steps, name, one in exact_learners]
         best = _best_kernel(tried)
         for size in sizes[:-1]:
-            trials.try_out(sample.hashed(*best, size))
-        trials.try_out(sample.both(*best, sizes[0]))
-        trials.try_out(sample.gaussian())
-        trials.try_out(sample.fourier())
-        trials.try_out(sample.boosting())
-        trials.try_out(sample.hashed(*best, sizes[-1]))  # with many classes it takes the longest
+            trials.try_out(learners.hashed(*best, size))
+        trials.try_out(learners.both(*best, sizes[0]))
+        trials.try_out(learners.gaussian())
+        trials.try_out(learners.fourier())
+        trials.try_out(learners.boosting())
+        trials.try_out(learners.hashed(*best, sizes[-1]))  # with many classes it takes the longest
         trials.repeat()
     return _advice(trials, notes)
 
@@ -155,19 +150,14 @@ def _most_are_rare(values: Array) -> bool:
     return bool((counts < _RARE).mean() > 0.5)
 
 
-def _doubt(labels: Array) -> list[str]:
-    """A note where labels look like numbers to predict."""
-    if labels.dtype.kind not in "iuf" or not _most_are_rare(labels):
-        return []
-    return ["most values of y occur once or seldom: to predict numbers, say task='regression'"]
-
-
-def _rounds(sample: Sample, n_folds: int, repeats: int) -> list[list[Fold]]:
+def _rounds(learners: Learners, n_folds: int, repeats: int) -> list[list[Fold]]:
     """Folds of each round; their rows are in random order, so that a few stand for all."""
-    kind = RepeatedKFold if sample.is_regression else RepeatedStratifiedKFold
-    splitter = kind(n_splits=n_folds, n_repeats=repeats, random_state=sample.short_seed)
-    rng = np.random.default_rng(sample.seed)
-    folds = [(rng.permutation(train), test) for train, test in splitter.split(sample.y, sample.y)]
+    kind = RepeatedKFold if learners.is_regression else RepeatedStratifiedKFold
+    splitter = kind(n_splits=n_folds, n_repeats=repeats, random_state=learners.short_seed)
+    rng = np.random.default_rng(learners.seed)
+    folds = [
+        (rng.permutation(train), test) for train, test in splitter.split(learners.y, learners.y)
+    ]
     return [folds[start : start + n_folds] for start in range(0, len(folds), n_folds)]
 
 
@@ -224,33 +214,40 @@ def _sample_classes(labels: Array, n_rows: int, n_folds: int, seed: int) -> tupl
     notes = [f"{dropped} classes with fewer than {n_folds} rows left out"] if dropped else []
     if share < 1:
         notes.append(f"judged on a sample of {sum(map(len, chosen))} rows")
+    if labels.dtype.kind in "iuf" and _most_are_rare(labels):
+        notes.append(
+            "most values of y occur once or seldom: to predict numbers, say task='regression'"
+        )
     return np.sort(np.concatenate(chosen)), notes
 
 
 def _advice(trials: Trials, notes: list[str]) -> Advice:
-    sample = trials.sample
-    candidates = {id(trial): _candidate(trial, trials) for trial in trials.trials}
-    is_core = {id(trial): candidates[id(trial)].is_core for trial in trials.trials}
-    best = _cheapest_of_the_best(trials, trials.trials)
-    rivals = [trial for trial in trials.trials if is_core[id(trial)] != is_core[id(best)]]
+    y, is_regression = trials.learners.y, trials.learners.is_regression
+    candidates = {trial: _candidate(trial, trials) for trial in trials.trials}
+    best = _cheapest_of_the_best(trials)
+    is_core = candidates[best].is_core
+    rivals = [trial for trial in candidates if candidates[trial].is_core != is_core]
     rival = max(rivals, key=lambda trial: trial.mean) if rivals else best
     difference, margin = trials.difference(best, rival)
     clear = difference > max(_LEAST_GAIN, margin)
-    verdict = "close" if not clear else "core" if is_core[id(best)] else "other"
-    metric = "R²" if sample.is_regression else "accuracy"
-    n_classes = 0 if sample.is_regression else len(np.unique(sample.y))
     advice = Advice(
-        tuple(candidates.values()), candidates[id(best)], verdict, "", metric, len(sample.y),
-        n_classes, max(len(trial.scores) for trial in trials.trials), (*notes, *trials.notes),
-        () if sample.is_regression else _confused(trials, best),
-    )  # fmt: skip
-    sentence = _sentence(advice, candidates[id(rival)], difference, margin)
-    return replace(advice, sentence=sentence)
+        tuple(candidates.values()),
+        candidates[best],
+        verdict="close" if not clear else "core" if is_core else "other",
+        sentence="",
+        metric="R²" if is_regression else "accuracy",
+        n_rows=len(y),
+        n_classes=0 if is_regression else len(np.unique(y)),
+        n_folds=max(len(trial.scores) for trial in trials.trials),
+        notes=(*notes, *trials.notes),
+        confused=() if is_regression else _confused(trials, best),
+    )
+    return replace(advice, sentence=_sentence(advice, candidates[rival], difference, margin))
 
 
 def _confused(trials: Trials, best: Trial) -> tuple[Confusion, ...]:
     """The pairs of classes that are confused most often in the first round."""
-    y, folds = trials.sample.y, trials.rounds[0]
+    y, folds = trials.learners.y, trials.rounds[0]
     tests = [test for (_, test), _ in zip(folds, best.predicted, strict=False)]
     actual = y[np.concatenate(tests)].tolist()
     predicted = np.concatenate(best.predicted[: len(tests)]).tolist()
@@ -268,12 +265,14 @@ def _candidate(trial: Trial, trials: Trials) -> Candidate:
 
 def _cost(trial: Trial) -> tuple[int, int]:
     n_hashes = getattr(_final(trial.pipeline), "n_hashes", 0)
-    return _COST_ORDER.index(trial.learner.kind), n_hashes
+    return list(KINDS).index(trial.learner.kind), n_hashes
 
 
-def _cheapest_of_the_best(trials: Trials, among: Sequence[Trial]) -> Trial:
+def _cheapest_of_the_best(trials: Trials) -> Trial:
     """The cheapest whose distance to the best is no more than half a point or its own error."""
-    whole = [trial for trial in among if len(trial.scores) >= len(trials.rounds[0])]  # not dropped
+    whole = [
+        trial for trial in trials.trials if len(trial.scores) >= len(trials.rounds[0])
+    ]  # not dropped
     top = max(whole, key=lambda trial: trial.mean)
 
     def is_as_good(trial: Trial) -> bool:
@@ -286,10 +285,7 @@ def _cheapest_of_the_best(trials: Trials, among: Sequence[Trial]) -> Trial:
 def _sentence(advice: Advice, rival: Candidate, difference: float, margin: float) -> str:
     best, score = advice.best, advice.percent
     basis = f"by {advice.n_folds} folds on {advice.n_rows:,} rows"
-    if advice.metric == "accuracy":
-        gap = f"{100 * abs(difference):.1f} ± {100 * margin:.1f} points"
-    else:
-        gap = f"{abs(difference):.3f} ± {margin:.3f}"
+    gap = advice.points(difference, margin)
     if advice.verdict == "core":
         return (
             f"Use {best.name}: expect {score(best.score)} where the best without CoRE, "

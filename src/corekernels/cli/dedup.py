@@ -1,24 +1,25 @@
 """The command that finds near-duplicates: dedup."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from typer import Argument, Option
 
-from .. import documents, files, io, report
-from .._core.arguments import Array, require_count
-from ..documents.opening import FIRST
+from .. import files, io, report
+from .._core.arguments import require_count
+from ..documents.opening import FIRST, preference_scores
 from ..errors import ParameterError
 from ..files.dedup import duplicates_default
-from ..files.sources import ROWS_PER_PART, reader_of
+from ..files.sources import ROWS_PER_PART, PartPlan, reader_of
 from ..io.atomic import require_target
 from ..io.job_folder import JobFolder, unfinished_folder
 from ..io.readers import RowReader, require_rows
 from ..io.streams import display_name, is_stream, require_file
 from ..kernel_table import DUPLICATES_KERNELS
-from ..neighbors.duplicates.result import FileMatches, NearDuplicates, reduce_rows
+from ..neighbors.duplicates.result import NearDuplicates
 from ..recipe import DEFAULT_KERNEL
 from .app import command
 from .options import (
@@ -104,6 +105,8 @@ def dedup(
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory.
 
+    Documents are compared as sets of 3-grams of words, unless --ngrams and --weights say otherwise.
+
     A run that is killed leaves what it has done in a hidden folder beside OUT: the same command
     with --resume goes on from there, and without it begins anew.
     """
@@ -113,40 +116,42 @@ def dedup(
         raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     _require_targets(source, target, groups, keep, page, reading)
     parts = _parts(target, resume)
+    if parts is not None:
+        output.note_unfinished(target, resume)
     if against is not None:
         _require_alone(against, groups, prefer, copies_once, reduce_to)
     if reduce_to is not None and keep is None:
         raise ParameterError("--reduce-to: says how many rows to keep; name their file by --keep.")
     kernel = duplicates_default(bool(reading.text)) if kernel is None else kernel
-    options: dict[str, Any] = {
-        "most_pairs": most_pairs, "working_memory": working_memory, "seed": seed,
-        "resume": resume, "progress": output.progress, "gamma": gamma,
-    }  # fmt: skip
-    if against is None:
-        options["all_pairs"] = not copies_once
-    asked = _Asked(source, against, threshold, kernel, options)
-    if cluster:
-        assert parts is not None
-        found, reader, others = _on_cluster(
-            asked, reading, output, cluster, parts, n_jobs, labels=keep is not None
+    if reading.text and reading.frequencies is None:
+        reading = replace(
+            reading, ngrams=reading.ngrams or "3", weights=reading.weights or "binary"
         )
+    with cluster.started() as engine:
+        data, reader = _opened(engine, source, reading, output, n_jobs, keep is not None)
+        other_data, others = None, None
+        if against is not None:
+            other_data, others = _opened(
+                engine, against, reading, output, n_jobs, False, reader.provenance
+            )
+        found = files.near_duplicates(
+            data, threshold, kernel, against=other_data, all_pairs=not copies_once,
+            most_pairs=most_pairs, working_memory=working_memory, seed=seed, gamma=gamma,
+            parts=parts, resume=resume, engine=engine, progress=output.progress, n_jobs=n_jobs,
+        )  # fmt: skip
+    rows = found.paired() if reduce_to is None else np.arange(found.rows)
+    scores = None if prefer == FIRST else preference_scores(reader, prefer, rows, output.progress)
+    about = _about(found)
+    if reduce_to is None:
+        dropped = found.redundant(scores)
     else:
-        found, reader, others = _on_one_machine(asked, reading, parts, n_jobs)
-    if isinstance(found, NearDuplicates):
-        rows = found.paired() if reduce_to is None else np.arange(found.rows)
-        scores = _scores(reader, prefer, rows, output)
-        dropped, about = found.redundant(scores), _about_duplicates(found)
-        if reduce_to is not None:
-            reduction = reduce_rows(found, require_count("reduce_to", reduce_to), scores)
-            dropped = reduction.dropped
-            about |= {"rows_kept": found.rows - len(dropped), "rule": reduction.rule}
-        if groups is not None:
-            files.write_groups(found, to_write(groups), scores)
-    else:
-        dropped, about = found.redundant(), _about_matches(found)
+        dropped, about["rule"] = found.reduced_to(require_count("reduce_to", reduce_to), scores)
+        about["rows_kept"] = found.rows - len(dropped)
+    if groups is not None:
+        files.write_groups(found, to_write(groups), scores)
     files.write_pairs(found, to_write(target), _names(found, reader, others, output))
     if keep is not None:
-        files.write_kept(reader, dropped, keep, progress=output.progress)
+        reader.write_without(keep, dropped, progress=output.progress)
     if page is not None:
         about_pairs = report.duplicates_report(
             found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
@@ -157,52 +162,17 @@ def dedup(
     output.show({"target": target, **about}, reader, target, groups, keep)
 
 
-class _Asked(NamedTuple):
-    """What is to be found, wherever that is done."""
-
-    source: str
-    against: str | None
-    threshold: float
-    kernel: str
-    options: dict[str, Any]
-
-
-_Found = tuple[NearDuplicates | FileMatches, RowReader, RowReader | None]
-
-
-def _on_one_machine(
-    asked: _Asked, reading: Reading, parts: Path | None, n_jobs: int | None
-) -> _Found:
-    """What is found, and readers of IN and of what it was compared with."""
-    require_file(display_name(asked.source), is_stream(asked.source))
-    reader = reading.open_rows(asked.source, n_jobs=n_jobs)
-    how = asked.threshold, asked.kernel
-    options = asked.options | {"n_jobs": n_jobs, "parts": parts}
-    if asked.against is None:
-        return files.near_duplicates(reader, *how, **options), reader, None
-    others = reading.open_rows(asked.against, like=reader.provenance, labels=False, n_jobs=n_jobs)
-    return files.near_matches(reader, others, *how, **options), reader, others
-
-
-def _on_cluster(
-    asked: _Asked, reading: Reading, output: Output, cluster: Cluster, parts: Path,
-    n_jobs: int | None, labels: bool,
-) -> _Found:  # fmt: skip
-    """The same, found by parts; all machines must reach the folder of what is done."""
-    how = asked.threshold, asked.kernel
-    with cluster.start() as engine:
-        plan = reading.open(asked.source, engine, output, part_rows=ROWS_PER_PART, labels=labels)
-        reader = require_rows(reader_of(plan, n_jobs))
-        if asked.against is None:
-            found = files.duplicates_by_parts(engine, plan, parts, *how, **asked.options)
-            return found, reader, None
-        other_plan = reading.open(
-            asked.against, engine, output, part_rows=ROWS_PER_PART, labels=False,
-            like=reader.provenance,
-        )  # fmt: skip
-        others = require_rows(reader_of(other_plan, n_jobs))
-        matches = files.matches_by_parts(engine, plan, other_plan, parts, *how, **asked.options)
-        return matches, reader, others
+def _opened(
+    engine: files.Engine | None, path: str, reading: Reading, output: Output, n_jobs: int | None,
+    labels: bool, like: Sequence[io.Origin] = (),
+) -> tuple[RowReader | PartPlan, RowReader]:  # fmt: skip
+    """Rows to search, for an engine the plan of their parts, and a reader of them."""
+    if engine is None:
+        require_file(display_name(path), is_stream(path))
+        reader = reading.open_rows(path, n_jobs=n_jobs, labels=labels, like=like)
+        return reader, reader
+    plan = reading.open(path, engine, output, part_rows=ROWS_PER_PART, labels=labels, like=like)
+    return plan, require_rows(reader_of(plan, n_jobs))
 
 
 def _parts(target: str, resume: bool) -> Path | None:
@@ -212,15 +182,6 @@ def _parts(target: str, resume: bool) -> Path | None:
     if resume:
         raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
     return None
-
-
-def _scores(
-    reader: RowReader, prefer: str, rows: Array, output: Output
-) -> Mapping[int, float] | None:
-    """What decides which document of a group stays."""
-    if prefer == FIRST:
-        return None
-    return documents.preference_scores(reader, prefer, rows, output.progress)
 
 
 def _require_alone(
@@ -236,16 +197,14 @@ def _require_alone(
 
 
 def _names(
-    found: NearDuplicates | FileMatches, reader: RowReader, others: RowReader | None,
-    output: Output,
-) -> tuple[dict[int, str], dict[int, str]] | None:  # fmt: skip
+    found: NearDuplicates, reader: RowReader, others: RowReader | None, output: Output
+) -> tuple[dict[int, str], dict[int, str]] | None:
     """What the rows of pairs are called, if they have names."""
     if not reader.has_names:
         return None
-    if isinstance(found, NearDuplicates):
+    if others is None:
         names = reader.names(found.paired(), output.progress)
         return names, names
-    assert others is not None
     sides = zip((reader, others), found.pairs.T, strict=True)
     left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
     return left, right
@@ -268,18 +227,13 @@ def _require_targets(
         require_target(name, source, *written[:place])
 
 
-def _about_duplicates(found: NearDuplicates) -> dict[str, Any]:
-    groups = found.groups()
-    kept = found.rows - sum(len(group) - 1 for group in groups)
-    return {
-        "rows": found.rows, "copies": found.copies, "pairs": len(found.pairs),
-        "groups": len(groups), "rows_kept": kept, "expected_missed": found.expected_missed,
-    }  # fmt: skip
-
-
-def _about_matches(found: FileMatches) -> dict[str, Any]:
+def _about(found: NearDuplicates) -> dict[str, Any]:
+    """The numbers of a result, for the terminal."""
     near = len(found.redundant())
-    return {
-        "rows": found.rows, "rows_against": found.rows_against, "pairs": len(found.pairs),
-        "rows_near": near, "rows_kept": found.rows - near, "expected_missed": found.expected_missed,
+    about = {
+        "rows": found.rows, "rows_against": found.rows_against, "copies": found.copies,
+        "pairs": len(found.pairs), "groups": len(found.groups()), "rows_near": near,
+        "rows_kept": found.rows - near, "expected_missed": found.expected_missed,
     }  # fmt: skip
+    left_out = ("rows_against", "rows_near") if found.rows_against is None else ("copies", "groups")
+    return {name: value for name, value in about.items() if name not in left_out}

@@ -183,7 +183,7 @@ def _learn_on(n_rows: int) -> str:
 def _about_signatures(path: str) -> dict[str, Any]:
     reader = SignatureReader(path)
     about: dict[str, Any] = {"format": "signatures", "rows": reader.n_rows, "bytes": reader.n_bytes}
-    about |= {"parts": len(reader.parts), "learn_on": _learn_on(reader.n_rows)}
+    about |= {"parts": len(reader.paths), "learn_on": _learn_on(reader.n_rows)}
     return {**about, **reader.recipe.asdict()}
 
 

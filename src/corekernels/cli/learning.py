@@ -71,7 +71,9 @@ def train(
     regression: Annotated[
         bool, Option("--regression", help="Learn labels as numbers, not as classes.")
     ] = False,
-    C: Annotated[float, Option("--C", help="Weight of the losses.")] = 1.0,
+    C: Annotated[
+        float | None, Option("--C", help="Weight of the losses.  [default: 1, of --regression 3]")
+    ] = None,
     tol: Annotated[float, Option(help="Duality gap to reach, as a share.")] = 1e-5,
     max_iter: Annotated[int, Option(help="Most passes over the rows.")] = 1000,
     solver: Annotated[
@@ -89,7 +91,7 @@ def train(
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
     if regression and learning != Learning():
         raise ParameterError("--regression: has no --loss and no --balanced; leave them out.")
-    options: dict[str, Any] = {"C": C, "tol": tol, "max_iter": max_iter}
+    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter} | ({} if C is None else {"C": C})
     options |= {} if regression else learning.parameters()
     by_parts = bool(cluster) and not merge
     if not by_parts:

@@ -1,6 +1,5 @@
 from ..neighbors.duplicates.result import (
     write_groups as write_groups,
-    write_kept as write_kept,
     write_pairs as write_pairs,
 )
 from .conversion import convert as convert
@@ -10,10 +9,7 @@ from .kernels import kernel_to_file as kernel_to_file
 from .searching import index_rows as index_rows, search as search, search_texts as search_texts
 from .surveys import survey as survey
 from .dedup import (
-    duplicates_by_parts as duplicates_by_parts,
-    matches_by_parts as matches_by_parts,
     near_duplicates as near_duplicates,
-    near_matches as near_matches,
 )
 from .engines import Engine as Engine, open_engine as open_engine
 from .engines.frames import (

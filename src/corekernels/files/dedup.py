@@ -25,13 +25,9 @@ from ..io.provenance import require_same_names, text_of
 from ..io.readers import RowReader, require_rows
 from ..io.streams import require_file
 from ..kernel_table import RESEMBLANCE
-from ..neighbors.duplicates.result import FileMatches, NearDuplicates
+from ..neighbors.duplicates.result import NearDuplicates
 from ..neighbors.duplicates.rows import row_digests, rows_to_keep, size_of
-from ..neighbors.duplicates.search import (
-    KEY_BYTES,
-    Criterion,
-    find_in_memory,
-)
+from ..neighbors.duplicates.search import KEY_BYTES, Criterion, find_in_memory
 from ..recipe import CONTRACT, DEFAULT_KERNEL
 from . import dedup_tasks as tasks
 from .dedup_search import PartsSearch
@@ -41,147 +37,131 @@ from .sources import PartPlan
 
 LARGEST_BUCKET = 5000  # rows; of a larger bucket, rows are paired with the first ones only
 DRIVER_PAIRS = 30_000_000
-_PAIRS_PER_TASK = 1 << 20  # candidates that are compared
-_COPIES_PER_TASK = 1 << 20
 _LEAST_GROUPS = 8
-_LEAST_BYTES = 1 << 25  # for records that this process shuffles
-_BYTES_PER_BYTE = 4  # of records while they are shuffled and sorted
 _PARTS_PER_MEMORY = 4  # parts that fill the working memory
 _TIMES = {"reading": 0.4, "storing": 0.4, "hashing": 0.25, "sorting": 0.2, "comparing": 0.15}
 
 
 def duplicates_default(is_text: bool) -> str:
-    """What similar means unless it is said: the resemblance of sets of n-grams for documents.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.files.duplicates_default(is_text=True), ck.files.duplicates_default(is_text=False)
-    ('resemblance', 'core1')
-    """
+    """What similar means unless it is said: the resemblance of sets of n-grams for documents."""
     return RESEMBLANCE.name if is_text else DEFAULT_KERNEL
 
 
 def near_duplicates(
-    reader: RowReader, threshold: float = 0.8, kernel: str | None = None, *,
-    all_pairs: bool = True, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
-    seed: int = 0, parts: PathLike | None = None, resume: bool = False,
-    progress: bool | None = None, n_jobs: int | None = None, gamma: float | None = None,
+    data: RowReader | PartPlan, threshold: float = 0.8, kernel: str | None = None, *,
+    against: RowReader | PartPlan | None = None, all_pairs: bool = True,
+    most_pairs: int = 50_000_000, working_memory: float = 1024.0, seed: int = 0,
+    gamma: float | None = None, parts: PathLike | None = None, resume: bool = False,
+    engine: Engine | None = None, largest_bucket: int = LARGEST_BUCKET,
+    driver_pairs: int = DRIVER_PAIRS, progress: bool | None = None, n_jobs: int | None = None,
 ) -> NearDuplicates:  # fmt: skip
-    """All pairs of rows of a reader with K >= threshold, as `CoRENeighbors.near_duplicates`.
+    """All pairs of rows with K >= threshold, as `CoRENeighbors.near_duplicates`.
 
-    The file is read once. If its rows and their hash tables fit into `working_memory`, nothing
+    A file is read once. If its rows and their hash tables fit into `working_memory`, nothing
     else is needed; otherwise a folder holds 8 to 16 bytes per nonzero, 528 bytes per row and some
     8 bytes per candidate, and memory is at most 24 bytes per row, 100 bytes per pair found and
     twice `working_memory`. Few rows are compared with each other without tables, and rows that
     fit where tables would be of no use: below a threshold of 0.47, for core2 below 0.74, for the
-    correlation always.
+    correlation always. An engine shuffles 24 bytes per row and 1,024 bytes per row that is no
+    copy, and needs tables.
 
     Parameters
     ----------
-    reader : RowReader
-        From `files.open_reader`; not a pipe.
+    data : RowReader or PartPlan
+        From `files.open_reader`, not a pipe; or for an engine from `files.plan_parts`, and rows
+        are numbered through all parts.
     threshold : float in (0, 1]
     kernel : str, optional
         Any kernel of `gram_chunks`, or "containment": the share of a row's columns that a longer
         one has too, whatever their values. None means "resemblance" of documents, "core1" of rows
-        of numbers. It takes 400 bytes of memory per row, and time that
-        grows with the square of the rows where columns are common: take n-grams of 3 or more.
+        of numbers. Containment takes 400 bytes of memory per row, and time that grows with the
+        square of the rows where columns are common: take n-grams of 3 or more.
+    against : RowReader or PartPlan, optional
+        Other rows, as `data`: pairs are of a row of `data` and one of these.
     all_pairs : bool
         If false, a row that equals earlier ones (a copy) is paired with the first of them
         and with no other row. Groups stay the same; many copies no longer make many pairs.
     most_pairs : int
         To find more than this is an error.
     working_memory : float
-        Megabytes of rows, and of pairs to compare, held at a time.
+        Megabytes of rows, and of pairs to compare, held at a time, by each task of an engine.
     seed : int
         Seed of the tables.
-    parts : path, optional
-        Folder, made for this job, for rows that do not fit. It keeps what was done in case the
-        process is killed; remove it when the result is safe. A temporary one if None.
-    resume : bool
-        Go on with what a killed run of the same job left in `parts`. Without it, leftovers are
-        cleared first.
-    progress, n_jobs
-        As for `files.hash_to_file`.
     gamma : float, optional
         Parameter of the kernel, if it has one; its default if None.
+    parts : path, optional
+        Folder, made for this job, for rows that do not fit, and for an engine, of which all workers
+        must reach it. It keeps what was done in case the process is killed; remove it when the
+        result is safe. A temporary one if None.
+    resume : bool
+        Go on with what a killed run of the same job left in `parts`; parts of a plan whose files
+        have changed are read again. Without it, leftovers are cleared first.
+    engine : Engine, optional
+        What runs the tasks on the parts of a plan; this process if None.
+    largest_bucket : int
+        For a plan: rows with one key that are all compared with each other. If more have it, they
+        are compared with the first 16 of them only.
+    driver_pairs : int
+        For a plan: pairs that this process holds, at 100 bytes each. More lie in files in `parts`
+        that are mapped into memory.
+    progress, n_jobs
+        As for `files.hash_to_file`.
 
     Examples
     --------
     >>> import corekernels as ck
-    >>> path = "rows.svm"
-    >>> ck.io.write_rows(path, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    >>> found = ck.files.near_duplicates(ck.files.open_reader(path), 0.9)
+    >>> ck.io.write_rows("train.svm", [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
+    >>> train = ck.files.open_reader("train.svm")
+    >>> found = ck.files.near_duplicates(train, 0.9)
     >>> found.pairs.tolist(), found.redundant().tolist(), found.rows
     ([[0, 2]], [2], 3)
+    >>> ck.io.write_rows("test.svm", [[0.0, 0, 1], [1, 2, 0]])
+    >>> test = ck.files.open_reader("test.svm", n_columns=3)
+    >>> ck.files.near_duplicates(train, 0.9, against=test).pairs.tolist()
+    [[0, 1], [1, 0], [2, 1]]
+    >>> with ck.files.open_engine("local") as engine:
+    ...     plan = ck.files.plan_parts(engine, ["train.svm", "test.svm"])
+    ...     found = ck.files.near_duplicates(plan, 0.9, parts="scratch", engine=engine)
+    >>> found.pairs.tolist()
+    [[0, 2], [0, 4], [1, 3], [2, 4]]
     """
-    criterion = _criterion(kernel, text_of(reader.provenance) is not None, threshold, seed, gamma)
-    found = _search_readers(
-        [reader], criterion, all_pairs, most_pairs, working_memory, parts, resume, progress, n_jobs
-    )
-    assert isinstance(found, NearDuplicates)
-    return found
-
-
-def near_matches(
-    reader: RowReader, against: RowReader, threshold: float = 0.8, kernel: str | None = None, *,
-    most_pairs: int = 50_000_000, working_memory: float = 1024.0, seed: int = 0,
-    parts: PathLike | None = None, resume: bool = False, progress: bool | None = None,
-    n_jobs: int | None = None, gamma: float | None = None,
-) -> FileMatches:  # fmt: skip
-    """Rows of a reader that are near a row of another one: all pairs with K >= threshold.
-
-    Parameters
-    ----------
-    reader, against : RowReader
-        From `files.open_reader`; not pipes.
-    threshold, kernel, most_pairs, working_memory, seed, parts, resume, progress, n_jobs, gamma
-        As for `near_duplicates`.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> train, test = "train.npy", "test.npy"
-    >>> ck.io.write_rows(train, [[1.0, 2, 0], [0, 0, 3], [1, 2.1, 0]])
-    >>> ck.io.write_rows(test, [[0.0, 1, 0], [1, 2, 0]])
-    >>> readers = ck.files.open_reader(train), ck.files.open_reader(test)
-    >>> found = ck.files.near_matches(*readers, 0.9)
-    >>> found.pairs.tolist(), found.redundant().tolist()
-    ([[0, 1], [2, 1]], [0, 2])
-    """
-    criterion = _criterion(kernel, text_of(reader.provenance) is not None, threshold, seed, gamma)
-    found = _search_readers(
-        [against, reader], criterion, True, most_pairs, working_memory, parts, resume, progress,
-        n_jobs,
+    every = [data] if against is None else [against, data]
+    plans = [one for one in every if isinstance(one, PartPlan)]
+    readers = [one for one in every if not isinstance(one, PartPlan)]
+    if plans and readers:
+        raise ParameterError("against: give a reader beside a reader, a plan beside a plan.")
+    if resume and parts is None:
+        raise ParameterError("resume: needs the folder of the killed run; give parts.")
+    is_text = data.is_text if isinstance(data, PartPlan) else text_of(data.provenance) is not None
+    job = DedupJob(
+        "", Criterion.of(kernel or duplicates_default(is_text), threshold, seed, gamma),
+        _LEAST_GROUPS, None, 1e6 * require_positive("working_memory", working_memory), all_pairs,
+        require_count("most_pairs", most_pairs), n_jobs,
     )  # fmt: skip
-    assert isinstance(found, FileMatches)
-    return found
+    if not plans:
+        return _search_readers(job, readers, parts, resume, progress)
+    job = job._replace(largest_bucket=require_count("largest_bucket", largest_bucket), n_jobs=1)
+    driver_pairs = require_count("driver_pairs", driver_pairs)
+    with contextlib.ExitStack() as stack:
+        if engine is None:
+            engine = stack.enter_context(LocalEngine(workers=n_jobs))
+        folder = _temporary(stack) if parts is None else parts
+        return _search_plans(engine, job, plans, folder, driver_pairs, resume, progress)
 
 
-def _criterion(
-    kernel: str | None, is_text: bool, threshold: float, seed: int, gamma: float | None
-) -> Criterion:
-    return Criterion.of(kernel or duplicates_default(is_text), threshold, seed, gamma)
+def _temporary(stack: contextlib.ExitStack) -> Path:
+    return Path(stack.enter_context(tempfile.TemporaryDirectory())) / "dedup"
 
 
 def _search_readers(
-    readers: Sequence[RowReader], criterion: Criterion, all_pairs: bool, most_pairs: int,
-    working_memory: float, parts: PathLike | None, resume: bool, progress: bool | None,
-    n_jobs: int | None, largest_bucket: int | None = None,
-) -> NearDuplicates | FileMatches:  # fmt: skip
+    job: DedupJob, readers: Sequence[RowReader], parts: PathLike | None, resume: bool,
+    progress: bool | None,
+) -> NearDuplicates:  # fmt: skip
     """Pairs of rows of one reader, or rows of the second of two near those of the first."""
     for reader in readers:
         require_file(require_rows(reader).name, reader.is_stream)
     if len(readers) == 2:
         _require_same_columns(*readers)
-    if resume and parts is None:
-        raise ParameterError("resume: needs the folder of the killed run; give parts.")
-    job = DedupJob(
-        "", criterion, _LEAST_GROUPS, largest_bucket,
-        1e6 * require_positive("working_memory", working_memory), all_pairs,
-        require_count("most_pairs", most_pairs), n_jobs,
-    )  # fmt: skip
     name = " and ".join(reader.name for reader in readers)
     with Steps(_TIMES, progress) as steps, contextlib.ExitStack() as stack:
         reading = _Reading(job, readers, stack, parts, steps)
@@ -189,16 +169,17 @@ def _search_readers(
         boundary = None if len(readers) == 1 else reading.counts[0]
         if not sum(reading.counts):
             raise DataError(f"{name}: holds no rows.")
-        if not reading.is_stored:
-            found = find_in_memory(
-                name, reading.pieces, np.concatenate(reading.digests), criterion,
-                boundary=boundary, most_pairs=job.most_pairs, n_bytes=job.n_bytes, n_jobs=n_jobs,
-                steps=steps,
-            )  # fmt: skip
-            return found.result(all_pairs)
-        engine = stack.enter_context(LocalEngine(workers=1))  # the threads are those of the loops
-        search = PartsSearch(engine, steps, name, job.most_pairs, True)
-        return search.run(reading.job, reading.facts, boundary)
+        if reading.is_stored:
+            engine = stack.enter_context(
+                LocalEngine(workers=1)
+            )  # the threads are those of the loops
+            search = PartsSearch(engine, steps, name, job.most_pairs)
+            return search.run(reading.job, reading.facts, boundary)
+        return find_in_memory(
+            name, reading.pieces, np.concatenate(reading.digests), job.criterion,
+            boundary=boundary, all_pairs=job.all_pairs, most_pairs=job.most_pairs,
+            n_bytes=job.n_bytes, n_jobs=job.n_jobs, steps=steps,
+        )  # fmt: skip
 
 
 def _require_same_columns(first: RowReader, second: RowReader) -> None:
@@ -268,19 +249,10 @@ class _Reading:
 
     def _open_folder(self, resume: bool) -> None:
         """Have a folder for the rows, with those that are in it if the job is to go on."""
-        path = self._folder
-        if path is None:
-            path = Path(self._stack.enter_context(tempfile.TemporaryDirectory())) / "dedup"
-        criterion = self.job.criterion
-        about = {
-            "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
-            "gamma": criterion.kernel.gamma, "threshold": criterion.threshold,
-            "seed": criterion.seed, "working_memory": self.job.n_bytes,
-            "rows": [reader.about() for reader in self._readers],
-            "files": file_stamps(
-                path for reader in self._readers
-                for path in reader.paths
-            ),
+        path = _temporary(self._stack) if self._folder is None else self._folder
+        about = _about(self.job) | {
+            "working_memory": self.job.n_bytes, "rows": [one.about() for one in self._readers],
+            "files": file_stamps(path for one in self._readers for path in one.paths),
         }  # fmt: skip
         folder = self._stack.enter_context(JobFolder.open(path, about, resume=resume))
         self.job = self.job._replace(folder=str(folder.path))
@@ -299,128 +271,25 @@ class _Reading:
     def _store(self) -> None:
         """Store the rows that are in memory as a part, which belongs to one reader."""
         if self.pieces:
-            stamp: list[int | str] = [self._reader]
-            number = len(self.facts)
-            self.facts.append(
-                tasks.save_rows(self.job, number, self.pieces, self.digests, stamp)
-            )  # fmt: skip
+            kept = self.pieces, self.digests
+            self.facts.append(tasks.save_rows(self.job, len(self.facts), *kept, [self._reader]))
         self.pieces, self.digests, self._n_bytes = [], [], 0
 
 
-def duplicates_by_parts(
-    engine: Engine, plan: PartPlan, scratch: PathLike, threshold: float = 0.8,
-    kernel: str | None = None, *, all_pairs: bool = True, most_pairs: int = 50_000_000,
-    working_memory: float = 1024.0, seed: int = 0, gamma: float | None = None,
-    largest_bucket: int = LARGEST_BUCKET, driver_pairs: int = DRIVER_PAIRS, resume: bool = False,
-    progress: bool | None = None,
-) -> NearDuplicates:  # fmt: skip
-    """Pairs of rows of all parts with K >= threshold, as `near_duplicates` by hash tables.
-
-    Rows are numbered through all parts. The folder takes 8 to 16 bytes per nonzero, 528 bytes
-    per row and 16 bytes per candidate; the engine shuffles 24 bytes per row and 1,024 bytes per
-    row that is no copy.
-
-    Parameters
-    ----------
-    engine : Engine
-    plan : PartPlan
-        From `plan_parts`.
-    scratch : path
-        A folder, made for this job, which every worker must reach. It keeps what was done in
-        case the job fails or is killed; remove it when the result is safe.
-    threshold, kernel, all_pairs, most_pairs, seed, gamma
-        As for `near_duplicates`; not "containment".
-    working_memory : float
-        Megabytes of rows that a task holds while it compares them.
-    largest_bucket : int
-        Rows with one key that are all compared with each other. If more have it, they are
-        compared with the first 16 of them only.
-    driver_pairs : int
-        Pairs that this process holds, at 100 bytes each. If more are found, tasks sort them into
-        files, which become one that is mapped into memory, and merge spanning forests of them,
-        from which groups follow.
-    resume : bool
-        Go on with what an unfinished run of the same job left in `scratch`; parts whose files
-        have changed are read again. Without it, leftovers are cleared first.
-    progress : bool, optional
-        Whether to show a progress bar; None means where there is a terminal.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
-    >>> with ck.files.open_engine("local") as engine:
-    ...     plan = ck.files.plan_parts(engine, "rows.npz")
-    ...     found = ck.files.duplicates_by_parts(engine, plan, "scratch", 0.9)
-    >>> found.pairs, found.rows
-    (array([[0, 1]]), 3)
-    """
-    criterion = _criterion(kernel, plan.is_text, threshold, seed, gamma)
-    found = _search_plans(
-        engine, [plan], scratch, criterion, all_pairs, most_pairs, working_memory, largest_bucket,
-        driver_pairs, resume, progress,
-    )  # fmt: skip
-    assert isinstance(found, NearDuplicates)
-    return found
-
-
-def matches_by_parts(
-    engine: Engine, plan: PartPlan, against: PartPlan, scratch: PathLike, threshold: float = 0.8,
-    kernel: str | None = None, *, most_pairs: int = 50_000_000, working_memory: float = 1024.0,
-    seed: int = 0, gamma: float | None = None, largest_bucket: int = LARGEST_BUCKET,
-    driver_pairs: int = DRIVER_PAIRS, resume: bool = False, progress: bool | None = None,
-) -> FileMatches:  # fmt: skip
-    """Rows of all parts that are near rows of other parts, as `near_matches`.
-
-    Parameters
-    ----------
-    engine, scratch, threshold, kernel, most_pairs, working_memory, seed, gamma, largest_bucket, \
-driver_pairs, resume, progress
-        As for `duplicates_by_parts`.
-    plan, against : PartPlan
-        From `plan_parts`.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
-    >>> ck.io.write_rows("test.npz", [[1.0, 2, 0]])
-    >>> with ck.files.open_engine("local") as engine:
-    ...     train = ck.files.plan_parts(engine, "train.npz")
-    ...     test = ck.files.plan_parts(engine, "test.npz")
-    ...     found = ck.files.matches_by_parts(engine, train, test, "scratch", 0.9)
-    >>> found.pairs
-    array([[0, 0]])
-    """
-    criterion = _criterion(kernel, plan.is_text, threshold, seed, gamma)
-    found = _search_plans(
-        engine, [against, plan], scratch, criterion, True, most_pairs, working_memory,
-        largest_bucket, driver_pairs, resume, progress,
-    )  # fmt: skip
-    assert isinstance(found, FileMatches)
-    return found
-
-
 def _search_plans(
-    engine: Engine, plans: Sequence[PartPlan], scratch: PathLike, criterion: Criterion,
-    all_pairs: bool, most_pairs: int, working_memory: float, largest_bucket: int,
-    driver_pairs: int, resume: bool, progress: bool | None,
-) -> NearDuplicates | FileMatches:  # fmt: skip
+    engine: Engine, job: DedupJob, plans: Sequence[PartPlan], scratch: PathLike, driver_pairs: int,
+    resume: bool, progress: bool | None,
+) -> NearDuplicates:  # fmt: skip
     """Pairs of rows of one plan, or rows of the second of two plans near those of the first."""
+    criterion = job.criterion
     _require_tables(criterion)
     parts = [part for plan in plans for part in plan.parts]
     parts = [replace(part, number=number) for number, part in enumerate(parts)]
-    job = DedupJob(
-        str(Path(scratch).absolute()), criterion, max(len(parts), _LEAST_GROUPS),
-        require_count("largest_bucket", largest_bucket),
-        1e6 * require_positive("working_memory", working_memory), all_pairs,
-        require_count("most_pairs", most_pairs),
-    )  # fmt: skip
-    about = {
-        "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
-        "gamma": criterion.kernel.gamma, "threshold": criterion.threshold,
-        "seed": criterion.seed, "largest_bucket": largest_bucket,
-        "rows": [_about_plan(plan) for plan in plans],
+    job = job._replace(
+        folder=str(Path(scratch).absolute()), n_groups=max(len(parts), _LEAST_GROUPS)
+    )
+    about = _about(job) | {
+        "largest_bucket": job.largest_bucket, "rows": [_about_plan(plan) for plan in plans],
     }  # fmt: skip
     if len({plan.n_columns for plan in plans}) > 1:
         counts = " and ".join(f"{plan.name} has {plan.n_columns} columns" for plan in plans)
@@ -436,9 +305,16 @@ def _search_plans(
         if not sum(fact.n_rows for fact in facts):
             raise DataError(f"{name}: holds no rows.")
         _forget_changed(folder, boundary, facts)
-        driver_pairs = require_count("driver_pairs", driver_pairs)
-        search = PartsSearch(engine, steps, name, driver_pairs, engine.shuffles_here)
-        return search.run(job, facts, boundary)
+        return PartsSearch(engine, steps, name, driver_pairs).run(job, facts, boundary)
+
+
+def _about(job: DedupJob) -> dict[str, Any]:
+    """What the results of the job depend on, beside its rows."""
+    criterion = job.criterion
+    return {
+        "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
+        "gamma": criterion.kernel.gamma, "threshold": criterion.threshold, "seed": criterion.seed,
+    }  # fmt: skip
 
 
 def _require_tables(criterion: Criterion) -> None:

@@ -6,21 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core.arguments import Array
 from .._core.progress import Steps, progress_bar
-from ..neighbors.duplicates.comparison import Pairs
-from ..neighbors.duplicates.components import spanning_forest
-from ..neighbors.duplicates.containment import missed_share
+from ..neighbors.duplicates.candidates import missed_share
 from ..neighbors.duplicates.copies import Copies
-from ..neighbors.duplicates.result import FileMatches, NearDuplicates
-from ..neighbors.duplicates.search import FoundPairs, too_many
+from ..neighbors.duplicates.result import NearDuplicates, too_many
 from . import dedup_tasks as tasks
 from .dedup_tasks import ComparedPairs, CopySets, DedupJob, KeyRange, PartFacts
 from .engines import Engine
-from .engines.base import FAN_IN
 
 _PAIRS_PER_TASK = 1 << 20  # candidates that are compared
-_COPIES_PER_TASK = 1 << 20
 _LEAST_BYTES = 1 << 25  # for records that this process shuffles
 _BYTES_PER_BYTE = 4  # of records while they are shuffled and sorted
 
@@ -33,11 +27,10 @@ class PartsSearch:
     steps: Steps
     name: str
     driver_pairs: int
-    shuffles_here: bool  # records that are shuffled are in the memory of this process
 
     def run(
         self, job: DedupJob, facts: Sequence[PartFacts], boundary: int | None
-    ) -> NearDuplicates | FileMatches:
+    ) -> NearDuplicates:
         """Take all steps, or those that are left."""
         ends = np.cumsum([0, *(fact.n_rows for fact in facts)])
         job = job._replace(firsts=ends[:-1], n_rows=int(ends[-1]), boundary=boundary)
@@ -62,33 +55,30 @@ class PartsSearch:
             _, sizes = np.unique(copies.firsts, return_counts=True)
             n_pairs += int((sizes * (sizes + 1) // 2).sum())
         elif boundary is None:
-            n_pairs += len(copies)
+            n_pairs += len(copies.rows)
         if n_pairs > job.most_pairs:
             raise too_many(self.name, job.most_pairs)
         names = [pairs.name for pairs in compared if pairs.n_found]
-        if n_pairs <= self.driver_pairs:
-            return self._in_memory(job, copies, names)
-        return self._in_files(job, copies, names, n_pairs)
+        return self._result(job, copies, names, n_pairs)
 
     def _rounds(self, job: DedupJob, n_bytes: int) -> int:
         """In how many shuffles so many bytes of records are moved."""
-        if not self.shuffles_here:
+        if not self.engine.shuffles_here:
             return 1
         return max(1, -(-_BYTES_PER_BYTE * n_bytes // int(max(job.n_bytes, _LEAST_BYTES))))
 
     def _copies(self, job: DedupJob) -> Copies:
-        if job.work.file(CopySets.NAME).exists():
-            return CopySets(job).range(0, None).ordered()
-        found = [Copies(np.empty(0, np.int64), np.empty(0, np.int64))]
-        for low, high in _ranges(self._rounds(job, tasks.DIGESTS.itemsize * job.n_rows)):
-            wanted = [(number, low, high) for number in range(len(job.firsts))]
-            found += self.engine.shuffle(
-                tasks.digests_part, tasks.gather_copies, job, wanted, job.n_groups
-            )
-        rows = np.concatenate([copies.rows for copies in found])
-        copies = Copies(rows, np.concatenate([copies.firsts for copies in found])).ordered()
-        CopySets.save(job, copies)
-        return copies
+        if not job.work.file(CopySets.NAME).exists():
+            found = []
+            for low, high in _ranges(self._rounds(job, tasks.DIGESTS.itemsize * job.n_rows)):
+                wanted = [(number, low, high) for number in range(len(job.firsts))]
+                found += self.engine.shuffle(
+                    tasks.digests_part, tasks.gather_copies, job, wanted, job.n_groups
+                )
+            CopySets.save(job, Copies(*map(np.concatenate, zip(*found, strict=True))))
+        rows, firsts = CopySets(job).between(0, job.n_rows)
+        order = np.argsort(rows)
+        return Copies(rows[order], firsts[order])
 
     def _candidates(self, job: DedupJob, copies: Copies) -> list[tuple[str, int]]:
         """Parts of candidates, and how many there are in each."""
@@ -100,7 +90,7 @@ class PartsSearch:
         else:
             self._hash(job, copies)
             with progress_bar(2, "sorting", "shuffles", self.steps) as bar:
-                buckets = self._shuffle_keys(job, job.n_rows - len(copies))
+                buckets = self._shuffle_keys(job, job.n_rows - len(copies.rows))
                 bar.update(1)
                 candidates = self._shuffle_pairs(job, buckets)
                 bar.update(1)
@@ -158,39 +148,27 @@ class PartsSearch:
         samples, lengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         is_first = lengths > 0
         is_first[copies.rows] = False
-        pairs = tasks.contained_pairs(job, (samples, lengths), is_first)
+        pairs = tasks.contained_pairs(job, samples, lengths, is_first)
         return tasks.save_records(job, "candidates-00000", pairs), len(pairs)
 
-    def _missed(self, job: DedupJob) -> float:
-        criterion = job.criterion
-        return criterion.tables.missed if criterion.tables else missed_share(criterion.threshold)
-
-    def _in_memory(
-        self, job: DedupJob, copies: Copies, names: Sequence[str]
-    ) -> NearDuplicates | FileMatches:
-        """The result in the memory of the driver."""
-        found = FoundPairs(
-            self.name, job.n_rows, job.boundary, copies, self._missed(job), job.most_pairs
-        )
-        for name in names:
-            records = tasks.load_records(job, name)
-            left, right = np.divmod(records["pair"], job.n_rows)
-            found.add(Pairs(left, right, np.array(records["value"])))
-        return found.result(job.all_pairs)
-
-    def _in_files(
+    def _result(
         self, job: DedupJob, copies: Copies, names: Sequence[str], n_pairs: int
-    ) -> NearDuplicates | FileMatches:
-        """The result with pairs in files that are mapped into memory, and groups from forests."""
-        wanted: list[str | tuple[int, int]] = [*names]
+    ) -> NearDuplicates:
+        """The pairs with those of copies; very many lie in files that are mapped into memory."""
+        wanted: list[str | int] = [*names]
         if job.boundary is None:
-            wanted += CopySets(job).ranges(_COPIES_PER_TASK)
-        parts = self.engine.shuffle(
-            tasks.expand_pairs, tasks.gather_pairs, job, wanted, job.n_groups
-        )
-        path = job.work.file
-        pairs = np.lib.format.open_memmap(path("all-pairs.npy"), "w+", np.int64, (n_pairs, 2))
-        values = np.lib.format.open_memmap(path("all-values.npy"), "w+", np.float64, (n_pairs,))
+            wanted += range(len(job.firsts))
+        parts = []
+        if n_pairs:
+            parts = self.engine.shuffle(
+                tasks.expand_pairs, tasks.gather_pairs, job, wanted, job.n_groups
+            )
+        pairs, values = np.empty((n_pairs, 2), np.int64), np.empty(n_pairs)
+        if n_pairs > self.driver_pairs:
+            pairs, values = (
+                np.lib.format.open_memmap(job.work.file(name), "w+", like.dtype, like.shape)
+                for name, like in (("all-pairs.npy", pairs), ("all-values.npy", values))
+            )
         first = 0
         for part in parts:
             records = tasks.load_records(job, part)
@@ -200,27 +178,12 @@ class PartsSearch:
             first = last
             job.work.remove(part)
         assert first == n_pairs
-        missed = self._missed(job)
-        if job.boundary is not None:
-            pairs[:, 0] -= job.boundary
-            return FileMatches(pairs, values, missed, job.n_rows - job.boundary, job.boundary)
-        forest = self._forest(job, names, copies)
-        return NearDuplicates(pairs, values, missed, job.n_rows, len(copies), forest)
-
-    def _forest(self, job: DedupJob, names: Sequence[str], copies: Copies) -> Array:
-        """A spanning forest of all pairs: tasks merge forests until the driver can hold them."""
-        wanted = [(name, f"forest-0-{number}") for number, name in enumerate(names)]
-        forests, level = self.engine.run(tasks.forest_of_pairs, job, wanted), 0
-        while len(forests) > 1 and sum(size for _, size in forests) > self.driver_pairs:
-            level += 1
-            sources = [name for name, _ in forests]
-            merges = [
-                (sources[at : at + FAN_IN], f"forest-{level}-{at // FAN_IN}")
-                for at in range(0, len(sources), FAN_IN)
-            ]
-            forests = self.engine.run(tasks.merge_forests, job, merges)
-        edges = [tasks.load_records(job, name) for name, _ in forests]
-        return spanning_forest(np.concatenate([np.stack([copies.firsts, copies.rows], 1), *edges]))
+        plan, boundary = job.criterion.tables, job.boundary
+        missed = plan.missed if plan else missed_share(job.criterion.threshold)
+        if boundary is not None:
+            pairs[:, 0] -= boundary
+        n_rows = job.n_rows - (boundary or 0)
+        return NearDuplicates(pairs, values, missed, n_rows, len(copies.rows), boundary)
 
 
 def _ranges(n_parts: int) -> list[tuple[int, int]]:

@@ -1,10 +1,9 @@
 """Near-duplicates by parts, as tasks: rows, digests, keys, candidates and pairs of the job's parts.
 
 Tasks that compute write parts of the job's folder, which a later run finds; tasks of a shuffle only
-move records. A pair of rows is one number, as `Candidates` gives it.
+move records. A pair of rows is one number, as in `neighbors.duplicates.candidates`.
 """
 
-import itertools
 import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,13 +16,15 @@ from ..errors import CoREError
 from ..io.atomic import atomic_write
 from ..io.job_folder import JobFolder
 from ..io.readers import require_rows
-from ..neighbors.duplicates.comparison import similar_pairs
-from ..neighbors.duplicates.components import spanning_forest
-from ..neighbors.duplicates.containment import containment_candidates, sampled_columns
-from ..neighbors.duplicates.copies import Copies, find_copies_by_side, pairs_with_copies
-from ..neighbors.duplicates.rows import RowStore, joined_parts, row_digests, rows_to_keep
+from ..neighbors.duplicates.candidates import (
+    containment_pairs,
+    distinct,
+    key_pairs,
+    sampled_columns,
+)
+from ..neighbors.duplicates.copies import Copies, find_copies, pairs_with_copies
+from ..neighbors.duplicates.rows import Pairs, RowStore, row_digests, rows_to_keep, similar_pairs
 from ..neighbors.duplicates.search import Criterion
-from ..neighbors.duplicates.tables import Candidates, repeated_keys
 from .sources import FilePart
 
 DIGESTS = np.dtype([("low", np.uint64), ("high", np.uint64), ("row", np.int64)])
@@ -59,9 +60,14 @@ class DedupJob(NamedTuple):
         """The parts of the first rows of pairs."""
         return np.searchsorted(self.firsts, pairs // max(1, self.n_rows), "right") - 1
 
+    def rows_of(self, part: int) -> tuple[int, int]:
+        """The first row of a part, and that of the next one."""
+        first, last = np.append(self.firsts, self.n_rows)[part : part + 2].tolist()
+        return first, last
+
     def store(self) -> RowStore:
         """All rows, mapped into memory as they are needed."""
-        return RowStore(_MappedParts(self), self.firsts)
+        return RowStore(lambda number: stored_part(self, number)[0], self.firsts)
 
 
 class PartFacts(NamedTuple):
@@ -71,21 +77,11 @@ class PartFacts(NamedTuple):
     stamp: list[int | str]
 
 
-class _MappedParts:
-    """Rows of parts, mapped into memory."""
-
-    def __init__(self, job: DedupJob) -> None:
-        self._job = job
-
-    def __getitem__(self, number: int) -> Rows:
-        return stored_part(self._job, number)[0]
-
-
 def save_rows(
     job: DedupJob, number: int, pieces: Sequence[Rows], digests: Sequence[Array], stamp: Any
 ) -> PartFacts:
     """Write rows as `rows_to_keep` gives them, and their digests, as a part."""
-    rows = joined_parts(pieces)
+    rows = RowStore.in_memory(pieces).take(np.arange(sum(map(len, pieces))))
     arrays = {
         "indptr": rows.indptr, "indices": rows.indices, "data": rows.data,
         "digests": np.concatenate([np.empty((0, 2), np.uint64), *digests]),
@@ -146,9 +142,8 @@ def digests_part(job: DedupJob, argument: tuple[int, int, int]) -> dict[int, Arr
 
 def gather_copies(job: DedupJob, records: Array) -> Copies:
     """The copies among rows whose digests fell into a group."""
-    ordered = records[np.argsort(records["row"])]
-    digests = np.stack([ordered["low"], ordered["high"]], axis=1)
-    return find_copies_by_side(digests, ordered["row"].astype(np.int64), job.boundary)
+    digests = np.stack([records["low"], records["high"]], axis=1)
+    return find_copies(digests, records["row"].astype(np.int64), job.boundary)
 
 
 def hash_part(job: DedupJob, argument: tuple[int, Array]) -> None:
@@ -200,9 +195,7 @@ def gather_keys(job: DedupJob, records: Array) -> Array:
     Records come in any order; the pairs depend on them alone.
     """
     keys = np.ascontiguousarray(records["key"], np.uint64)
-    candidates = Candidates(job.n_rows, job.boundary, largest=job.largest_bucket)
-    candidates.add_keys(*repeated_keys(keys, records["row"]))
-    return candidates.pairs()
+    return key_pairs(keys, records["row"], job.n_rows, job.boundary, job.largest_bucket)
 
 
 def gather_named_keys(job: DedupJob, records: Array) -> tuple[str, int]:
@@ -224,9 +217,7 @@ def pairs_part(job: DedupJob, argument: tuple[str, int, int]) -> dict[int, Array
 
 def gather_candidates(job: DedupJob, records: Array) -> tuple[str, int]:
     """The name of a part of the different pairs whose first row is in one part; how many."""
-    candidates = Candidates(job.n_rows)
-    candidates.add(np.array(records["pair"], np.int64))
-    pairs = candidates.pairs()
+    pairs = distinct([records["pair"]])
     part = int(job.parts_of(pairs[:1])[0]) if len(pairs) else 0
     return save_records(job, f"candidates-{part:05d}", pairs), len(pairs)
 
@@ -237,12 +228,11 @@ def sample_part(job: DedupJob, number: int) -> tuple[Array, Array]:
     return sampled_columns(rows, job.criterion.seed), rows.lengths
 
 
-def contained_pairs(job: DedupJob, samples: tuple[Array, Array], is_first: Array) -> Array:
+def contained_pairs(job: DedupJob, samples: Array, lengths: Array, is_first: Array) -> Array:
     """Candidates of containment among all rows."""
     parts = ((int(first), stored_part(job, n)[0]) for n, first in enumerate(job.firsts))
-    return containment_candidates(
-        parts, *samples, is_first, job.criterion.threshold, job.boundary
-    )  # fmt: skip
+    least = job.criterion.threshold
+    return containment_pairs(parts, samples, lengths, is_first, least, job.boundary)
 
 
 class ComparedPairs(NamedTuple):
@@ -273,28 +263,26 @@ def compare_part(job: DedupJob, argument: tuple[str, int, int]) -> ComparedPairs
     return ComparedPairs(target, len(found), n_pairs)
 
 
-def expand_pairs(job: DedupJob, argument: str | tuple[int, int]) -> dict[int, Array]:
+def expand_pairs(job: DedupJob, argument: str | int) -> dict[int, Array]:
     """A task: pairs with all those that copies add, by the part of their first row.
 
-    The argument is a part of pairs, or a range of copies, for the pairs among equal rows.
+    The argument is a part of pairs, or of rows, for the pairs of these and of rows that equal them.
     """
-    is_part = isinstance(argument, str)
+    sets = CopySets(job)
     if isinstance(argument, str):
         found = load_records(job, argument)
-        left, right = np.divmod(found["pair"], job.n_rows)
-        pairs = np.minimum(left, right), np.maximum(left, right), found["value"]
-        copies = CopySets(job).of(np.unique(np.concatenate([left, right])))
+        pairs = Pairs(*np.divmod(found["pair"], job.n_rows), found["value"])
+        copies = sets.of(np.unique(np.concatenate(pairs[:2])))
     else:
-        copies = CopySets(job).range(*argument)
-        pairs = copies.firsts, copies.rows, np.ones(len(copies))
-    if job.all_pairs:
-        every = pairs_with_copies(*pairs, copies, job.most_pairs, within_sets=not is_part)
-        assert every is not None  # they were counted before
-        pairs = every
-    earlier, later, values = pairs
-    left, right = (earlier, later) if job.boundary is None else (later, earlier)
-    records = np.empty(len(values), FOUND)
-    records["pair"], records["value"] = left * job.n_rows + right, values
+        pairs, copies = Pairs.joined([]), sets.between(*job.rows_of(argument))
+    every = pairs_with_copies(
+        pairs, copies, job.most_pairs, all_pairs=job.all_pairs,
+        within_sets=not isinstance(argument, str),
+    )  # fmt: skip
+    assert every is not None  # they were counted before
+    left, right = every[:2] if job.boundary is None else every[1::-1]
+    records = np.empty(len(left), FOUND)
+    records["pair"], records["value"] = left * job.n_rows + right, every.values
     return by_group(records, job.parts_of(records["pair"]))
 
 
@@ -303,21 +291,6 @@ def gather_pairs(job: DedupJob, records: Array) -> str:
     ordered = records[np.argsort(records["pair"])].astype(FOUND)
     part = int(job.parts_of(ordered["pair"][:1])[0]) if len(ordered) else 0
     return save_records(job, f"pairs-{part:05d}", ordered)
-
-
-def forest_of_pairs(job: DedupJob, argument: tuple[str, str]) -> tuple[str, int]:
-    """A task: write a spanning forest of a part of pairs; its name and number of edges."""
-    source, target = argument
-    pairs = np.stack(np.divmod(load_records(job, source)["pair"], job.n_rows), axis=1)
-    forest = spanning_forest(pairs)
-    return save_records(job, target, forest), len(forest)
-
-
-def merge_forests(job: DedupJob, argument: tuple[Sequence[str], str]) -> tuple[str, int]:
-    """A task: write a spanning forest of several forests; its name and number of edges."""
-    sources, target = argument
-    forest = spanning_forest(np.concatenate([load_records(job, name) for name in sources]))
-    return save_records(job, target, forest), len(forest)
 
 
 def by_group(records: Array, groups: Array) -> dict[int, Array]:
@@ -383,15 +356,7 @@ class CopySets:
         places += np.arange(len(places))
         return Copies(np.array(self._rows[places]), np.array(self._firsts[places]))
 
-    def range(self, start: int, stop: int | None) -> Copies:
-        """Some of the copies."""
-        return Copies(np.array(self._rows[start:stop]), np.array(self._firsts[start:stop]))
-
-    def ranges(self, together: int) -> list[tuple[int, int]]:
-        """Ranges of about so many copies, each of whole sets of equal rows."""
-        if not len(self._rows):
-            return []
-        starts = np.flatnonzero(np.diff(self._firsts, prepend=-1))
-        wanted = np.arange(0, len(self._rows), together)
-        cuts = np.unique(starts[np.searchsorted(starts, wanted, "right") - 1]).tolist()
-        return list(itertools.pairwise([*cuts, len(self._rows)]))
+    def between(self, first_row: int, last_row: int) -> Copies:
+        """The copies of the rows in a range."""
+        some = slice(*np.searchsorted(self._firsts, [first_row, last_row]))
+        return Copies(np.array(self._rows[some]), np.array(self._firsts[some]))

@@ -28,7 +28,6 @@ from .sources import (
     PlanReader,
     Source,
     label_kind,
-    origins,
     plan_of,
     reader_of,
     require_one_kind,
@@ -162,14 +161,14 @@ def _to_folder(job: "HashJob", target: Path, resume: bool, append: bool) -> Hash
 def _finished_before(job: "HashJob", target: Path) -> HashReport:
     """The report on shards that are complete, if they are those of this job."""
     old = SignatureReader(target)
-    require_recipe(old.parts[0], job.recipe)
+    require_recipe(old.paths[0], job.recipe)
     reader = require_rows(reader_of(job.source, job.n_jobs))
     names = {reader.origin(0, 0).source}
     if isinstance(reader, PlanReader):
         names = {os.path.basename(path) for path in reader.paths}
     if {origin.source for origin in old.provenance} != names:
         raise FileError(f"{target}: holds shards of other files; name another folder.")
-    return HashReport(str(target), old.n_rows, old.n_rows, len(old.parts), old.n_bytes)
+    return HashReport(str(target), old.n_rows, old.n_rows, len(old.paths), old.n_bytes)
 
 
 class Piece(NamedTuple):
@@ -340,9 +339,9 @@ class HashJob(NamedTuple):
 
         def piece() -> tuple[Piece, bool]:
             nonlocal signatures, labels, n_held, first_row
-            y = _joined_labels(reader, labels, n_held)
+            y = np.concatenate(labels) if labels else None
             taken = signatures or [Signatures.empty(self.recipe, 0)]
-            made = Piece(taken, y, origins(reader, first_row, n_held))
+            made = Piece(taken, y, reader.origins(first_row, n_held))
             is_only = first_row == 0 and n_held in (0, reader.n_rows)
             first_row += n_held
             signatures, labels, n_held = [], [], 0
@@ -373,14 +372,6 @@ class HashJob(NamedTuple):
         if n_held or first_row == 0:
             is_only = first_row == 0
             yield piece()[0], is_only
-
-
-def _joined_labels(reader: RowReader, labels: Sequence[Array], n_rows: int) -> Array | None:
-    """The labels of rows, all of which have one if any has."""
-    y: Array | None = np.concatenate(labels) if labels else None
-    if y is not None and len(y) < n_rows:
-        raise DataError(f"{reader.name}: some rows have labels and some have none.")
-    return y
 
 
 def hash_part(recipe: Recipe, argument: tuple[FilePart, str]) -> tuple[str, int]:

@@ -17,7 +17,6 @@ from ..io.readers import RowReader, read_all, require_rows
 from ..kernel_table import gamma_in_use
 from ..kernels import gram_to_file
 from ..recipe import DEFAULT_KERNEL
-from .sources import origins
 
 
 def kernel_to_file(
@@ -72,7 +71,7 @@ def kernel_to_file(
     )  # fmt: skip
     sides = zip(readers, K.shape, strict=False)  # one side, if both are one
     sources = provenance_entries(
-        origin for side, n_rows in sides for origin in origins(side, 0, n_rows)
+        origin for side, n_rows in sides for origin in side.origins(0, n_rows)
     )
     description = {
         "format": "corekernels.gram", "version": 1, "kernel": kernel,

@@ -186,11 +186,11 @@ def _signatures(
         if getattr(job.source, "recipe", None) is not None:
             reader = reader_of(job.source, job.n_jobs)
             assert reader.holds == "signatures"
-            if job.engine is None or len(reader.parts) == 1:
+            if job.engine is None or len(reader.paths) == 1:
                 yield *reader.read(), join_runs(reader.provenance)
                 return
             store = job.store(stack, target, resume, True)
-            store.paths = reader.parts
+            store.paths = [Path(path) for path in reader.paths]
         else:
             store = job.store(stack, target, resume, False)
             job.fill(store)
@@ -223,7 +223,11 @@ def train_by_parts(
     final = require_target(target, *plan.paths)
     job = HashJob(plan, recipe, rows_per_part(recipe), False, engine, progress, None, "train")
     about = job.about | {"options": repr(options)}
-    with JobFolder.open(unfinished_folder(final), about, resume=resume) as folder:
+    with JobFolder.open(
+        unfinished_folder(final), about, resume=resume, redo_changed=True
+    ) as folder:
+        if folder.changed:
+            folder.remove("block-*")
         if plan.recipe is None:
             store = PartStore(recipe, folder)
             job.fill(store)

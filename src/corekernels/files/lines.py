@@ -1,6 +1,7 @@
 """Jobs that write lines for rows: here, batch by batch, or by a task per part."""
 
 import io
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -65,7 +66,11 @@ def write_lines(
     plan = plan_of(source)
     final = require_target(target, *plan.paths)  # type: ignore[arg-type]
     about = {**about, "files": file_stamps(plan.paths), "parts": len(plan.parts)}
-    with JobFolder.open(unfinished_folder(final), about, resume=resume) as folder:
+    with JobFolder.open(
+        unfinished_folder(final), about, resume=resume, redo_changed=True
+    ) as folder:
+        if is_numbered and folder.changed:  # rows of other files may have other numbers
+            folder.remove("lines-*")
         job = LinesJob(make, shared, str(folder.path))
         n_rows = _row_counts(engine, plan, progress) if is_numbered else [0] * len(plan.parts)
         firsts = np.cumsum([0, *n_rows]).tolist()
@@ -73,6 +78,7 @@ def write_lines(
             (part, first)
             for part, first in zip(plan.parts, firsts, strict=False)
             if not folder.file(_name(part)).exists()
+            or os.path.basename(part.path) in folder.changed
         ]
         engine.run(lines_part, job, missing, what="running", progress=progress)
         with atomic_write(final) as file:

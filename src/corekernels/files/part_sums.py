@@ -92,21 +92,17 @@ class GradientTask(NamedTuple):
     job: LearnJob
     path: str
 
+    @classmethod
+    def at(cls, job: LearnJob, path: Path, w: Vector) -> "GradientTask":
+        """The task at w, which is written to that file."""
+        arrays: dict[str, Array] = {"planes": w.planes, "biases": w.biases}
+        save_arrays(path, _KIND, _VERSION, arrays, {}, durable=False, shared=True)
+        return cls(job, str(path))
+
     def vector(self) -> Vector:
         """The vector w."""
-        return load_vector(Path(self.path))
-
-
-def save_vector(path: Path, w: Vector) -> None:
-    """Write a vector to a file."""
-    arrays: dict[str, Array] = {"planes": w.planes, "biases": w.biases}
-    save_arrays(path, _KIND, _VERSION, arrays, {}, durable=False, shared=True)
-
-
-def load_vector(path: Path) -> Vector:
-    """A vector from a file."""
-    arrays, _ = load_arrays(path, _KIND, _VERSION, mmap=False)
-    return Vector(arrays["planes"], arrays["biases"])
+        arrays, _ = load_arrays(Path(self.path), _KIND, _VERSION, mmap=False)
+        return Vector(arrays["planes"], arrays["biases"])
 
 
 class _Kept(NamedTuple):
@@ -206,8 +202,7 @@ class EngineSums:
         before = getattr(self, "_point", None)
         path = self.folder / f"w-{self.job.block}-{self._n_points}"
         self._n_points += 1
-        save_vector(path, w)
-        self._w, self._point = w, GradientTask(self.job, str(path))
+        self._w, self._point = w, GradientTask.at(self.job, path, w)
         if before is not None:
             Path(before.path).unlink(missing_ok=True)
 
@@ -293,8 +288,7 @@ def average(engine: Engine, parts: Sequence[FilePart], task: AverageTask) -> tup
     planes, biases, n_iter = engine.total(average_part, task, parts)
     w = Vector(planes, biases)
     path = Path(task.folder) / f"average-{task.job.block}"
-    save_vector(path, w)
-    point = GradientTask(task.job, str(path))
+    point = GradientTask.at(task.job, path, w)
     losses, gaps = engine.total(gap_part, (task, point), parts)
     at = Measure(losses + half_squares(w.planes, w.biases), gaps)
     path.unlink(missing_ok=True)

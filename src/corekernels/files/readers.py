@@ -69,25 +69,20 @@ class SignatureReader(Reader):
         paths = [path] if isinstance(path, str | os.PathLike) else list(path)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = os.fspath(paths[0]) + more
-        self.parts = [part for path in paths for part in part_files(path)]
+        self.paths = [str(part) for path in paths for part in part_files(path)]
         self._provenance: list[Origin] = []
         self._identities: list[Identity] = []
         self.n_rows = 0
-        for part in self.parts:
+        for part in self.paths:  # one at a time: there may be more than a process may map
             found = read_signatures(part)
             self.recipe = getattr(self, "recipe", found.recipe)
             if found.recipe != self.recipe:
                 raise RecipeMismatch(self.recipe, found.recipe)
             self.n_rows += len(found)
-            self._provenance.extend(found.provenance)
+            self._provenance += found.provenance
             self._identities.append(found.identity)
         self.n_columns = self.recipe.n_columns
         self.n_bytes = sum(identity.n_bytes for identity in self._identities)
-
-    @property
-    def paths(self) -> list[str]:
-        """The files that are read."""
-        return [str(path) for path in self.parts]
 
     @property
     def provenance(self) -> list[Origin]:
@@ -139,7 +134,7 @@ class SignatureReader(Reader):
 
     def _contents(self) -> Iterator[SignatureFile]:
         """The parts, which must be those that were there when the reader was opened."""
-        for part, identity in zip(self.parts, self._identities, strict=True):
+        for part, identity in zip(self.paths, self._identities, strict=True):
             yield read_signatures(part, identity=identity)
 
 

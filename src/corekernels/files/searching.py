@@ -26,7 +26,7 @@ from ..text.settings import settings_like
 from .engines import Engine
 from .lines import Counts, require_queries, write_lines
 from .readers import AnyReader
-from .sources import Source, origins, reader_of
+from .sources import Source, reader_of
 
 if TYPE_CHECKING:
     from ..text.frequencies import InverseDocumentFrequency
@@ -107,7 +107,7 @@ def index_rows(
     X = whole.X
     index = CoRENeighbors(**options).fit(X)
     index.names_ = whole.names
-    index.save(target, provenance=origins(reader, 0, X.shape[0]))
+    index.save(target, provenance=reader.origins(0, X.shape[0]))
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
         index.estimated_recall_, Path(target).stat().st_size, time.perf_counter() - start,

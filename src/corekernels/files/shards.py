@@ -60,7 +60,7 @@ def in_order(folder: Path) -> list[Path]:
     return sorted(parts, key=lambda path: (len(path.name), path.name))
 
 
-def require_recipe(path: Path, recipe: Recipe) -> SignatureFile:
+def require_recipe(path: PathLike, recipe: Recipe) -> SignatureFile:
     """A file of signatures, which must have been hashed by this recipe."""
     contents = read_signatures(path)
     if contents.recipe != recipe:
@@ -68,7 +68,7 @@ def require_recipe(path: Path, recipe: Recipe) -> SignatureFile:
     return contents
 
 
-def merge_parts(paths: Sequence[Path], target: Target, name: PathLike, recipe: Recipe) -> None:
+def merge_parts(paths: Sequence[PathLike], target: Target, name: PathLike, recipe: Recipe) -> None:
     """Put signature files of one recipe together, without reading them into memory.
 
     `name` is what errors call the target.

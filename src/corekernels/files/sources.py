@@ -348,15 +348,6 @@ def plan_of(source: Source) -> PartPlan:
     return source
 
 
-def origins(reader: AnyReader, first_row: int, n_rows: int) -> list[Origin]:
-    """Where some rows of a reader came from, which have been read."""
-    if reader.holds == "signatures":
-        return reader.provenance
-    if isinstance(reader, PlanReader):
-        return list(reader.origins(first_row, n_rows))
-    return [reader.origin(first_row, n_rows)]
-
-
 def label_kind(labels: Any) -> str:
     """What labels are: "none", "numbers" or "words"."""
     if labels is None:
@@ -406,13 +397,14 @@ class PlanReader(RowReader):
         """Of the first part, whose columns are those of all."""
         return self._begun[0].provenance
 
-    def origins(self, first_row: int, n_rows: int) -> Iterator[Origin]:
-        """Where some rows came from, which have been read."""
-        ends = [*self.first_rows[1:], first_row + n_rows]
+    def origins(self, first_row: int, n_rows: int) -> list[Origin]:
+        """As of `RowReader`."""
+        ends, found = [*self.first_rows[1:], first_row + n_rows], []
         for reader, first, end in zip(self._begun, self.first_rows, ends, strict=True):
             start, stop = max(first_row, first), min(first_row + n_rows, end)
             if start < stop:
-                yield reader.origin(start - first, stop - start)
+                found.append(reader.origin(start - first, stop - start))
+        return found
 
     def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """The batches of each part."""

@@ -159,7 +159,7 @@ class JobFolder:
                 "other files, or they changed"
                 if name == "files"
                 else f"{name} {before.get(name)!r}"
-                for name in different
+                for name in (["job"] if "job" in different else different)
             )
             raise FileError(
                 f"{self.path}: the unfinished run had {described}; resume it with the same, or "

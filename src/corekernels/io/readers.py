@@ -269,6 +269,10 @@ class RowReader(Reader):
         name, names = os.path.basename(self.name), self.column_names
         return Origin(name, first_row, n_rows, self.one_based, column_names=names)
 
+    def origins(self, first_row: int, n_rows: int) -> list[Origin]:
+        """The same, file by file, if these are several; for rows that have been read."""
+        return [self.origin(first_row, n_rows)]
+
     def _note(self, text: str) -> None:
         if text not in self._notes:
             self._notes.append(text)

@@ -1,7 +1,7 @@
-"""The planes that are learned from packed rows, and the scores they give.
+"""Packed rows, and the weight vectors that are learned from them, called planes here.
 
-A plane (short for hyperplane) is one weight for each (code, slot) pair. Planes are kept in
-blocks of up to eight, side by side, as the loops take them; a block of one is a plane by itself.
+A plane (short for hyperplane) has one weight for each pair of a code and a slot. Planes are kept
+in blocks of up to eight, side by side, as the loops take them; a block of one is a plane by itself.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,6 @@ from .._core.validation import read_only
 from .._hashing.slots import largest_code, loop_slots
 from .._loops.learning.coefficients import (
     PackedRows,
-    equal_rows,
     row_digests,
     row_scales,
 )
@@ -71,8 +70,8 @@ class Packed:
 
         def work(part: tuple[int, int]) -> None:
             rows = slice(*part)
-            some = None if weights is None else weights[rows]
-            row_digests(codes[rows], some, self.lengths[rows], out[rows])
+            of_rows = None if weights is None else weights[rows]
+            row_digests(codes[rows], of_rows, self.lengths[rows], out[rows])
 
         run_blocks(work, row_blocks(0, len(self), ROWS_PER_TASK), n_jobs)
         return out
@@ -81,15 +80,19 @@ class Packed:
         self, rows: npt.NDArray[np.int64], others: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
         """Whether each of some rows has the same contents as the one at its place in `others`."""
-        out = np.empty(len(rows), np.bool_)
-        equal_rows(*self._bits, self.lengths, rows, others, out)
+        out = (self.lengths[rows] > 0) == (self.lengths[others] > 0)
+        arrays = [array for array in self._bits if array is not None]
+        for start, stop in row_blocks(0, len(rows), ROWS_PER_TASK):
+            for array in arrays:
+                equal = array[rows[start:stop]] == array[others[start:stop]]
+                out[start:stop] &= equal.all(axis=1)
         return out
 
     def contents(self, row: int) -> tuple[bytes, bytes, bool]:
-        """All that a row holds, as something that can be sorted."""
+        """The contents of a row, in a form that can be sorted."""
         codes, weights = self._bits
-        found = b"" if weights is None else weights[row].tobytes()
-        return codes[row].tobytes(), found, bool(self.lengths[row] > 0)
+        of_row = b"" if weights is None else weights[row].tobytes()
+        return codes[row].tobytes(), of_row, bool(self.lengths[row] > 0)
 
     def largest_code(self) -> int:
         """The largest of all codes."""
@@ -97,7 +100,7 @@ class Packed:
 
     @property
     def _bits(self) -> tuple[Array, Array | None]:
-        """All that the rows hold, as unsigned integers; slots once."""
+        """Codes and weights as unsigned integers; where they share one, the slots and None."""
         if self.codes.dtype.kind == "u":
             return self.codes, self.weights
         return self.codes.view(f"u{self.codes.itemsize}"), None
@@ -126,8 +129,8 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
 
     def work(part: tuple[int, int]) -> None:
         rows = slice(*part)
-        some = None if weights is None else weights[rows]
-        row_scales(some, lengths[rows], codes.shape[1], scales[rows])
+        of_rows = None if weights is None else weights[rows]
+        row_scales(of_rows, lengths[rows], codes.shape[1], scales[rows])
 
     run_blocks(work, row_blocks(0, len(codes), ROWS_PER_TASK), n_jobs)
     if not np.isfinite(scales).all():
@@ -205,9 +208,9 @@ class Planes:
         lanes = lane_blocks(len(self.intercepts))
         for (block, other), first in zip(pairs, range(0, len(lanes), 2), strict=True):
             last = lanes[min(first + 1, len(lanes) - 1)]
-            some = slice(lanes[first].start, last.stop)
-            intercepts = read_only(self.intercepts[some])
-            score_rows(*data, chosen, block, other, len(lanes[first]), intercepts, out[:, some])
+            places = slice(lanes[first].start, last.stop)
+            intercepts = read_only(self.intercepts[places])
+            score_rows(*data, chosen, block, other, len(lanes[first]), intercepts, out[:, places])
 
     @computed_once
     def _pairs(self) -> Pairs:
@@ -235,12 +238,17 @@ class Planes:
 
     def stacked(self) -> npt.NDArray[np.float32]:
         """The planes one after another, (n_planes, n_codes, n_hashes)."""
-        shape = (len(self.intercepts), *self.blocks[0].shape[:2])
-        out = np.empty(shape, np.float32)
-        for lanes, block in zip(lane_blocks(len(out)), self.blocks, strict=True):
-            for lane, plane in enumerate(lanes):
-                out[plane] = _lane_of(block, lane)
-        return out
+        return np.stack(self._views())
+
+    def _views(self) -> list[npt.NDArray[np.float32]]:
+        """Each plane, as a view of its block."""
+        n_planes = len(self.intercepts)
+        lanes = lane_blocks(n_planes, -(-n_planes // len(self.blocks)))
+        return [
+            _lane_of(block, lane)
+            for planes, block in zip(lanes, self.blocks, strict=True)
+            for lane in range(len(planes))
+        ]
 
     @classmethod
     def unstacked(cls, recipe: Recipe, stacked: Array | list[Array], intercepts: Array) -> "Planes":
@@ -255,16 +263,9 @@ class Planes:
 
     def in_usual_blocks(self) -> "Planes":
         """The same planes, if their blocks are of other sizes than `lane_blocks` makes."""
-        n_planes = len(self.intercepts)
-        if n_planes == 1:
+        if len(self.intercepts) == 1:
             return self
-        width = -(-n_planes // len(self.blocks))
-        views = [
-            _lane_of(block, lane)
-            for lanes, block in zip(lane_blocks(n_planes, width), self.blocks, strict=True)
-            for lane in range(len(lanes))
-        ]
-        return Planes.unstacked(self.recipe, views, self.intercepts)
+        return Planes.unstacked(self.recipe, self._views(), self.intercepts)
 
 
 def _lane_of(block: Array, lane: int) -> Array:

@@ -1,11 +1,9 @@
-"""Descent on packed rows, one block of problems at a time, until its duality gap is small.
+"""Dual coordinate descent on packed rows, a block of problems at a time.
 
-A block is up to eight two-class problems (or regressions) that are solved side by side, one
-per lane of a vector. Blocks depend on nothing but the data, so each may run on any thread.
-
-From classes to two-class problems: one for two classes, else one per class against the rest.
-
-Where rows have several labels, there is one problem per label.
+Classes become two-class problems: one for two classes, else one per class against the rest; where
+rows have several labels, one per label. A block is up to eight such problems (or regressions),
+solved side by side, one per lane of a vector. Blocks depend on the data alone, so each may run on
+any thread.
 """
 
 from collections.abc import Sequence
@@ -18,11 +16,11 @@ import numpy.typing as npt
 from .._core.arguments import Array
 from .._core.threads import run_blocks, stop_if_asked
 from .._core.validation import read_only
-from .._loops.learning.coefficients import mix_planes, plane_products
+from .._loops.learning.coefficients import plane_products
 from .._loops.learning.descent import Active, Solution, combined_conjugates, sweep
 from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
-from .coefficients import Packed, Planes, lane_blocks, number_of_planes
+from .coefficients import Packed, Planes, codes_in_use, lane_blocks, number_of_planes
 from .losses import Loss
 from .problem import (
     Block,
@@ -39,7 +37,7 @@ from .problem import (
 
 @dataclass(frozen=True)
 class OneVsRest:
-    """What is minimised, but for C.
+    """The two-class problems of a classifier, but for C.
 
     Where rows have several labels, targets are numbers of sets of labels: `label_sets`, of shape
     (n_sets, n_classes).
@@ -86,30 +84,32 @@ _PARALLEL = 1e-4  # squared sine of the angle below which two solutions count as
 
 
 def extrapolate(block: Block, state: State, before: State) -> None:
-    """Move a solution for smaller costs towards the solution for the costs of `block`.
+    """Extrapolate the solutions for two smaller costs to the costs of `block`.
 
-    `before` is the solution before that one (or zero, if there was none); it becomes what
-    `state` was. Of all combinations of both, `state` becomes the one that is best for the dual
-    problem without its bounds: the minimum of a quadratic function of two variables. Dual
-    variables beyond a bound are corrected as the first sweep visits their rows, one after
-    another, each taking account of the ones before. (Clipped here, all at once, they would move
-    the planes by the sum of all that was clipped, mostly of one sign; that costs more sweeps
-    than it saves.)
+    `state` is the latest solution and `before` the one before it (or zero), which becomes what
+    `state` was. `state` becomes their best linear combination for the dual problem without its
+    bounds: the minimum of a quadratic function of two variables. The first sweep corrects dual
+    variables beyond a bound, one row after another. (Clipped here, all at once, they would move
+    the planes by a sum of terms mostly of one sign, which costs more sweeps than it saves.)
 
-    Where the conjugate of the loss is not quadratic, both stay as they are.
+    Where the conjugate of the loss is not quadratic, both stay as they are. On paths of eight C a
+    factor of 2 apart, this saves an eighth to a fifth of the time.
     """
     if not block.loss.quadratic_conjugate:
         return
     factors = _combination(block, state, before)
     _mix(state.duals, before.duals, factors)
     _mix(state.biases, before.biases, factors)
-    lanes = np.zeros((2, LANES), np.float32)
+    lanes = np.zeros((2, 1 if block.n_lanes == 1 else LANES), np.float32)
     lanes[:, : block.n_lanes] = factors
-    mix_planes(lanes, state.planes, before.planes)
+    used = codes_in_use(state.planes, before.planes)
+    planes, older_planes = state.planes[used], before.planes[used]
+    _mix(planes, older_planes, lanes)
+    state.planes[used], before.planes[used] = planes, older_planes
 
 
 def _combination(block: Block, state: State, before: State) -> Array:
-    """For each lane, the factors of both solutions that are best together."""
+    """For each lane, the factors of both solutions in their best combination."""
     sums = np.empty((5, block.n_lanes))
     conjugates = block.loss.compiled(combined_conjugates)
     conjugates(block.rows, block.problem, state.duals, before.duals, sums)
@@ -131,6 +131,7 @@ def _combination(block: Block, state: State, before: State) -> Array:
 
 
 def _mix(now: Array, then: Array, factors: Array) -> None:
+    """Combine two arrays into the first; the second becomes what the first was."""
     mixed = factors[0] * now + factors[1] * then
     then[:], now[:] = now, mixed
 
@@ -143,10 +144,10 @@ def _divide(x: Array, y: Array, otherwise: float) -> Array:
 def descend(packed: Packed, block: Block, state: State, options: Options) -> Outcome:
     """Sweep over the rows of a block, from `state` on, until the gaps are small enough.
 
-    Each sweep yields an estimate of the gaps as it goes; once that is small enough for all
-    lanes, one pass over all rows finds the true ones. Lanes that pass are finished, the others
-    go on with no row shrunk. A loss whose estimates are too large (`Loss.gap_excess`) gets such a
-    pass earlier and now and then.
+    Each sweep estimates the gaps on its way. Once the estimate is small enough for all lanes, one
+    pass over all rows finds the true gaps. Lanes whose gap is small enough are finished, the others
+    go on with no row shrunk. Where the estimates are too large by nature (`Loss.gap_excess`), such
+    a pass is also made earlier, now and then.
     """
     rows, problem, n_lanes = packed.rows(), block.problem, block.n_lanes
     compiled_sweep = block.loss.compiled(sweep)
@@ -171,15 +172,15 @@ def descend(packed: Packed, block: Block, state: State, options: Options) -> Out
         if not (done or early or epoch == options.max_iter):
             continue
         next_look = epoch + 1 + epoch // 8
-        found = measure(packed, block, solution, state.is_sum, options.tol)
-        require_finite(found)
-        unfinished = _too_large(found, solution, options)
+        at = measure(packed, block, solution, state.is_sum, options.tol)
+        require_finite(at)
+        unfinished = _too_large(at, solution, options)
         if not unfinished.any():
             break
         if done:
             shrunk[:] = 0
             limits[:] = np.inf
-    return Outcome(epoch, found.objectives, found.relative_gaps(), not unfinished.any())
+    return Outcome(epoch, at.objectives, at.relative_gaps(), not unfinished.any())
 
 
 def solve(
@@ -206,17 +207,17 @@ def as_planes(recipe: Recipe, solutions: Sequence[Any], intercept: float) -> Pla
 
 
 def _some_too_large(
-    found: Measure, solution: Solution, options: Options, lanes: npt.NDArray[np.bool_]
+    at: Measure, solution: Solution, options: Options, lanes: npt.NDArray[np.bool_]
 ) -> bool:
     """Whether the gap of any of these lanes is too large; not if there is none to be had."""
-    if not np.isfinite(found.objectives).all():
+    if not np.isfinite(at.objectives).all():
         return False
-    return bool(_too_large(found, solution, options)[lanes].any())
+    return bool(_too_large(at, solution, options)[lanes].any())
 
 
-def _too_large(found: Measure, solution: Solution, options: Options) -> npt.NDArray[np.bool_]:
+def _too_large(at: Measure, solution: Solution, options: Options) -> npt.NDArray[np.bool_]:
     """Lanes whose gap is too large."""
-    gaps, objectives = found.gaps, found.objectives
+    gaps, objectives = at.gaps, at.objectives
     largest = max(options.tol, options.plane_tol) * objectives
     lanes: npt.NDArray[np.bool_] = gaps > largest
     # |w|^2 / 2 is part of the objective, and takes a pass over the planes: looked at if need be

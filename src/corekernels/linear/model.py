@@ -135,10 +135,10 @@ def warn_unless_converged(
     if all(outcome.converged for outcome in outcomes):
         return
     worst = max(outcome.relative_gaps.max() for outcome in outcomes)
-    name, asked = "tol", f"tol={options.tol:.1e}"
+    name, limits = "tol", f"tol={options.tol:.1e}"
     if options.plane_tol > 0:
         name = "path_tol"
-        asked += f" and for path_tol={options.plane_tol:.1e} of |w|^2 / 2"
+        limits += f" and for path_tol={options.plane_tol:.1e} of |w|^2 / 2"
     cause = ""
     if contested_weight > 0:
         cause = (
@@ -148,7 +148,7 @@ def warn_unless_converged(
     n_passes = max(outcome.n_iter for outcome in outcomes)
     warnings.warn(
         f"After {n_passes} passes over the rows (max_iter={options.max_iter}) the duality gap is "
-        f"{worst:.1e} of the objective, too much for {asked}: raise max_iter or {name}, or lower "
+        f"{worst:.1e} of the objective, too much for {limits}: raise max_iter or {name}, or lower "
         f"C.{cause}",
         ConvergenceWarning,
         stacklevel=stacklevel,

@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -143,13 +143,23 @@ def c_path(
     several = len(folds) > 1 and len(lane_blocks(problem.n_planes)) == 1
     outer, inner = (model.n_jobs, 1) if several else (1, model.n_jobs)
     ascending = np.sort(values)
-    path = _Path(problem, classes, S.recipe, ascending, loose, validation is not None, inner)
     with progress_bar(len(values) * len(folds), "path over C", "fits", progress) as bar:
-        paths = run_blocks(lambda fold: path.follow(fold, bar), folds, outer)
+        follow = functools.partial(
+            _follow,
+            problem,
+            classes,
+            S.recipe,
+            ascending,
+            loose,
+            validation is not None,
+            inner,
+            bar,
+        )
+        paths = run_blocks(follow, folds, outer)
     place = np.searchsorted(ascending, values)
-    scores = np.stack([found.scores for found in paths], axis=1)[place]
-    n_iter = np.stack([found.n_iter for found in paths], axis=1)[place]
-    outcomes = [outcome for found in paths for outcome in found.outcomes]
+    scores = np.stack([path.scores for path in paths], axis=1)[place]
+    n_iter = np.stack([path.n_iter for path in paths], axis=1)[place]
+    outcomes = [outcome for path in paths for outcome in path.outcomes]
     warn_unless_converged(outcomes, loose, training.contested_weight)
     means = scores.mean(axis=1)
     best_C = float(values[means >= means.max() - _ROUNDING].min())
@@ -219,49 +229,35 @@ def _standard_errors(scores: Array, n_scored: int | None) -> npt.NDArray[np.floa
     return scores.std(axis=1, ddof=1) / np.sqrt(n_folds)
 
 
-@dataclass
-class _FoldPath:
-    """What was found for one fold, for each C in ascending order."""
+class _FoldPath(NamedTuple):
+    """Results of one fold, for each C in ascending order."""
 
     scores: list[float]
     n_iter: list[int]
     outcomes: list[Outcome]
-    best: list[State] | None  # the solution of the highest score, if it is to be kept
+    best: list[State] | None  # the solution of the highest score, if kept
 
 
-@dataclass(frozen=True)
-class _Path:
-    """What the paths of all folds have in common."""
-
-    problem: OneVsRest
-    classes: Array
-    recipe: Recipe
-    Cs: Array
-    options: Options
-    keeps_best: bool
-    n_jobs: int | None
-
-    def follow(self, fold: _Fold, bar: Any) -> _FoldPath:
-        """Solve the problems of a fold at each C, and score each solution."""
-        training, problem = fold.training, self.problem
-        states, before = self._zero(fold), self._zero(fold)
-        found = _FoldPath([], [], [], self._zero(fold) if self.keeps_best else None)
-        for C in self.Cs:
-            blocks = problem.blocks(training, float(C))
-            starts = zip(blocks, states, before, strict=True)
-            run_blocks(lambda start: extrapolate(*start), starts, self.n_jobs)
-            _, outcomes = solve(training.packed, blocks, self.options, self.n_jobs, states)
-            planes = as_planes(self.recipe, states, problem.intercept)
-            score = fold.accuracy(planes, self.classes, self.n_jobs)
-            if found.best is not None and score > max(found.scores, default=-1.0):
-                for state, copy in zip(states, found.best, strict=True):
-                    copy.copy_from(state)
-            found.scores.append(score)
-            found.n_iter.append(max(outcome.n_iter for outcome in outcomes))
-            found.outcomes.extend(outcomes)
-            bar.update()
-        return found
-
-    def _zero(self, fold: _Fold) -> list[State]:
-        packed = fold.training.packed
-        return [State.zero(packed, len(lanes)) for lanes in lane_blocks(self.problem.n_planes)]
+def _follow(
+    problem: OneVsRest, classes: Array, recipe: Recipe, Cs: Array, options: Options,
+    keeps_best: bool, n_jobs: int | None, bar: Any, fold: _Fold,
+) -> _FoldPath:  # fmt: skip
+    """Solve the problems of a fold at each C, and score each solution."""
+    packed, lanes = fold.training.packed, lane_blocks(problem.n_planes)
+    states, before = ([State.zero(packed, len(block)) for block in lanes] for _ in range(2))
+    best = [State.zero(packed, len(block)) for block in lanes] if keeps_best else None
+    walk = _FoldPath([], [], [], best)
+    for C in Cs:
+        blocks = problem.blocks(fold.training, float(C))
+        starts = zip(blocks, states, before, strict=True)
+        run_blocks(lambda start: extrapolate(*start), starts, n_jobs)
+        _, outcomes = solve(packed, blocks, options, n_jobs, states)
+        score = fold.accuracy(as_planes(recipe, states, problem.intercept), classes, n_jobs)
+        if best is not None and score > max(walk.scores, default=-1.0):
+            for state, copy in zip(states, best, strict=True):
+                copy.copy_from(state)
+        walk.scores.append(score)
+        walk.n_iter.append(max(outcome.n_iter for outcome in outcomes))
+        walk.outcomes.extend(outcomes)
+        bar.update()
+    return walk

@@ -1,4 +1,4 @@
-"""What is solved: blocks of problems, where a solution stands, when it is good enough."""
+"""Training sets, blocks of problems over them, the state of a solution, and its duality gap."""
 
 from dataclasses import dataclass, replace
 
@@ -147,10 +147,10 @@ class Block:
 
 @dataclass(frozen=True)
 class State:
-    """Where a descent stands: changed in place, and good to start the next one from.
+    """State of a descent, changed in place: dual variables, planes and biases; a warm start.
 
-    The planes are the sum of the rows times their dual variables or, if `is_sum` is False, differ
-    from it by the planes that the descent was started from.
+    The planes are the sum of the rows times their dual variables or, if `is_sum` is False, that sum
+    plus the planes from which the descent was started.
     """
 
     duals: npt.NDArray[np.float64]
@@ -160,7 +160,7 @@ class State:
 
     @classmethod
     def zero(cls, packed: Packed, n_lanes: int) -> "State":
-        """The start of a descent without a better one."""
+        """The start of a descent from nothing."""
         planes = new_planes(packed.n_codes, packed.codes.shape[1], n_lanes)
         return cls(np.zeros((len(packed), n_lanes)), planes, np.zeros(n_lanes))
 
@@ -224,9 +224,9 @@ def half_squares(planes: Array, biases: Array) -> npt.NDArray[np.float64]:
 def measure(packed: Packed, block: Block, solution: Solution, is_sum: bool, tol: float) -> Measure:
     """Objectives and duality gaps.
 
-    If the planes are to be the sum of the rows times their dual variables (`is_sum`), what
-    rounding has done to that sum counts. Some slots tell how much it is, as slots are alike;
-    if it matters beside `tol` times the objective, all planes become the exact sum again.
+    If the planes are the sum of the rows times their dual variables (`is_sum`), their rounding
+    errors count. They are measured on a few slots, as slots are alike; where they matter beside
+    `tol` times the objective, all planes become the exact sum again.
     """
     rows, lost = block.rows, np.zeros(len(solution.biases))
     parts = _slot_parts(packed, solution)
@@ -235,11 +235,11 @@ def measure(packed: Packed, block: Block, solution: Solution, is_sum: bool, tol:
         first, last = parts[0]
         before, _ = _restore(packed, rows, solution, parts[:1])
         lost = before * packed.codes.shape[1] / (last - first)
-    found = _add_up(packed, block, solution)
-    if is_sum and (lost > _NEGLIGIBLE * tol * found.objectives).any():
+    at = _add_up(packed, block, solution)
+    if is_sum and (lost > _NEGLIGIBLE * tol * at.objectives).any():
         _, lost = _restore(packed, rows, solution, parts)
-        found = _add_up(packed, block, solution)
-    return Measure(found.objectives, found.gaps + lost)
+        at = _add_up(packed, block, solution)
+    return Measure(at.objectives, at.gaps + lost)
 
 
 def _slot_parts(packed: Packed, solution: Solution) -> list[tuple[int, int]]:
@@ -252,7 +252,7 @@ def _slot_parts(packed: Packed, solution: Solution) -> list[tuple[int, int]]:
 def _restore(
     packed: Packed, rows: Array, solution: Solution, parts: list[tuple[int, int]]
 ) -> npt.NDArray[np.float64]:
-    """Make some slots of the planes the sum of the rows again, rounded once.
+    """Set some slots of the planes to the sum of the rows, rounded once.
 
     Half the squared distance from the exact sum, lane by lane: before that, and after.
     """
@@ -277,9 +277,9 @@ def _add_up(packed: Packed, block: Block, solution: Solution) -> Measure:
     return Measure(losses + half_squares(solution.planes, solution.biases), gaps)
 
 
-def require_finite(found: Measure) -> None:
+def require_finite(at: Measure) -> None:
     """Refuse a solution that is none."""
-    if not (np.isfinite(found.objectives).all() and np.isfinite(found.gaps).all()):
+    if not (np.isfinite(at.objectives).all() and np.isfinite(at.gaps).all()):
         raise DataError(
             "C: with these costs the planes do not fit single precision; lower C or the weights "
             "of rows and classes."

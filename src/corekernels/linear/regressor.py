@@ -62,7 +62,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     """
 
     def __init__(
-        self, loss: str | Loss = "squared_error", *, C: float = 1.0, tol: float = 1e-5,
+        self, loss: str | Loss = "squared_error", *, C: float = 3.0, tol: float = 1e-5,
         max_iter: int = 1000, fit_intercept: bool = True, intercept_scaling: float = 1.0,
         solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip

@@ -19,9 +19,9 @@ from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
 from ..recipe import DEFAULT_KERNEL
 from .candidates import SearchMethod
+from .duplicates.candidates import plan_tables
 from .duplicates.result import NearDuplicates
 from .duplicates.search import Criterion, near_duplicate_rows
-from .duplicates.tables import plan_tables
 from .snapshot import MODES, Snapshot, read_index, write_index
 from .store import check_ids, make_store, require_number, require_recall
 from .tuning import AUTO, RecallCheck, choose, method_of

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from ..advice import Advice
+from ..advice.result import KINDS
 from ..classifier import CoREClassifier
 from ..files.surveys import Histogram
 from .layout import Figure, Interval, Panel, Report, Section, Table, duration, named_file
 from .survey import rows_figure
 
 _GROWTH = (1, 10, 100)  # times the rows of the sample
-_SQUARED = ("exact", "gaussian")  # kinds whose cost grows with the square of the rows
 
 
 def advice_report(advice: Advice, X: Any, source: str, options: str = "") -> Report:
@@ -60,7 +60,7 @@ def _lead(advice: Advice) -> list[str]:
 
 def advice_figure(advice: Advice) -> Figure:
     """The score of each candidate with its 95 % interval, the best first."""
-    unit, label = (100, "accuracy, %") if advice.metric == "accuracy" else (1, advice.metric)
+    unit, label = advice.unit, advice.metric + (", %" if advice.unit == 100 else "")
     intervals = [
         Interval(
             candidate.name,
@@ -107,9 +107,7 @@ def _costs(advice: Advice) -> Section:
     rows = [
         [candidate.name]
         + [
-            duration(
-                candidate.seconds * factor ** (2 if candidate.kind in _SQUARED else 1), fine=True
-            )
+            duration(candidate.seconds * factor ** KINDS[candidate.kind].growth, fine=True)
             for factor in _GROWTH
         ]
         for candidate in advice.candidates

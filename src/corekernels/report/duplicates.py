@@ -8,7 +8,6 @@ import numpy as np
 from .._core.arguments import Array
 from ..io.readers import RowReader
 from ..neighbors import NearDuplicates
-from ..neighbors.duplicates.result import FileMatches
 from .layout import Figure, Line, Panel, Report, Section, Table
 
 _BINS = 20
@@ -19,21 +18,19 @@ _SHOWN_WORDS = 60  # of each document of a pair
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SIZES = ((2, 2), (3, 5), (6, 10), (11, 100), (101, None))
 
-Result = NearDuplicates | FileMatches
-
 
 def duplicates_report(
-    result: Result, reader: RowReader, others: RowReader | None = None, *, threshold: float,
+    result: NearDuplicates, reader: RowReader, others: RowReader | None = None, *, threshold: float,
     kernel: str, progress: bool | None = None,
 ) -> Report:  # fmt: skip
     """A report on near-duplicates: numbers, similarities, the largest groups, typical pairs.
 
     Parameters
     ----------
-    result : NearDuplicates or FileMatches
-        From `files.near_duplicates` or `files.near_matches`.
+    result : NearDuplicates
+        From `files.near_duplicates`.
     reader, others : RowReader
-        The file, and the other one of `near_matches`. Of documents, words are shown.
+        The file, and the one it was compared with. Of documents, words are shown.
     threshold, kernel
         As they were asked for.
     progress : bool, optional
@@ -50,7 +47,7 @@ def duplicates_report(
     >>> [section.title for section in page.sections]
     ['How alike', 'Groups', 'Typical pairs']
     """
-    groups = [] if isinstance(result, FileMatches) else result.groups()
+    groups = result.groups()
     typical = _typical(result)
     groups.sort(key=len, reverse=True)
     firsts = [int(group[0]) for group in groups[:_MOST_GROUPS]]
@@ -85,12 +82,12 @@ class _Shown:
         return _plain(" ".join(words[:12])) or None
 
 
-def _lead(result: Result, groups: list[Array], threshold: float, kernel: str) -> list[str]:
+def _lead(result: NearDuplicates, groups: list[Array], threshold: float, kernel: str) -> list[str]:
     pairs = f"{len(result.pairs):,} pairs of a similarity ({kernel}) of at least {threshold:g}"
     missed = "No such pair was missed."
     if result.expected_missed:
         missed = f"At most {result.expected_missed:.2%} of such pairs are expected to be missed."
-    if isinstance(result, FileMatches):
+    if result.rows_against is not None:
         near = len(result.redundant())
         return [
             f"{near:,} of {result.rows:,} documents are near one of the {result.rows_against:,} "
@@ -106,7 +103,7 @@ def _lead(result: Result, groups: list[Array], threshold: float, kernel: str) ->
     ]
 
 
-def _similarities(result: Result, threshold: float, kernel: str) -> Section:
+def _similarities(result: NearDuplicates, threshold: float, kernel: str) -> Section:
     edges = np.linspace(min(threshold, 1 - 1e-9), 1, _BINS + 1)
     counts = np.histogram(np.clip(result.similarities, edges[0], 1), edges)[0]
     line = Line("pairs", ((edges[1:] + edges[:-1]) / 2).tolist(), counts.astype(float).tolist())
@@ -134,7 +131,7 @@ def _group_section(groups: list[Array], shown: _Shown) -> Section:
     return Section("groups", "Groups", [], [by_size, table])
 
 
-def _pair_section(result: Result, typical: Array, left: _Shown, right: _Shown) -> Section:
+def _pair_section(result: NearDuplicates, typical: Array, left: _Shown, right: _Shown) -> Section:
     """Pairs from the least to the most similar one, with the words that differ marked."""
     text = ["Pairs from the least to the most similar. Words that differ are marked `so`."]
     for place in typical.tolist():
@@ -146,7 +143,7 @@ def _pair_section(result: Result, typical: Array, left: _Shown, right: _Shown) -
     return Section("pairs", "Typical pairs", text)
 
 
-def _typical(result: Result) -> Array:
+def _typical(result: NearDuplicates) -> Array:
     """Places of pairs at quantiles of the similarity."""
     if not len(result.pairs):
         return np.empty(0, np.int64)

@@ -26,8 +26,6 @@ hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
 from .aliasing import NO_ALIASING, Aliasing, aliasing
-from .dependence import WeightRounding, rounded_cosine, rounded_normal
-from .estimators import LinearForm, RowNumbers
 from .pairs import (
     Pair,
     miss_rate,
@@ -41,8 +39,7 @@ from .pairs import (
 )
 
 __all__ = [
-    "NO_ALIASING", "Aliasing", "LinearForm", "Pair", "RowNumbers", "WeightRounding", "aliasing",
-    "miss_rate", "rounded_cosine", "rounded_normal", "sign_collision", "slot_collision",
-    "slots_allowed", "variance_core1", "variance_core2", "variance_core_rbf",
+    "NO_ALIASING", "Aliasing", "Pair", "aliasing", "miss_rate", "sign_collision",
+    "slot_collision", "slots_allowed", "variance_core1", "variance_core2", "variance_core_rbf",
     "variance_resemblance",
 ]  # fmt: skip

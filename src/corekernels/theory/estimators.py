@@ -27,14 +27,7 @@ from .pairs import Pair
 
 @dataclass(frozen=True)
 class LinearForm:
-    """The coefficients of Z above; a coefficient of None stands for a term that is not there.
-
-    Examples
-    --------
-    >>> from corekernels import theory
-    >>> theory.LinearForm(both=1.0)  # of CoRE 1 and CoRE 2 with whole locations
-    LinearForm(both=1.0, first=None, second=None, flat=None, every=None, constant=None)
-    """
+    """The coefficients of Z above; a coefficient of None stands for a term that is not there."""
 
     both: Any = None
     first: Any = None
@@ -49,12 +42,6 @@ class RowNumbers:
     """What a signature keeps of its row beside the slots: length and, for some kernels, sum.
 
     `length` counts the nonzeros; `sum` is the sum of the values of the unit row.
-
-    Examples
-    --------
-    >>> from corekernels import theory
-    >>> theory.RowNumbers(length=12, sum=2.5).length
-    12
     """
 
     length: Any

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import loop
-from ..rows import block_in_turn, inspect_rows, unit_values
+from ..rows import block_in_turn, inspect_rows
 from ..simd.integers import fetch_add
 
 MOST_BLOCKS = 256  # per call
 
 
-class Task(NamedTuple):
+class HashTask(NamedTuple):
     """Rows to hash, in blocks: block b is rows cuts[b] to cuts[b + 1]."""
 
     counter: np.ndarray  # one number: how many blocks were taken
@@ -31,27 +31,25 @@ class Task(NamedTuple):
 
 
 @loop(inline="always")
+def block_rows(task, block):
+    """The first row of a block, its row pointers and its columns."""
+    start = task.cuts[block]
+    indptr = task.indptr[start : task.cuts[block + 1] + 1]
+    return start, indptr, task.indices[indptr[0] : indptr[-1]]
+
+
+@loop(inline="always")
 def next_block(task):
-    """Number of the next block without a flaw, which is noted as done; -1 if there is none."""
+    """`block_rows` of the next block without a flaw, noted as done; from row -1 if none is left."""
     n_blocks = task.flaws.shape[0]
     while True:
         turn = fetch_add(task.counter, 0, 1)
         if turn >= n_blocks:
-            return -1
+            return -1, task.indptr[:0], task.indices[:0]
         block = block_in_turn(turn, n_blocks, task.n_stripes)
-        indptr = task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
+        start, indptr, columns = block_rows(task, block)
         task.flaws[block] = inspect_rows(indptr, task.indices, task.data, task.n_columns)
         if task.flaws[block] == 0:
             task.done[0] += 1
             task.done[task.done[0]] = block
-            return block
-
-
-@loop(inline="always")
-def unit_rows(task, block, room):
-    """Row pointers, columns and unit values of a block's rows, the values in `room`."""
-    indptr = task.indptr[task.cuts[block] : task.cuts[block + 1] + 1]
-    columns = task.indices[indptr[0] : indptr[-1]]
-    values = room[: columns.shape[0]]
-    unit_values(indptr, task.data, values)
-    return indptr, columns, values
+            return start, indptr, columns

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..compilation import loop
 from ..mixing import step
-from ..rows import sum_and_scale
+from ..rows import sum_and_scale, unit_values
 from ..simd.bit_sets import SLOTS
 from ..simd.halves import write_halves
 from .bins import BinScratch, wide_row_minima
-from .blocks import MOST_BLOCKS, next_block, unit_rows
+from .blocks import MOST_BLOCKS, next_block
 from .sieve import SieveScratch, mark_starts, sieve_minima, values_behind
 from .slices import slice_minima
 
@@ -66,21 +66,17 @@ class MinimaScratch(NamedTuple):
 
 
 @loop
-def hash_codes(task, n_blocks, sieve, bins, banks, mask, scratch, k, codes, lengths):
-    """Codes and lengths of up to `n_blocks` blocks; False if there is no more.
+def hash_codes(task, n_blocks, sieve, bins, banks, mask, scratch, k, codes):
+    """Codes of up to `n_blocks` blocks; False if there is no more.
 
     `sieve` and `bins` are a `MinimaScratch`. Codes hold the k slots of one row after those of
     another.
     """
     task.done[0] = 0
     for _ in range(min(n_blocks, MOST_BLOCKS)):
-        block = next_block(task)
-        if block < 0:
+        start, indptr, columns = next_block(task)
+        if start < 0:
             return False
-        start, stop = task.cuts[block], task.cuts[block + 1]
-        indptr = task.indptr[start : stop + 1]
-        columns = task.indices[indptr[0] : indptr[-1]]
-        _write_lengths(indptr, lengths[start:stop])
         table_minima(
             indptr, columns, None, sieve, bins, banks, mask, scratch, k, codes[start * k :], None
         )
@@ -89,32 +85,24 @@ def hash_codes(task, n_blocks, sieve, bins, banks, mask, scratch, k, codes, leng
 
 @loop
 def hash_codes_and_values(
-    task, n_blocks, sieve, bins, banks, mask, scratch, k, codes, lengths, block_scratch, weights,
-    sums,
+    task, n_blocks, sieve, bins, banks, mask, scratch, k, codes, block_scratch, weights, sums
 ):  # fmt: skip
     """The same, and the value of each minimum as a half; and the sums of the rows' values."""
     task.done[0] = 0
     for _ in range(min(n_blocks, MOST_BLOCKS)):
-        block = next_block(task)
-        if block < 0:
+        start, indptr, columns = next_block(task)
+        if start < 0:
             return False
-        start, stop = task.cuts[block], task.cuts[block + 1]
-        indptr, columns, values = unit_rows(task, block, block_scratch.values)
+        values = block_scratch.values[: columns.shape[0]]
         halves = block_scratch.halves[: columns.shape[0]]
-        _write_lengths(indptr, lengths[start:stop])
-        sum_and_scale(indptr, values, sums[start:stop])
+        unit_values(indptr, task.data, values)
+        sum_and_scale(indptr, values, sums[start:])
         write_nonzero_halves(values, halves)
         table_minima(
             indptr, columns, halves, sieve, bins, banks, mask, scratch, k,
             codes[start * k :], weights[start * k :],
         )  # fmt: skip
     return True
-
-
-@loop(inline="always")
-def _write_lengths(indptr, out):
-    for row in range(out.shape[0]):
-        out[row] = indptr[row + 1] - indptr[row]
 
 
 @loop(inline="always")

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..compilation import inner_loop, loop
 from ..mixing import step
+from ..rows import unit_values
 from ..simd.halves import to_half, write_halves, write_levels
 from ..simd.vectors import (
     high_halves,
@@ -26,7 +27,7 @@ from ..simd.vectors import (
     splat_line,
     store,
 )
-from .blocks import unit_rows
+from .blocks import block_rows
 from .rotation import BUCKETS, rotate_row
 
 HALVES = 16  # slots in the lower halves of a line of words, before those in the upper halves
@@ -102,8 +103,9 @@ def project_blocks(task, rotations, directions, phases, rounding, room, scratch,
     """
     together = SUMS if many_registers() else TILE
     for block in task.done[1 : task.done[0] + 1]:
-        indptr, columns, values = unit_rows(task, block, room)
-        out = weights[task.cuts[block] : task.cuts[block + 1]]
+        start, indptr, columns = block_rows(task, block)
+        values, out = room[: columns.shape[0]], weights[start:]
+        unit_values(indptr, task.data, values)
         for row in range(indptr.shape[0] - 1):
             begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
             row_columns, row_values = columns[begin:end], values[begin:end]

@@ -12,7 +12,7 @@ from ..simd.halves import code_of, read_weights
 _NUMBERS = ANY_ORDER | {"nnan"}
 
 
-class PairSums(NamedTuple):
+class SlotSums(NamedTuple):
     """Sums over the slots of pairs of rows, one number per pair each.
 
     u and v are the weights, p = u v, and e is 1 where the codes are equal, else 0.
@@ -42,7 +42,7 @@ class PairSums(NamedTuple):
 
 @loop
 def sum_pairs(blocks, n_blocks, i, j, codes, weights, others, other_weights, u, v, out):
-    """`PairSums` of row i[q] with row j[q] of the others, in row q of `out`.
+    """`SlotSums` of row i[q] with row j[q] of the others, in row q of `out`.
 
     Weights are as they are stored; u and v are room for a row of them. Without weights (None) the
     first sum alone is written.
@@ -69,7 +69,7 @@ def _count_equal(codes, others):
 
 @inner_loop(fastmath=ANY_ORDER)
 def _sum_weights(codes, others, weights, other_weights, out):
-    """All sums of `PairSums` but the first."""
+    """All sums of `SlotSums` but the first."""
     zero = 0.0
     s1, s2, e1, e2 = zero, zero, zero, zero
     eu, ev, eu2, ev2, epu, epv = zero, zero, zero, zero, zero, zero
@@ -90,7 +90,7 @@ def _sum_weights(codes, others, weights, other_weights, out):
 
 @inner_loop(fastmath=_NUMBERS)
 def _find_largest(codes, others, weights, other_weights, out):
-    """The largest squares of `PairSums`."""
+    """The largest squares of `SlotSums`."""
     zero = np.float32(0)
     largest_ep2, largest_eu2, largest_ev2, apart_u2, apart_v2 = zero, zero, zero, zero, zero
     for s in range(codes.shape[0]):

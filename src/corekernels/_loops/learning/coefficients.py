@@ -79,19 +79,6 @@ def row_digests(codes, weights, lengths, out):
         out[i] = digest if lengths[i] > 0 else ~digest
 
 
-@loop
-def equal_rows(codes, weights, lengths, rows, others, out):
-    """Whether each of some rows has the same contents as another one."""
-    for p in range(out.shape[0]):
-        i, j = rows[p], others[p]
-        same = (lengths[i] > 0) == (lengths[j] > 0)
-        for slot in range(codes.shape[1]):
-            same &= codes[i, slot] == codes[j, slot]
-            if weights is not None:
-                same &= weights[i, slot] == weights[j, slot]
-        out[p] = same
-
-
 @inner_loop
 def prefetch_slots(codes, weights, row, first):
     """Prefetch `PREFETCH_SLOTS` slots of a row, from `first` on.
@@ -136,29 +123,6 @@ def plane_products(planes, others, out):
                 out[0, 0] += u * u
                 out[1, 0] += u * v
                 out[2, 0] += v * v
-
-
-@loop
-def mix_planes(factors, planes, others):
-    """Write planes to `others`, and factors[0] planes + factors[1] others to `planes`.
-
-    `factors` has one column per lane.
-    """
-    n_codes, n_hashes = planes.shape[:2]
-    zero, f, g = splat(np.float32(0)), load(factors, 0), load(factors, LANES)
-    for code in range(n_codes):
-        if not (planes[code].any() or others[code].any()):
-            continue
-        for slot in range(n_hashes):
-            if planes.ndim == 3:
-                p = (code * n_hashes + slot) * LANES
-                x, y = load(planes, p), load(others, p)
-                store(multiply_add(f, x, multiply_add(g, y, zero)), p, planes)
-                store(x, p, others)
-            else:
-                u = planes[code, slot]
-                planes[code, slot] = factors[0, 0] * u + factors[1, 0] * others[code, slot]
-                others[code, slot] = u
 
 
 @allocating_loop

@@ -59,76 +59,36 @@ def ascend_within_keys(keys, rows):
             start = i
 
 
-REPRESENTATIVES = 16  # of a bucket that is too large
-
-
-class PairRange(NamedTuple):
-    """Which pairs of rows of equal keys are wanted.
-
-    A pair is the number (first row) n_rows + (second row). The earlier row comes first; with a
-    boundary, pairs lie on both sides of it, and the later row comes first.
-    """
-
-    n_rows: int
-    boundary: int  # -1: none
-    largest: int  # rows of a key that are all paired; of more, the first ones with each other
-
-
-@inner_loop
-def _end_of_key(keys, begin):
-    """The place behind the last key equal to the one at `begin`."""
-    stop = begin
-    while stop < keys.shape[0] and keys[stop] == keys[begin]:
-        stop += 1
-    return stop
+NO_LINK = -1
 
 
 @loop
-def write_pairs(keys, rows, wanted, state, out):
-    """Write pairs of rows of equal keys, which ascend, as rows do within a key.
+def write_linked_pairs(links, rows, n_rows, boundary, state, seen, out):
+    """Write the pairs of rows that share a key in some table, each once, as numbers.
 
-    `state` holds the place to go on from, where its key begins, and the number of pairs written:
-    where `out` is full, the next call goes on.
+    links[i, t] is the next place whose row has the key of place i in table t, or NO_LINK; one
+    below that, -2 - links[i, t] is the next one, but place i makes no pairs with those after it.
+    rows[i] is the number of the row. A pair is (earlier row) n_rows + (later row); with a
+    boundary, not -1, it is (later row) n_rows + (earlier row), of rows on both sides. `state`
+    holds the place to go on from, and the number of pairs written: where `out` is full, the next
+    call goes on. `seen` is zero on entry and on return.
     """
-    i, begin, n = state[0], state[1], 0
-    stop = _end_of_key(keys, begin)
-    while i < keys.shape[0]:
-        if i == stop:
-            begin, stop = i, _end_of_key(keys, i)
-        if stop - begin <= wanted.largest or i - begin < REPRESENTATIVES:
-            if n + stop - i - 1 > out.shape[0]:
-                break
-            for j in range(i + 1, stop):
-                if wanted.boundary < 0:
-                    out[n] = rows[i] * wanted.n_rows + rows[j]
-                    n += 1
-                elif rows[i] < wanted.boundary <= rows[j]:
-                    out[n] = rows[j] * wanted.n_rows + rows[i]
-                    n += 1
-        i += 1
-    state[0], state[1], state[2] = i, begin, n
-
-
-@loop
-def write_linked_pairs(links, rows, n_rows, cut, state, seen, out):
-    """Write the pairs of rows that share a key in some table, each once, as `PairRange` says.
-
-    links[i, t] is the next place whose row has the key of place i in table t, or -1; rows[i] is the
-    number of the row. With a cut, pairs are of a place before it and one behind. `state` holds the
-    place to go on from, and the number of pairs written: where `out` is full, the next call goes
-    on. `seen` is zero on entry and on return.
-    """
-    n, size = 0, links.shape[0] if cut < 0 else cut
-    while state[0] < size:
+    n = 0
+    while state[0] < links.shape[0]:
         i, begin, is_full = state[0], n, False
+        if boundary >= 0 and rows[i] >= boundary:
+            state[0] += 1
+            continue
         for t in range(links.shape[1]):
             other = links[i, t]
             while other >= 0 and n < out.shape[0]:
-                if other >= cut and seen[other] == 0:
+                if rows[other] >= boundary and seen[other] == 0:
                     seen[other] = 1
                     out[n] = other
                     n += 1
                 other = links[other, t]
+                if other < NO_LINK:
+                    other = NO_LINK - 1 - other
             is_full |= other >= 0
         for p in range(begin, n):
             seen[out[p]] = 0
@@ -137,7 +97,7 @@ def write_linked_pairs(links, rows, n_rows, cut, state, seen, out):
             break
         for p in range(begin, n):
             other = rows[out[p]]
-            out[p] = rows[i] * n_rows + other if cut < 0 else other * n_rows + rows[i]
+            out[p] = rows[i] * n_rows + other if boundary < 0 else other * n_rows + rows[i]
         state[0] += 1
     state[1] = n
 

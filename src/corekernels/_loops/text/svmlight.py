@@ -34,8 +34,8 @@ N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, N_ZEROS, BAD_LINE = range(7)
 N_RESULTS = 7
 NO_LINE = -1
 
-_SPACE, _TAB, _NEWLINE, _RETURN, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q = (
-    np.uint8(ord(c)) for c in " \t\n\r#+-09:q"
+_SPACE, _TAB, _NEWLINE, _RETURN, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q, _I, _D = (
+    np.uint8(ord(c)) for c in " \t\n\r#+-09:qid"
 )
 _ONE, _TEN = np.uint64(1), np.uint64(10)
 _LARGEST_COLUMN = np.uint64((1 << 63) - 1)
@@ -260,11 +260,7 @@ def _read_column(text, i, base):
 def _query_end(text, i):
     """Where the query id at i ends, which must be qid:something; 0 if it is none."""
     end = _token_end(text, i)
-    if (
-        end - i >= np.uint64(4)
-        and text[i + _ONE] == ord("i")
-        and text[i + np.uint64(2)] == ord("d")
-    ):
+    if end - i >= np.uint64(4) and text[i + _ONE] == _I and text[i + np.uint64(2)] == _D:
         for p in range(i + np.uint64(3), end):
             if text[p] == _COLON:
                 return end

@@ -1,28 +1,31 @@
-"""Near-duplicates as they are found, and as files: pairs, groups, and the rows that are kept."""
+"""Near-duplicates as they are found, and as files: pairs, groups, and the rows to keep."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..._core.arguments import Array, PathLike
+from ..._core.arguments import Array
 from ..._core.escaping import fields
-from ...errors import ParameterError
+from ..._core.validation import read_only
+from ..._loops.search import duplicates as loops
+from ...errors import DataError, ParameterError
 from ...io.atomic import Target, open_target
-from ...io.readers import RowReader
-from .components import connected_rows
 
 _LINES = 1 << 16
+_PAIRS = 1 << 24  # that are connected at a time
 
 
 @dataclass(frozen=True)
 class NearDuplicates:
-    """Pairs of rows above a threshold. Ids are those of an index, else row numbers from 0.
+    """Pairs of rows above a threshold: of one set of rows, or of those of a file near another's.
 
     Attributes
     ----------
     pairs : ndarray of shape (n_pairs, 2)
-        Ids; in each pair the row that came first is first.
+        Ids, those of an index or else row numbers from 0; in each pair the row that came first is
+        first. Of two files: row of the file, and row of the other one. Ascending; mapped into
+        memory from a file where there are very many.
     similarities : ndarray of shape (n_pairs,)
         Exact kernel values.
     expected_missed : float
@@ -31,9 +34,8 @@ class NearDuplicates:
         Rows that were searched.
     copies : int
         Rows equal to an earlier one in every column and value.
-    forest : ndarray of shape (n, 2) or None
-        Fewer pairs that connect the same rows, where `pairs` and `similarities` are too many for
-        memory and lie in files that are mapped into it.
+    rows_against : int or None
+        Rows of the other file, if there are two.
 
     Examples
     --------
@@ -49,23 +51,28 @@ class NearDuplicates:
     expected_missed: float
     rows: int
     copies: int
-    forest: Array | None = None
+    rows_against: int | None = None
 
     def groups(self, scores: Mapping[int, float] | None = None) -> list[Array]:
         """Connected rows, as arrays of ids: keep the first of each to drop duplicates.
 
-        That is the row of the highest score, or of the smallest id; the others ascend.
+        That is the row of the highest score, or of the smallest id; the others ascend. Rows near
+        those of another file are in no groups.
         """
-        links = self._links()
-        if not len(links):
+        if self.rows_against is not None or not len(self.pairs):
             return []
-        ids, heads = connected_rows(links)
+        ids, heads = connected_rows(self.pairs)
         order = np.argsort(heads, kind="stable")
         groups = np.split(ids[order], np.flatnonzero(np.diff(heads[order])) + 1)
         return groups if scores is None else [_best_first(group, scores) for group in groups]
 
     def redundant(self, scores: Mapping[int, float] | None = None) -> Array:
-        """Ids of all rows but the first of each of the `groups`: those to drop."""
+        """Ids of the rows to drop: all but the first of each of the `groups`.
+
+        Of two files, the rows near one of the other.
+        """
+        if self.rows_against is not None:
+            return np.unique(self.pairs[:, 0])
         rest = [group[1:] for group in self.groups(scores)]
         return np.sort(np.concatenate(rest)) if rest else np.empty(0, np.int64)
 
@@ -75,99 +82,55 @@ class NearDuplicates:
 
     def paired(self) -> Array:
         """Ids of all rows that are in a pair, ascending."""
-        return np.unique(self._links())
+        return _distinct_rows(self.pairs)
 
-    def least_similar(self, rows: Array) -> Array:
-        """Some of the rows that are in pairs, those that no row is very similar to first."""
-        highest = np.zeros(self.rows)
-        for side in self.pairs.T:
-            np.maximum.at(highest, side, self.similarities)
-        return rows[np.argsort(highest[rows], kind="stable")]
+    def reduced_to(
+        self, n_kept: int, scores: Mapping[int, float] | None = None
+    ) -> tuple[Array, str]:
+        """The rows to drop so that `n_kept` stay, ascending, and the rule in words.
 
-    def _links(self) -> Array:
-        """Pairs that connect all rows that are connected."""
-        return self.pairs if self.forest is None else self.forest
-
-
-@dataclass(frozen=True)
-class Reduction:
-    """Which rows stay of a file that is to have so many.
-
-    Attributes
-    ----------
-    dropped : ndarray
-        Numbers of the rows that go, ascending.
-    rule : str
-        Which rows stay, in words.
-    """
-
-    dropped: Array
-    rule: str
-
-
-def reduce_rows(
-    found: NearDuplicates, n_kept: int, scores: Mapping[int, float] | None = None
-) -> Reduction:
-    """Which rows to keep so that there are `n_kept`.
-
-    One of each group stays. Of more than `n_kept` those of the highest scores stay, or the first;
-    of fewer, dropped rows come back, those that are least similar to any other first.
-    """
-    if n_kept > found.rows:
-        raise ParameterError(
-            f"reduce_to: got {n_kept}, but there are {found.rows} rows; give less."
-        )
-    dropped, kept = found.redundant(scores), found.kept(scores)
-    rule = f"{len(kept):,} rows that are no near-duplicates of one another"
-    if len(kept) > n_kept:
-        by_score = kept
-        if scores is not None:
-            by_score = kept[np.argsort([-scores[row] for row in kept.tolist()], kind="stable")]
-        dropped = np.union1d(dropped, by_score[n_kept:])
-        which = "the first" if scores is None else "the preferred"
-        return Reduction(dropped, f"{which} {n_kept:,} of {rule}")
-    n_back = n_kept - len(kept)
-    back = found.least_similar(dropped)[:n_back]
-    if n_back:
-        rule += f", and the {n_back:,} least similar of the others"
-    return Reduction(np.setdiff1d(dropped, back), rule)
+        One of each group stays. Of more than `n_kept` those of the highest scores stay, or the
+        first; of fewer, dropped rows come back, those that are least similar to any other first.
+        """
+        if n_kept > self.rows:
+            raise ParameterError(
+                f"reduce_to: got {n_kept}, but there are {self.rows} rows; give less."
+            )
+        dropped, kept = self.redundant(scores), self.kept(scores)
+        rule = f"{len(kept):,} rows that are no near-duplicates of one another"
+        if len(kept) > n_kept:
+            if scores is not None:
+                kept = kept[np.argsort([-scores[row] for row in kept.tolist()], kind="stable")]
+            which = "the first" if scores is None else "the preferred"
+            return np.union1d(dropped, kept[n_kept:]), f"{which} {n_kept:,} of {rule}"
+        if n_back := n_kept - len(kept):
+            rule += f", and the {n_back:,} least similar of the others"
+            highest = np.zeros(self.rows)
+            for side in self.pairs.T:
+                np.maximum.at(highest, side, self.similarities)
+            dropped = np.sort(dropped[np.argsort(highest[dropped], kind="stable")][n_back:])
+        return dropped, rule
 
 
-@dataclass(frozen=True)
-class FileMatches:
-    """Rows of a file that are near rows of another one.
+def connected_rows(pairs: Array) -> tuple[Array, Array]:
+    """The rows of pairs (n_pairs, 2), ascending, and the place of the first of their component."""
+    rows = _distinct_rows(pairs)
+    heads = np.arange(len(rows))
+    for some in _portions(pairs):
+        left, right = (read_only(np.searchsorted(rows, side), np.int64) for side in some.T)
+        loops.connect(left, right, heads)
+    return rows, heads
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (n_pairs, 2)
-        Row of the file, and row of the other one, from 0; ascending.
-    similarities : ndarray of shape (n_pairs,)
-        Exact kernel values.
-    expected_missed : float
-        Largest expected share of pairs not found: that at the threshold itself.
-    rows, rows_against : int
-        Rows of the file, and of the other one.
 
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("train.npz", [[1.0, 2, 0], [0, 0, 3]])
-    >>> ck.io.write_rows("test.npz", [[1.0, 2, 0]])
-    >>> train, test = map(ck.files.open_reader, ("train.npz", "test.npz"))
-    >>> found = ck.files.near_matches(train, test, 0.9)
-    >>> found.pairs, found.redundant()
-    (array([[0, 0]]), array([0]))
-    """
+def _distinct_rows(pairs: Array) -> Array:
+    rows = np.empty(0, np.int64)
+    for some in _portions(pairs):
+        rows = np.union1d(rows, some)
+    return rows
 
-    pairs: Array
-    similarities: Array
-    expected_missed: float
-    rows: int
-    rows_against: int
 
-    def redundant(self) -> Array:
-        """Rows of the file that are near one of the other: those to drop."""
-        return np.unique(self.pairs[:, 0])
+def _portions(pairs: Array) -> list[Array]:
+    return [pairs[start : start + _PAIRS] for start in range(0, len(pairs), _PAIRS)]
 
 
 def _best_first(group: Array, scores: Mapping[int, float]) -> Array:
@@ -175,8 +138,16 @@ def _best_first(group: Array, scores: Mapping[int, float]) -> Array:
     return np.concatenate([group[best : best + 1], np.delete(group, best)])
 
 
+def too_many(name: str, most_pairs: int) -> DataError:
+    """The error for more pairs than are allowed."""
+    return DataError(
+        f"{name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
+        "list copies only once, or allow more pairs (most_pairs)."
+    )
+
+
 def write_pairs(
-    found: NearDuplicates | FileMatches, target: Target,
+    found: NearDuplicates, target: Target,
     names: tuple[Mapping[int, str], Mapping[int, str]] | None = None,
 ) -> None:  # fmt: skip
     """A line `i`, `j`, `similarity` for each pair, with tabs between, after a line of names.
@@ -229,27 +200,3 @@ def write_groups(
         for group in found.groups(scores):
             rows = fields(group.tolist())
             file.write("".join(f"{row}\t{rows[0]}\n" for row in rows).encode())
-
-
-def write_kept(
-    reader: RowReader,
-    dropped: Array,
-    target: PathLike,
-    format: str | None = None,  # noqa: A002
-    *,
-    progress: bool | None = None,
-) -> int:
-    """Write the rows and labels of a reader but for some, in ascending order; number of rows.
-
-    Rows are written in a format as of `io.write_rows`, documents in that which they came in.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[1.0, 2, 0], [1, 2, 0], [0, 0, 3]])
-    >>> reader = ck.files.open_reader("rows.npz")
-    >>> dropped = ck.files.near_duplicates(reader, 0.9).redundant()
-    >>> ck.files.write_kept(reader, dropped, "clean.npz")
-    2
-    """
-    return reader.write_without(target, dropped, format, progress)

@@ -1,24 +1,20 @@
-"""Rows of a search for near-duplicates: in memory as they were read, or in files of a job."""
+"""Rows as they were read, in memory or in files of a job, and the kernel values of their pairs."""
 
-import itertools
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..._core.arguments import Array
+from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.search import duplicates as loops
+from ...kernel_table import Kernel
 
 NARROW = 1 << 16  # columns of which a row can be laid out to be compared
 _SAFE = 1e150  # values up to here, and down to its inverse, have squares that are safe
-_NO_VALUES = np.empty(0, np.float32)
-
-
-class Parts(Protocol):
-    """Consecutive rows by the number of their part; without values, each value is 1."""
-
-    def __getitem__(self, number: int) -> Rows: ...
+_BLOCK_PAIRS = 4096
+_BYTES_PER_VALUE = 16  # of rows that are compared: column and value, at most
 
 
 def row_digests(rows: Rows) -> Array:
@@ -34,7 +30,7 @@ def rows_to_keep(rows: Rows, uses_values: bool) -> Rows:
     """The rows as a part: without values where these are all 1, or do not count."""
     rows = rows.compact()
     if not uses_values or bool((rows.data == 1).all()):
-        return Rows(rows.indptr, rows.indices, _NO_VALUES.astype(rows.data.dtype), rows.n_columns)
+        return Rows(rows.indptr, rows.indices, np.empty(0, rows.data.dtype), rows.n_columns)
     if rows.data.dtype == np.float64:
         sizes = np.abs(rows.data)
         if sizes.max() > _SAFE or sizes.min() < 1 / _SAFE:
@@ -45,77 +41,62 @@ def rows_to_keep(rows: Rows, uses_values: bool) -> Rows:
     return rows
 
 
-def joined_parts(parts: Sequence[Rows]) -> Rows:
-    """The rows of several parts as one."""
-    if not parts:
-        return Rows(read_only(np.zeros(1, np.int64)), np.empty(0, np.int32), _NO_VALUES, 1)
-    lengths = np.concatenate([np.zeros(1, np.int64), *(part.lengths for part in parts)])
-    values = [part.data for part in parts]
-    if any(map(len, values)):
-        values = [
-            part.data if len(part.data) else np.ones(part.nnz, part.data.dtype) for part in parts
-        ]
-    return Rows(
-        read_only(np.cumsum(lengths)),
-        read_only(np.concatenate([part.indices for part in parts])),
-        read_only(np.concatenate(values)), parts[0].n_columns,
-    )  # fmt: skip
-
-
 def size_of(rows: Rows) -> int:
     """Bytes of a part."""
     return int(rows.indptr.nbytes + rows.indices.nbytes + rows.data.nbytes)
 
 
 class RowStore:
-    """Rows numbered through all parts; `firsts` are the numbers of the parts' first rows."""
+    """Rows numbered through all parts, which `part` gives by their numbers.
 
-    def __init__(self, parts: Parts, firsts: Array) -> None:
-        self._parts, self._firsts = parts, firsts
+    `firsts` are the numbers of the parts' first rows. Without values, each value is 1.
+    """
+
+    def __init__(self, part: Callable[[int], Rows], firsts: Array) -> None:
+        self._part, self._firsts = part, firsts
 
     @classmethod
     def in_memory(cls, parts: Sequence[Rows]) -> "RowStore":
         """A store of parts that are in memory."""
-        return cls(parts, np.cumsum([0, *map(len, parts)])[:-1])
+        return cls(parts.__getitem__, np.cumsum([0, *map(len, parts)])[:-1])
 
     def lengths(self, rows: Array) -> Array:
         """Nonzeros of some rows, whose numbers ascend."""
-        out = np.empty(len(rows), np.int64)
-        for part, start, stop in self._ranges(rows):
-            indptr = self._parts[part].indptr
-            places = rows[start:stop] - self._firsts[part]
-            out[start:stop] = indptr[places + 1] - indptr[places]
-        return out
+        pieces = [part.lengths[places] for part, places in self._pieces(rows)]
+        return np.concatenate([np.empty(0, np.int64), *pieces])
 
     def take(self, rows: Array) -> Rows:
         """Some rows, whose numbers ascend; without values where all of them are 1."""
-        chosen = [
-            (self._parts[part], start, read_only(rows[start:stop] - self._firsts[part], np.int64))
-            for part, start, stop in self._ranges(rows)
-        ]
-        lengths = [np.diff(part.indptr)[places] for part, _, places in chosen]
+        pieces = self._pieces(rows)
+        lengths = [part.lengths[places] for part, places in pieces]
         indptr = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
-        has_values = any(len(part.data) for part, _, _ in chosen)
-        kind = np.result_type(np.float32, *(part.data.dtype for part, _, _ in chosen))
-        columns = np.int32 if not chosen else chosen[0][0].indices.dtype
+        has_values = any(len(part.data) for part, _ in pieces)
+        kind = np.result_type(np.float32, *(part.data.dtype for part, _ in pieces))
+        columns, width = np.dtype(np.int32), 1
+        if pieces:
+            columns, width = pieces[0][0].indices.dtype, pieces[0][0].n_columns
         out = loops.SortedRows(
             read_only(indptr), np.empty(indptr[-1], columns),
             np.empty(indptr[-1] if has_values else 0, kind), np.empty(0),
         )  # fmt: skip
-        for part, start, places in chosen:
-            data = read_only(part.data)
-            loops.gather_rows(
-                read_only(part.indptr), read_only(part.indices), data, places, start, out
-            )
-        width = chosen[0][0].n_columns if chosen else 1
+        first = 0
+        for part, places in pieces:
+            arrays = map(read_only, (part.indptr, part.indices, part.data))
+            loops.gather_rows(*arrays, read_only(places, np.int64), first, out)
+            first += len(places)
         return Rows(out.indptr, read_only(out.columns), read_only(out.values), width)
 
-    def _ranges(self, rows: Array) -> list[tuple[int, int, int]]:
-        """Parts, and which of the rows are in each: from a place, up to another."""
+    def _pieces(self, rows: Array) -> list[tuple[Rows, Array]]:
+        """The parts that have some of the rows, and the places of these."""
         parts = np.searchsorted(self._firsts, rows, "right") - 1
-        starts = np.flatnonzero(np.diff(parts, prepend=-1)).tolist()
-        ends = itertools.pairwise([*starts, len(rows)])
-        return [(int(parts[start]), start, stop) for start, stop in ends]
+        starts = np.flatnonzero(np.diff(parts, prepend=-1))
+        return [
+            (self._part(int(some[0])), places - self._firsts[some[0]])
+            for some, places in zip(
+                np.split(parts, starts[1:]), np.split(rows, starts[1:]), strict=True
+            )
+            if len(some)
+        ]
 
 
 def sorted_rows(rows: Rows, uses_values: bool) -> loops.SortedRows:
@@ -125,3 +106,52 @@ def sorted_rows(rows: Rows, uses_values: bool) -> loops.SortedRows:
         squares = np.empty(len(rows))
         loops.sums_of_squares(rows.indptr, rows.data, rows.n_columns <= NARROW, squares)
     return loops.SortedRows(rows.indptr, rows.indices, rows.data, read_only(squares))
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows and their kernel values."""
+
+    left: Array
+    right: Array
+    values: Array
+
+    @classmethod
+    def joined(cls, parts: "list[Pairs]") -> "Pairs":
+        """The pairs of several parts, one after the other."""
+        nothing = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return cls(*(np.concatenate(columns) for columns in zip(nothing, *parts, strict=True)))
+
+
+def similar_pairs(
+    store: RowStore, left: Array, right: Array, kernel: Kernel, threshold: float, n_bytes: float,
+    n_jobs: int | None,
+) -> Pairs:  # fmt: skip
+    """Those of the pairs that reach the threshold; the rows on the left ascend.
+
+    Rows are gathered for as many pairs at a time as `n_bytes` allow.
+    """
+    is_new = np.diff(left, prepend=-1) > 0  # as np.unique, but of fewer
+    rows = np.unique(np.concatenate([left[is_new], right]))
+    if len(left) > 1 and store.lengths(rows).sum() * _BYTES_PER_VALUE > n_bytes:
+        middle = len(left) // 2
+        halves = (slice(middle), slice(middle, None))
+        how = kernel, threshold, n_bytes, n_jobs
+        return Pairs.joined([similar_pairs(store, left[s], right[s], *how) for s in halves])
+    taken = store.take(rows)
+    gathered = sorted_rows(taken, kernel.uses_values)
+    is_narrow = taken.n_columns <= NARROW and len(taken.data) > 0
+    i = read_only(np.searchsorted(rows, left), np.int64)
+    j = read_only(np.searchsorted(rows, right), np.int64)
+    values = np.empty(len(left))
+
+    def work(block: tuple[int, int]) -> None:
+        some = slice(*block)
+        pairs = threshold, kernel.for_loops, gathered, i[some], j[some]
+        if is_narrow:
+            loops.compare_narrow_pairs(*pairs, np.zeros(taken.n_columns), values[some])
+        else:
+            loops.compare_pairs(*pairs, values[some])
+
+    run_blocks(work, row_blocks(0, len(left), _BLOCK_PAIRS), n_jobs)
+    is_similar = values >= threshold
+    return Pairs(left[is_similar], right[is_similar], values[is_similar])

@@ -5,7 +5,7 @@ share a key of a hash table otherwise; where no table tells enough, exact search
 The exact kernel decides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,14 +13,19 @@ import numpy as np
 from ..._core.arguments import Array, require_positive, seed_of
 from ..._core.progress import Steps, progress_bar
 from ..._core.validation import Rows
-from ...errors import DataError, ParameterError
+from ...errors import ParameterError
 from ...kernel_table import CONTAINMENT, Kernel, duplicates_kernel
-from .comparison import Pairs, similar_pairs
-from .containment import containment_candidates, missed_share, sampled_columns
-from .copies import Copies, find_copies_by_side, pairs_with_copies
-from .result import FileMatches, NearDuplicates
-from .rows import RowStore, row_digests, rows_to_keep
-from .tables import TablePlan, linked_pairs, plan_tables
+from .candidates import (
+    TablePlan,
+    containment_pairs,
+    missed_share,
+    plan_tables,
+    sampled_columns,
+    table_pairs,
+)
+from .copies import Copies, find_copies, pairs_with_copies
+from .result import NearDuplicates, too_many
+from .rows import Pairs, RowStore, row_digests, rows_to_keep, similar_pairs
 
 _FEW_ROWS = 2048  # of which all pairs may be compared
 _FEW_STEPS = 1 << 28  # along the columns of all pairs: half a second
@@ -55,110 +60,67 @@ class Criterion:
         return self.kernel is CONTAINMENT
 
 
-class FoundPairs:
-    """Pairs between rows that are no copies, and the copies."""
-
-    def __init__(
-        self, name: str, n_rows: int, boundary: int | None, copies: Copies, missed: float,
-        most_pairs: int,
-    ) -> None:  # fmt: skip
-        self.name, self.n_rows, self.boundary = name, n_rows, boundary
-        self.copies, self.missed, self.most_pairs = copies, missed, most_pairs
-        self._parts: list[Pairs] = []
-
-    def add(self, pairs: Pairs) -> None:
-        """Add pairs that reach the threshold."""
-        self._parts.append(pairs)
-        if sum(len(part.left) for part in self._parts) > self.most_pairs:
-            raise too_many(self.name, self.most_pairs)
-
-    def result(self, all_pairs: bool) -> NearDuplicates | FileMatches:
-        """The result: with a boundary, rows from there on that are near rows before it."""
-        pairs, copies, is_match = Pairs.joined(self._parts), self.copies, self.boundary is not None
-        if not is_match:
-            ones = np.ones(len(copies))
-            pairs = Pairs.joined([Pairs(copies.firsts, copies.rows, ones), pairs])
-        earlier, later = np.minimum(*pairs[:2]), np.maximum(*pairs[:2])
-        found: tuple[Array, Array, Array] | None = (earlier, later, pairs.values)
-        if all_pairs:
-            found = pairs_with_copies(
-                earlier, later, pairs.values, copies, self.most_pairs, within_sets=not is_match
-            )
-        if found is None or len(found[0]) > self.most_pairs:
-            raise too_many(self.name, self.most_pairs)
-        left, right, values = found
-        if self.boundary is not None:
-            left, right = right - self.boundary, left
-        order = np.lexsort((right, left))
-        both, values = np.stack([left[order], right[order]], axis=1), values[order]
-        if self.boundary is not None:
-            n_rows = self.n_rows - self.boundary
-            return FileMatches(both, values, self.missed, n_rows, self.boundary)
-        return NearDuplicates(both, values, self.missed, self.n_rows, len(copies))
-
-
-def too_many(name: str, most_pairs: int) -> DataError:
-    """The error for more pairs than are allowed."""
-    return DataError(
-        f"{name}: more than {most_pairs:,} pairs of rows are alike; raise the threshold, "
-        "list copies only once, or allow more pairs (most_pairs)."
-    )
-
-
 def find_in_memory(
     name: str, parts: Sequence[Rows], digests: Array, criterion: Criterion, *,
-    boundary: int | None, most_pairs: int, n_bytes: float, n_jobs: int | None, steps: Steps,
-) -> FoundPairs:  # fmt: skip
-    """The pairs among rows; with a boundary, those across it alone."""
+    boundary: int | None, all_pairs: bool, most_pairs: int, n_bytes: float, n_jobs: int | None,
+    steps: Steps,
+) -> NearDuplicates:  # fmt: skip
+    """The pairs among rows; with a boundary, of rows from there on with those before."""
     store, n_rows = RowStore.in_memory(parts), len(digests)
     lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths for part in parts)])
     rows = np.arange(n_rows)
     copies = Copies(rows[:0], rows[:0])
     if criterion.threshold > 0:
         rows = np.flatnonzero(lengths)  # empty rows are like nothing, not even each other
-        copies = find_copies_by_side(digests[rows], rows, boundary)
+        copies = find_copies(digests[rows], rows, boundary)
     own = np.setdiff1d(rows, copies.rows, assume_unique=True)
-    few = len(own) <= _FEW_ROWS and len(own) * int(lengths[own].sum()) <= _FEW_STEPS
-    missed = 0.0
+    kernel, threshold, found = criterion.kernel, criterion.threshold, list[Pairs]()
+    n_steps = len(own) * int(lengths[own].sum())
+    few = len(own) <= _FEW_ROWS and n_steps <= _FEW_STEPS and kernel.for_loops is not None
+    missed, portions = 0.0, iter(list[Array]())
     if criterion.is_containment:
-        missed = missed_share(criterion.threshold)
-    elif criterion.tables is not None and criterion.kernel.for_loops is not None and not few:
-        missed = criterion.tables.missed
-    found = FoundPairs(name, n_rows, boundary, copies, missed, most_pairs)
-    candidates: Iterator[Array]
-    if criterion.is_containment:
+        missed = missed_share(threshold)
         is_first = np.zeros(n_rows, bool)
         is_first[own] = True
-        samples = [sampled_columns(part, criterion.seed) for part in parts]
-        firsts = np.cumsum([0, *map(len, parts)])
-        candidates = iter([
-            containment_candidates(
-                zip(firsts.tolist(), parts, strict=False), np.concatenate(samples), lengths,
-                is_first, criterion.threshold, boundary,
-            )
-        ])  # fmt: skip
-    elif criterion.kernel.for_loops is None or not (few or criterion.tables):
-        found.add(_by_exact_search(store.take(own), own, criterion, boundary, n_jobs))
-        return found
+        samples = np.concatenate([sampled_columns(part, criterion.seed) for part in parts])
+        firsts = np.cumsum([0, *map(len, parts)]).tolist()
+        numbered = zip(firsts, parts, strict=False)
+        contained = containment_pairs(numbered, samples, lengths, is_first, threshold, boundary)
+        portions = iter([contained])
     elif few:
-        candidates = iter([_all_pairs(own, n_rows, boundary)])
+        portions = iter([_all_pairs(own, n_rows, boundary)])
+    elif criterion.tables is None or kernel.for_loops is None:
+        found.append(_by_exact_search(store.take(own), own, criterion, boundary, n_jobs))
     else:
-        candidates = _by_tables(
-            store, own, n_rows, criterion, boundary, n_bytes, n_jobs, steps
-        )  # fmt: skip
+        missed = criterion.tables.missed
+        keys = _keys(store, own, criterion, n_jobs, steps)
+        most = max(1, int(n_bytes / _BYTES_PER_PAIR))
+        portions = table_pairs(keys, own, n_rows, boundary, most)
     with progress_bar(len(own), "comparing", "rows", steps):
-        for pairs in candidates:
+        n_found = 0
+        for pairs in portions:
             left, right = np.divmod(pairs, max(1, n_rows))
-            found.add(
-                similar_pairs(
-                    store, left, right, criterion.kernel, criterion.threshold, n_bytes, n_jobs
-                )
-            )
-    return found
+            found.append(similar_pairs(store, left, right, kernel, threshold, n_bytes, n_jobs))
+            n_found += len(found[-1].left)
+            if n_found > most_pairs:
+                raise too_many(name, most_pairs)
+    every = pairs_with_copies(
+        Pairs.joined(found), copies, most_pairs, all_pairs=all_pairs, within_sets=boundary is None
+    )
+    if every is None:
+        raise too_many(name, most_pairs)
+    left, right, values = every
+    if boundary is not None:
+        left, right = right - boundary, left
+    order = np.lexsort((right, left))
+    both, values = np.stack([left[order], right[order]], axis=1), values[order]
+    if boundary is None:
+        return NearDuplicates(both, values, missed, n_rows, len(copies.rows))
+    return NearDuplicates(both, values, missed, n_rows - boundary, len(copies.rows), boundary)
 
 
 def _all_pairs(rows: Array, n_rows: int, boundary: int | None) -> Array:
-    """Pairs of all rows, as `Candidates` gives them."""
+    """Pairs of all rows, as numbers."""
     if boundary is None:
         left, right = np.triu_indices(len(rows), 1)
         return rows[left] * n_rows + rows[right]
@@ -166,11 +128,10 @@ def _all_pairs(rows: Array, n_rows: int, boundary: int | None) -> Array:
     return (rows[cut:, None] * n_rows + rows[:cut]).ravel()
 
 
-def _by_tables(
-    store: RowStore, own: Array, n_rows: int, criterion: Criterion, boundary: int | None,
-    n_bytes: float, n_jobs: int | None, steps: Steps,
-) -> Iterator[Array]:  # fmt: skip
-    """Pairs of rows that share a key, in portions."""
+def _keys(
+    store: RowStore, own: Array, criterion: Criterion, n_jobs: int | None, steps: Steps
+) -> Array:
+    """The key of each row in each table (n_rows, n_tables)."""
     plan = criterion.tables
     assert plan is not None
     keys = np.empty((len(own), plan.n_tables), np.uint64)
@@ -180,9 +141,7 @@ def _by_tables(
             some = slice(start, start + together)
             plan.write_keys(store.take(own[some]), criterion.seed, n_jobs, keys[some].T)
             bar.update(len(own[some]))
-
-    most = max(1, int(n_bytes / _BYTES_PER_PAIR))
-    yield from linked_pairs(keys, own, n_rows, boundary, most)
+    return keys
 
 
 def _by_exact_search(
@@ -216,9 +175,8 @@ def near_duplicate_rows(
     parts, digests = [rows_to_keep(rows, criterion.kernel.uses_values)], row_digests(rows)
     with Steps({}, False) as steps:
         found = find_in_memory(
-            "X", parts, digests, criterion, boundary=None, most_pairs=np.iinfo(np.int64).max,
-            n_bytes=_UNLIMITED_BYTES, n_jobs=n_jobs, steps=steps,
+            "X", parts, digests, criterion, boundary=None, all_pairs=True,
+            most_pairs=np.iinfo(np.int64).max, n_bytes=_UNLIMITED_BYTES, n_jobs=n_jobs,
+            steps=steps,
         )  # fmt: skip
-    result = found.result(all_pairs=True)
-    assert isinstance(result, NearDuplicates)
-    return replace(result, pairs=ids[result.pairs])
+    return replace(found, pairs=ids[found.pairs])

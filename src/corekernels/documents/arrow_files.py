@@ -99,10 +99,10 @@ class ParquetDocuments(DocumentFile):
             )
         cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // n_bytes, prepend=0)).tolist()
         for start, stop in itertools.pairwise(sorted({0, *cuts, batch.num_rows})):
-            some = batch.slice(start, stop - start)
+            rows = batch.slice(start, stop - start)
             columns = [
                 column.dictionary_decode() if arrow.types.is_dictionary(column.type) else column
-                for column in some.columns
+                for column in rows.columns
             ]
             yield arrow.RecordBatch.from_arrays(columns, batch.schema.names)
 
@@ -155,14 +155,14 @@ class Folder(DocumentFile):
         if others:
             shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
             self.notes = [f"what is no file was left out: {shown}"]
-        for found in self._paths:
-            if Path(found).suffix in _OTHER_FORMATS:
+        for inner in self._paths:
+            if Path(inner).suffix in _OTHER_FORMATS:
                 raise FileError(
-                    f"{self.name}: holds {found}, which is not plain text; name such files by a "
-                    f"pattern, as '{self.name}/*{Path(found).suffix}'."
+                    f"{self.name}: holds {inner}, which is not plain text; name such files by a "
+                    f"pattern, as '{self.name}/*{Path(inner).suffix}'."
                 )
         self.n_rows = len(self._paths)
-        self.n_bytes = sum((self._root / found).stat().st_size for found in self._paths)
+        self.n_bytes = sum((self._root / inner).stat().st_size for inner in self._paths)
 
     def documents(
         self, columns: Sequence[str] | None, batch_bytes: int, start: int = 0

@@ -123,10 +123,10 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a name occurs twice")
-    return found
+    return fields
 
 
 _WRITE_BYTES = 1 << 18
@@ -251,8 +251,8 @@ def load_arrays(
     >>> arrays["x"], about
     (array([0, 1, 2]), {'unit': 'kg'})
     """
-    found = read_container(path, (kind,), version, mmap=mmap)
-    return found.arrays, found.about
+    container = read_container(path, (kind,), version, mmap=mmap)
+    return container.arrays, container.about
 
 
 def read_container(
@@ -295,17 +295,17 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _kind_of(header: Header) -> str | None:
-    found = header.metadata.get("format", "")
-    return found.removeprefix(_PREFIX) if found.startswith(_PREFIX) else None
+    name = header.metadata.get("format", "")
+    return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
 
 
 def _require_kind(path: Path, header: Header, kinds: tuple[str, ...], version: int) -> str:
     """The kind of the file, which must be one of these, in this version."""
     metadata, kind = header.metadata, _kind_of(header)
     if kind is None or kind not in kinds:
-        found = metadata.get("format") or "something else"
-        wanted = " or ".join(_PREFIX + kind for kind in kinds)
-        raise FileError(f"{path}: holds {found[:80]}, not {wanted}; name another file.")
+        name = metadata.get("format") or "something else"
+        names = " or ".join(_PREFIX + kind for kind in kinds)
+        raise FileError(f"{path}: holds {name[:80]}, not {names}; name another file.")
     if not {"version", "about"} <= metadata.keys():
         raise FileError(f"{path}: its description is damaged; make it again from its source.")
     if metadata["version"] != str(version):

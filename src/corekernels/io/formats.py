@@ -200,23 +200,25 @@ def detect(path: PathLike) -> str:
         raise FileError(f"{path}: is empty{once}; check how it was made.")
     if not packed and head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
         return _kind_of_container(path)
-    found = next((known for known in all_formats() if _begins_so(known, path, head)), None)
-    found = format_named(TEXT) if found is None else found
-    if packed and not found.is_text:
+    row_format = next(
+        (candidate for candidate in all_formats() if _begins_so(candidate, path, head)), None
+    )
+    row_format = format_named(TEXT) if row_format is None else row_format
+    if packed and not row_format.is_text:
         raise FileError(f"{path}: only svmlight text is read packed; unpack it first.")
-    if found.confirm is not None:
-        found.confirm(path, head)
-    return found.name
+    if row_format.confirm is not None:
+        row_format.confirm(path, head)
+    return row_format.name
 
 
 def format_of_name(path: PathLike) -> str | None:
     """The format that a file's name asks for, if it does."""
     name = Path(path)
     if packing_of_name(name) is not None:
-        found = _by_suffix(name.with_suffix("").suffix, format_named(TEXT))
-        return found.name if found is not None and found.is_text else None
-    found = _by_suffix(name.suffix, None)
-    return None if found is None else found.name
+        row_format = _by_suffix(name.with_suffix("").suffix, format_named(TEXT))
+        return row_format.name if row_format is not None and row_format.is_text else None
+    row_format = _by_suffix(name.suffix, None)
+    return None if row_format is None else row_format.name
 
 
 def require_row_format(kind: str, path: PathLike) -> Format:
@@ -227,16 +229,16 @@ def require_row_format(kind: str, path: PathLike) -> Format:
     return format_named(kind)
 
 
-def _begins_so(known: Format, path: PathLike, head: bytes) -> bool:
+def _begins_so(candidate: Format, path: PathLike, head: bytes) -> bool:
     """Whether a file that begins so is of this format, as far as its beginning or name tells."""
-    if known.magic:
-        return head.startswith(known.magic)
-    return Path(path).suffix.lower() in known.suffixes
+    if candidate.magic:
+        return head.startswith(candidate.magic)
+    return Path(path).suffix.lower() in candidate.suffixes
 
 
 def _by_suffix(suffix: str, default: Format | None) -> Format | None:
     suffix = suffix.lower()
-    return next((known for known in all_formats() if suffix in known.suffixes), default)
+    return next((candidate for candidate in all_formats() if suffix in candidate.suffixes), default)
 
 
 def _kind_of_container(path: PathLike) -> str:

@@ -264,13 +264,13 @@ class ParquetReader(FileRows):
                     "columns, 'indices' (list of int) and 'values' (list of float); documents are "
                     "read if their column of text is named (text='COLUMN')."
                 )
-        known = dict.fromkeys(() if first is None else first)
-        if missing := [name for name in known if name not in names]:
+        first_names = dict.fromkeys(() if first is None else first)
+        if missing := [name for name in first_names if name not in names]:
             raise DataError(
                 f"{self.name}: has no column {missing[0]!r}, which was known before; give each "
                 f"column the name it had then. The file has: {', '.join(names[:8])}."
             )
-        return [*(known | dict.fromkeys(names))]
+        return [*(first_names | dict.fromkeys(names))]
 
     def _require_lists(self, schema: Any) -> None:
         is_number = {
@@ -281,9 +281,9 @@ class ParquetReader(FileRows):
             place = schema.get_field_index(name)
             kind = schema.field(place).type if place >= 0 else None
             if kind is None or not (self._is_list(kind) and suits(kind.value_type)):
-                found = "is missing or there twice" if kind is None else f"is of type {kind}"
+                fault = "is missing or there twice" if kind is None else f"is of type {kind}"
                 raise DataError(
-                    f"{self.name}: column {name!r} {found}; rows need 'indices' (list of int) and "
+                    f"{self.name}: column {name!r} {fault}; rows need 'indices' (list of int) and "
                     f"'values' (list of float), and may have a {LABEL!r}. The file has: "
                     f"{', '.join(schema.names[:8]) or 'none'}."
                 )
@@ -310,9 +310,9 @@ class ParquetReader(FileRows):
     def _largest_by_reading(self, source: Any) -> int:
         largest = -1
         for batch in source.iter_batches(self._rows_per_batch(source), columns=["indices"]):
-            found = batch.column(0).flatten().drop_null()
-            if len(found):
-                largest = max(largest, int(self._arrow.compute.max(found).as_py()))
+            columns = batch.column(0).flatten().drop_null()
+            if len(columns):
+                largest = max(largest, int(self._arrow.compute.max(columns).as_py()))
         return largest
 
     def _rows_per_batch(self, source: Any) -> int:

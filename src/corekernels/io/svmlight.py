@@ -60,8 +60,8 @@ class SvmlightWriter:
                 n_values * loops.BYTES_PER_VALUE + int(ends[stop] - ends[start]) + stop - start
             )
             out = np.empty(n_bytes, np.uint8)
-            mine = rows.indptr[start : stop + 1], rows.indices, rows.data
-            return out[: loops.write_rows(*mine, labels, ends[start : stop + 1], out)]
+            block_rows = rows.indptr[start : stop + 1], rows.indices, rows.data
+            return out[: loops.write_rows(*block_rows, labels, ends[start : stop + 1], out)]
 
         for text in run_blocks(work, itertools.pairwise(cuts), None):
             self._file.write(text.data)

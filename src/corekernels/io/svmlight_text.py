@@ -154,9 +154,9 @@ class Segments(NamedTuple):
 def count_block(text: Array, n_threads: int) -> Segments:
     """The segments of a block, and how much room their rows need."""
     parts = segments(text, n_threads)
-    found = run_blocks(lambda part: loops.count_marks(text, *part), parts, n_threads)
-    counts = np.array([(lines, colons) for lines, colons, _ in found])
-    return Segments(parts, counts, all(is_ascii for *_, is_ascii in found))
+    marks = run_blocks(lambda part: loops.count_marks(text, *part), parts, n_threads)
+    counts = np.array([(lines, colons) for lines, colons, _ in marks])
+    return Segments(parts, counts, all(is_ascii for *_, is_ascii in marks))
 
 
 def parse_block(

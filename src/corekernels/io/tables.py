@@ -109,16 +109,16 @@ class TableReader(FileRows):
         return {f"{name}={words[k]}": places == k for k in np.argsort(words).tolist()}
 
     def _ordered(
-        self, columns: dict[str, Array], in_file: Sequence[str], known: Sequence[str] | None
+        self, columns: dict[str, Array], in_file: Sequence[str], first_names: Sequence[str] | None
     ) -> tuple[str, ...]:
         """Names of the columns: those known before, then others; words may be missing, not more."""
-        for name in () if known is None else known:
+        for name in () if first_names is None else first_names:
             if name not in columns and name.rpartition("=")[0] not in in_file:
                 raise DataError(
                     f"{self.name}: has no column {name!r}, which was known before; give each "
                     f"column the name it had then. The file has: {', '.join(in_file[:_SHOWN])}."
                 )
-        return tuple(dict.fromkeys([*(() if known is None else known), *columns]))
+        return tuple(dict.fromkeys([*(() if first_names is None else first_names), *columns]))
 
     def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """As of `RowReader`."""

@@ -9,7 +9,7 @@ from typing import IO, Protocol
 
 from .._core.arguments import Array, PathLike, require_choice
 from .._core.validation import Rows
-from ..errors import FileError
+from ..errors import DataError, FileError
 from .containers import container_kind
 from .packing import packing_of_name
 from .provenance import SourceFile
@@ -17,6 +17,8 @@ from .readers import RowReader
 from .streams import HEAD_BYTES, MAX_RECORD_BYTES, ByteStream, display_name, is_stream
 
 BATCH_BYTES = 8 << 20
+LABEL = "label"  # the column of labels, unless another is named
+SHOWN_NAMES = 8  # names of columns in a message
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,33 @@ class FileRows(RowReader):
         self._source = SourceFile(path)
         self._batch_bytes, self._batch_rows = options.batch_bytes, options.batch_rows
         self._max_record_bytes = options.max_record_bytes
+
+    def _label_column(self, options: ReadOptions, names: Sequence[str]) -> str | None:
+        """The column of labels, if it is there; an error if one was named that is not."""
+        label = options.label or LABEL
+        if options.labels and options.label is not None and label not in names:
+            raise DataError(
+                f"{self.name}: has no column {label!r} of labels; name one of: "
+                f"{', '.join(names[:SHOWN_NAMES])}."
+            )
+        return label if label in names else None
+
+    def _known_first(
+        self, options: ReadOptions, names: Sequence[str], in_file: Sequence[str] = ()
+    ) -> list[str]:
+        """Names of columns, first those known before, which must be there.
+
+        But for those of words ("colour=red"), if `in_file` has their column.
+        """
+        first = [] if options.column_names is None else list(options.column_names)
+        for name in first:
+            if name not in names and name.rpartition("=")[0] not in in_file:
+                shown = ", ".join([*(in_file or names)][:SHOWN_NAMES])
+                raise DataError(
+                    f"{self.name}: has no column {name!r}, which was known before; give each "
+                    f"column the name it had then. The file has: {shown}."
+                )
+        return list(dict.fromkeys([*first, *names]))
 
     def open_file(self) -> IO[bytes]:
         """The file, opened for reading; an error if it is no longer the one first opened."""

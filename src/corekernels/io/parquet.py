@@ -18,7 +18,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike, require_extra
 from .._core.validation import Rows, clean_arrays, clean_rows
 from ..errors import DataError, FileError
-from .formats import FileRows, Format, ReadOptions
+from .formats import LABEL, SHOWN_NAMES, FileRows, Format, ReadOptions
 from .provenance import reading
 from .readers import Batch, require_columns
 from .streams import BadRecords
@@ -185,7 +185,6 @@ def dense_rows(table: Any, columns: Sequence[str], name: str, first_row: int) ->
     return np.column_stack(parts).astype(np.float32 if single else np.float64, copy=False)
 
 
-LABEL = "label"  # the column of labels, unless another is named
 _COLUMNS_KEY = b"corekernels.n_columns"
 
 
@@ -203,7 +202,7 @@ class ParquetReader(FileRows):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(path, options)
-        n_columns, label = options.n_columns, options.label or LABEL
+        n_columns = options.n_columns
         self._arrow = pyarrow()
         with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
@@ -211,13 +210,9 @@ class ParquetReader(FileRows):
                 source = self._parquet_file(file)
                 schema = source.schema_arrow
                 self.n_rows = int(source.metadata.num_rows)
-                self._label = label if options.labels and label in schema.names else None
-                if options.labels and options.label is not None and self._label is None:
-                    raise DataError(
-                        f"{self.name}: has no column {label!r} of labels; name one of: "
-                        f"{', '.join(schema.names[:8])}."
-                    )
-                self._plain = self._plain_columns(schema, label, options.column_names)
+                label = self._label_column(options, schema.names)
+                self._label = label if options.labels else None
+                self._plain = self._plain_columns(schema, label, options)
                 stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
                 known = len(self._plain) or stored or self._largest_column(source) + 1
         if self._plain:
@@ -240,7 +235,7 @@ class ParquetReader(FileRows):
             file, pre_buffer=False, page_checksum_verification=True
         )
 
-    def _plain_columns(self, schema: Any, label: str, first: Sequence[str] | None) -> list[str]:
+    def _plain_columns(self, schema: Any, label: str | None, options: ReadOptions) -> list[str]:
         """Names of the columns of the matrix, if they are columns of the file; else none."""
         if {"indices", "values"} & set(schema.names):
             self._require_lists(schema)
@@ -251,10 +246,10 @@ class ParquetReader(FileRows):
             if name != label and not (name.startswith("__index_level_") and name.endswith("__"))
         ]  # pandas keeps the numbers of the rows there
         if not names or len(set(schema.names)) < len(schema.names):
+            shown = ", ".join(schema.names[:SHOWN_NAMES])
             raise DataError(
-                f"{self.name}: its columns are {', '.join(schema.names[:8]) or 'none'}; give each "
-                "column of the matrix its own name, and name that of labels if not 'label' "
-                "(label='COLUMN')."
+                f"{self.name}: its columns are {shown or 'none'}; give each column of the matrix "
+                "its own name, and name that of labels if not 'label' (label='COLUMN')."
             )
         for name in names:
             if not is_numeric(kind := schema.field(name).type):
@@ -264,13 +259,7 @@ class ParquetReader(FileRows):
                     "columns, 'indices' (list of int) and 'values' (list of float); documents are "
                     "read if their column of text is named (text='COLUMN')."
                 )
-        first_names = dict.fromkeys(() if first is None else first)
-        if missing := [name for name in first_names if name not in names]:
-            raise DataError(
-                f"{self.name}: has no column {missing[0]!r}, which was known before; give each "
-                f"column the name it had then. The file has: {', '.join(names[:8])}."
-            )
-        return [*(first_names | dict.fromkeys(names))]
+        return self._known_first(options, names)
 
     def _require_lists(self, schema: Any) -> None:
         is_number = {
@@ -285,7 +274,7 @@ class ParquetReader(FileRows):
                 raise DataError(
                     f"{self.name}: column {name!r} {fault}; rows need 'indices' (list of int) and "
                     f"'values' (list of float), and may have a {LABEL!r}. The file has: "
-                    f"{', '.join(schema.names[:8]) or 'none'}."
+                    f"{', '.join(schema.names[:SHOWN_NAMES]) or 'none'}."
                 )
 
     def _is_list(self, kind: Any) -> bool:

@@ -145,8 +145,8 @@ def counted_engine(folder: str) -> files.Engine:
     """Dask, whose tasks are counted."""
 
     class CountedDask(DaskEngine):
-        def results(self, task: Any, shared: Any, arguments: Any) -> Any:
-            return super().results(Counted(task, folder, False), shared, arguments)
+        def run(self, task: Any, shared: Any, arguments: Any, **options: Any) -> Any:
+            return super().run(Counted(task, folder, False), shared, arguments, **options)
 
         def total(self, task: Any, shared: Any, arguments: Any) -> Any:
             return super().total(Counted(task, folder, False), shared, arguments)
@@ -169,7 +169,9 @@ def bytes_of(pid: int) -> tuple[int, int]:
 def run_job(job: str, source: Any, target: Path, engine: files.Engine | None) -> None:
     """Run a job on files, in one thread."""
     options: dict[str, Any] = {"progress": False}
-    reading: dict[str, Any] = {"text": "text"} if job == "dedup" else {}
+    reading: dict[str, Any] = {}
+    if job == "dedup":
+        reading = {"text": "text", "shingles": {"ngrams": 3, "weights": "binary"}}
     if engine is None:
         data: Any = files.open_reader(source, n_jobs=1, **reading)
         options["n_jobs"] = 1
@@ -177,13 +179,8 @@ def run_job(job: str, source: Any, target: Path, engine: files.Engine | None) ->
         part_rows = ROWS_PER_PART if job == "dedup" else None
         data = files.plan_parts(engine, source, part_rows=part_rows, progress=False, **reading)
     if job == "dedup":
-        kernel: Any = {"threshold": 0.8, "kernel": "resemblance"}
-        if engine is None:
-            found = files.near_duplicates(data, **kernel, **options)
-        else:
-            found = files.near_duplicates(
-                data, parts=f"{target}.work", engine=engine, **kernel, **options
-            )
+        parts = None if engine is None else f"{target}.work"
+        found = files.near_duplicates(data, engine=engine, parts=parts, **options)
         files.write_pairs(found, target)
         return
     recipe = recipe_for(data, kernel="core1", n_hashes=256, seed=0)
@@ -316,7 +313,7 @@ def in_child(job: str, folder: str, way: str) -> dict[str, Any]:
     }  # fmt: skip
     command = [sys.executable, __file__, "--child", job, folder, way]
     ended = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=environment
+        command, stdout=subprocess.PIPE, text=True, check=True, env=environment
     )  # fmt: skip
     for path in Path(folder).glob("tmp*"):
         shutil.rmtree(path)

@@ -53,6 +53,17 @@ def test_pairs_are_those_of_the_exact_kernel(corpus):
     assert report["copies"] == 1
 
 
+def test_documents_are_sets_of_3_grams_of_words_unless_told_otherwise(corpus):
+    as_json("dedup corpus.jsonl pairs.tsv --text text --threshold 0.6")
+    X = ck.text.Shingles(ngrams=3, weights="binary").transform([d["text"] for d in corpus])
+    i, j = np.nonzero(np.triu(ck.resemblance(X) >= 0.6, 1))
+    assert len(i) > 10
+    pairs = [(int(line["i"]), int(line["j"])) for line in read_pairs("pairs.tsv")]
+    assert pairs == list(zip(i.tolist(), j.tolist(), strict=True))
+    found = ck.deduplicate([document["text"] for document in corpus], 0.6)
+    assert found.pairs.tolist() == [list(pair) for pair in pairs]
+
+
 def test_a_killed_run_is_resumed_or_cleared(corpus):
     reader = ck.documents.open_documents("corpus.jsonl", shingles=SHINGLES)
     options = {"working_memory": 0.01, "progress": False}

@@ -1,5 +1,8 @@
 """Text on the command line: the same options everywhere, remembered by what was made with them."""
 
+import os
+import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -85,14 +88,18 @@ def test_search_by_file_and_by_words(corpus):
 def test_words_that_no_document_has_are_noted(corpus):
     ok(f"index train.jsonl i {HOW} --id key")
     known = corpus[0][0]["text"]
-    result = ok(f"search i -k 2 --query '' --query zzzzz --query '{known}'")
-    notes = result.stderr.splitlines()
-    about = "no document found has a word, or n-gram, of it; those listed are of similarity 0"
-    assert notes == [f"note: query '': {about}", f"note: query 'zzzzz': {about}"]
-    assert result.stdout.count("0.0000") == 4
+    result = ok(f"search i -k 2 --query zzzzz --query '{known}'")
+    about = "nothing found; no document has a word, or n-gram, of it"
+    assert result.stderr.splitlines() == [f"note: query 'zzzzz': {about}"]
+    assert "0.0000" not in result.stdout
     result = ok("search i -k 2 --query zzzzz --json")
     assert (about in result.stderr, about in result.stdout) == (True, False)
-    assert ok("search i --query zzzzz --quiet").stderr == ""
+    result = ok("search i --query zzzzz --quiet")
+    assert (result.stdout, result.stderr) == ("", "")
+    for query in ("", " ", "a"):
+        result = run(f"search i --query '{query}' --query rose")
+        assert result.exit_code == 2
+        assert re.fullmatch(r"error: query: '.?' has no word to look up.*\n", result.stderr)
 
 
 def test_documents_with_new_words(tmp_path, monkeypatch):
@@ -151,15 +158,18 @@ def test_values_are_weighed_by_rarity(corpus):
     index = ck.CoRENeighbors(kernel="correlation", n_neighbors=3).fit(X)
     distances, ids = index.kneighbors(Q)
     ok(f"index train.jsonl i {how} --kernel correlation")
-    ok(f"search i test.jsonl found.tsv {how} -k 3")
+    ok("search i test.jsonl found.tsv --text text -k 3")  # the index brings the counts
     lines = [line.split("\t") for line in Path("found.tsv").read_text().splitlines()[1:]]
     assert [int(line[1]) for line in lines] == ids.ravel().tolist()
     np.testing.assert_allclose([float(line[2]) for line in lines], 1 - distances.ravel(), atol=1e-6)
-    words = f"search i -k 3 --query '{test[0]['text']}'"
-    found = as_json(f"{words} --frequencies counts.idf")["found"][0]
+    found = as_json(f"search i -k 3 --query '{test[0]['text']}'")["found"][0]
     assert [entry["id"] for entry in found] == ids[0].tolist()
-    result = run(words)
+    ok("frequencies test.jsonl other.idf --text text")
+    result = run("search i test.jsonl - --text text --frequencies other.idf")
     assert result.exit_code == 2
+    assert ", with which the rows known before were made" in result.stderr
+    ok(f"hash train.jsonl x --n-hashes 16 {how}")
+    result = run("hash test.jsonl x --n-hashes 16 --text text --append")
     assert "--frequencies: None given, but the rows known before were weighed" in result.stderr
 
 
@@ -178,6 +188,111 @@ def test_frequencies_must_fit(corpus):
     result = run("hash test.jsonl y --n-hashes 16 --text text --append --frequencies other.idf")
     assert ", not None, with which the rows known before were made" in result.stderr
     assert run("hash x y --frequencies other.idf").exit_code == 2  # no documents
+
+
+def bm25(texts, query):
+    """Scores of documents, by the formula."""
+    documents = [Counter(re.findall(r"\w\w+", text.lower())) for text in texts]
+    mean = sum(map(Counter.total, documents)) / len(documents)
+    scores = np.zeros(len(documents))
+    for word in re.findall(r"\w\w+", query.lower()):
+        df = sum(word in counts for counts in documents)
+        idf = np.log(1 + (len(documents) - df + 0.5) / (df + 0.5))
+        for d, counts in enumerate(documents):
+            length = 0.25 + 0.75 * counts.total() / mean
+            scores[d] += idf * counts[word] * 2.2 / (counts[word] + 1.2 * length)
+    return scores
+
+
+def test_an_index_of_documents_is_asked_by_bm25(corpus):
+    texts = _texts(corpus[0])
+    about = as_json("index train.jsonl i --text text --id key")
+    assert about["kernel"] == "inner_product"
+    query = " ".join(texts[3].split()[:4]) + " " + texts[7].split()[0]
+    expected = bm25(texts, query)
+    found = as_json(f"search i -k 5 --query '{query}'")["found"][0]
+    scores = [entry["similarity"] for entry in found]
+    np.testing.assert_allclose(scores, -np.sort(-expected)[:5], rtol=1e-5)
+    np.testing.assert_allclose(
+        [expected[int(entry["id"][1:])] for entry in found], scores, rtol=1e-5
+    )
+    write_json_lines(Path("asked.jsonl"), [{"text": query}])
+    ok("search i asked.jsonl found.tsv --text text -k 5")
+    lines = [line.split("\t") for line in Path("found.tsv").read_text().splitlines()[1:]]
+    assert [line[1] for line in lines] == [entry["id"] for entry in found]
+    np.testing.assert_allclose([float(line[2]) for line in lines], scores, rtol=1e-5)
+    assert (
+        as_json("index train.jsonl i --text text --kernel inner_product")["kernel"]
+        == about["kernel"]
+    )
+    assert as_json("index train.jsonl i --text text --weights log")["kernel"] == "core1"
+
+
+def test_tfidf_made_at_indexing(corpus):
+    train, test = corpus
+    how = as_json("index train.jsonl i --text text --weights tfidf")
+    assert how["kernel"] == "correlation"
+    X, Q = (ck.text.Shingles().transform(_texts(part)) for part in (train, test))
+    counts = ck.text.InverseDocumentFrequency().fit(X)
+    index = ck.CoRENeighbors("correlation", 3).fit(counts.transform(X))
+    distances, ids = index.kneighbors(counts.transform(Q))
+    ok("search i test.jsonl found.tsv -k 3")
+    lines = [line.split("\t") for line in Path("found.tsv").read_text().splitlines()[1:]]
+    assert [int(line[1]) for line in lines] == ids.ravel().tolist()
+    np.testing.assert_allclose([float(line[2]) for line in lines], 1 - distances.ravel(), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "index train.jsonl i --text text --weights bm25 --kernel core1",
+            "give --kernel 'inner_product'",
+        ),
+        ("index train.jsonl i --weights bm25", "needs --text 'COLUMN'"),
+        ("index train.jsonl i --text text --weights bm26", "weights: got 'bm26'"),
+        ("hash train.jsonl i --text text --weights bm25", "bm25 is for an index of documents"),
+        ("dedup train.jsonl i --text text --weights tfidf", "tfidf is for an index of documents"),
+        ("dedup train.jsonl i --text text --kernel inner_product", "kernel"),
+        (
+            "hash train.jsonl i --text text --kernel inner_product",
+            "inner_product is computed exactly only",
+        ),
+    ],
+)
+def test_weights_by_rarity_are_for_an_index(corpus, line, message):
+    result = run(line)
+    assert result.exit_code == 2
+    assert message in result.stderr, result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_snippets_are_of_documents_that_are_as_they_were(corpus):
+    text = "The garden. " * 30 + "A \x1b[31m rose\nis a thorny thing. " + "The end. " * 30
+    os.makedirs("docs")
+    write_json_lines(Path("docs/a.jsonl"), [{"text": "nothing of that"}, {"text": text}])
+    ok("index docs/a.jsonl docs/i --text text")
+    found = as_json("search docs/i --query 'thorny roses rose'")["found"][0]
+    assert [entry["id"] for entry in found] == [1]
+    assert "rose is a thorny thing. The end." in found[0]["snippet"]
+    assert found[0]["snippet"].startswith("… ")
+    assert "\x1b" not in ok("search docs/i --query rose").stdout
+    os.rename("docs", "moved")  # together
+    assert "thorny" in ok("search moved/i --query rose").stdout
+    with open("moved/a.jsonl", "a") as file:
+        file.write('{"text": "more"}\n')
+    result = ok("search moved/i --query rose")
+    assert "thorny" not in result.stdout
+    assert result.stderr.startswith("note: no snippets: the documents are not where they were")
+    ok("index - j --text text --format jsonl", input='{"text": "a rose"}\n')
+    assert as_json("search j --query rose")["found"][0][0]["snippet"] is None
+
+
+def test_snippets_leave_out_what_the_rows_left_out(corpus):
+    Path("bad.jsonl").write_text('{"text": "a rose"}\n{"text": 5}\n{"text": "some thorn"}\n')
+    ok("index bad.jsonl i --text text --skip-bad 1")
+    found = as_json("search i --query thorn")["found"][0]
+    assert [(entry["id"], entry["snippet"]) for entry in found] == [(1, "some thorn")]
 
 
 def test_info_says_what_numbers_of_columns_and_values_are(tmp_path, monkeypatch):

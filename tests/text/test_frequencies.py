@@ -90,10 +90,34 @@ def test_file(tmp_path):
         ck.text.InverseDocumentFrequency.load(tmp_path / "cut")
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bm25_is_the_formula(dtype, tmp_path):
+    documents = [*words_of(3), "", "one"]
+    X = ck.text.Shingles(weights="counts", dtype=dtype).transform(documents)
+    model = ck.text.InverseDocumentFrequency(weights="bm25").fit(X)
+    model.save(tmp_path / "corpus.idf")
+    counts = renumbered(X, model.columns_).toarray()
+    df, lengths = (counts > 0).sum(axis=0), counts.sum(axis=1)
+    idf = np.log1p((len(documents) - df + 0.5) / (df + 0.5))
+    length = (0.25 + 0.75 * lengths / lengths.mean())[:, None]
+    expected = idf * counts * 2.2 / (counts + 1.2 * length)
+    rtol = 8 * np.finfo(dtype).eps  # of as many rounded operations
+    for table in (model, ck.text.InverseDocumentFrequency.load(tmp_path / "corpus.idf")):
+        found = renumbered(table.transform(X), model.columns_).toarray()
+        asked = renumbered(table.transform_queries(X), model.columns_).toarray()
+        assert found.dtype == asked.dtype == dtype
+        np.testing.assert_allclose(found * np.sqrt(idf), expected, rtol=rtol)
+        np.testing.assert_allclose(asked, np.sqrt(idf) * counts, rtol=rtol)
+
+
 def test_refusals():
     X = ck.text.Shingles().transform(["a text"])
     with pytest.raises(ParameterError, match="max_columns"):
         ck.text.InverseDocumentFrequency(0).fit(X)
+    with pytest.raises(ParameterError, match="weights: got 'log'"):
+        ck.text.InverseDocumentFrequency(weights="log").fit(X)
+    with pytest.raises(ParameterError, match="bm25 is for an index of documents"):
+        ck.text.Shingles(weights="bm25").transform(["a text"])
     with pytest.raises(DataError, match="0 sample"):
         ck.text.InverseDocumentFrequency().fit(X[:0])
 

@@ -24,8 +24,8 @@ from ..io.job_folder import describe_unfinished
 from ..io.readers import RowReader, require_rows
 from ..io.streams import MAX_RECORD_BYTES
 from ..kernel_table import HASHED_KERNELS, KERNELS
-from ..recipe import DEFAULT_KERNEL, MAX_BITS, WEIGHT_BITS, Recipe
-from ..text.settings import UNITS, WEIGHTS, TextSettings
+from ..recipe import MAX_BITS, WEIGHT_BITS, Recipe
+from ..text.settings import BY_RARITY, UNITS, WEIGHTS, TextSettings
 from .printing import STANDARD_OUTPUT, say, show
 
 if TYPE_CHECKING:
@@ -147,7 +147,11 @@ class Text:
         str | None, _unless_given("Length of n-grams, as 3 or 1-3", TextSettings.ngrams[0])
     ] = None
     weights: Annotated[
-        str | None, _unless_given(f"{one_of(WEIGHTS)}: values of rows", TextSettings.weights)
+        str | None,
+        _unless_given(
+            f"{one_of(WEIGHTS)}: values of rows; for `index` also {one_of(BY_RARITY)}",
+            TextSettings.weights,
+        ),
     ] = None
     min_length: Annotated[
         int | None,
@@ -264,9 +268,12 @@ class Matching(Text):
             names = getattr(known, "feature_names_in_", None)
         if engine is not None:
             options["part_rows"] = ROWS_PER_PART
+        reading = self.columns
+        if reading["frequencies"] is None:  # an index brings its own
+            reading["frequencies"] = getattr(known, "frequencies_", None)
         return _opened(
             path, engine, output, match_columns=columns, like=like, column_names=names,
-            one_based=self.one_based, ignore_new_columns=self.ignore_new_columns, **self.columns,
+            one_based=self.one_based, ignore_new_columns=self.ignore_new_columns, **reading,
             **options,
         )  # fmt: skip
 
@@ -340,14 +347,6 @@ class Cluster:
         """The engine, to be used in a `with` block."""
         assert self.engine is not None
         return files.open_engine(self.engine, self.address, self.workers)
-
-
-@dataclass(frozen=True)
-class Similarity:
-    """What makes rows similar, where kernel values are computed exactly."""
-
-    kernel: ExactKernelName = DEFAULT_KERNEL
-    gamma: Gamma = None
 
 
 @dataclass(frozen=True)

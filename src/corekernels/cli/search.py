@@ -1,6 +1,6 @@
 """Commands on near neighbours: index, search."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,25 +9,30 @@ from typer import Argument, Option
 from .. import files
 from .._core.escaping import visible
 from ..errors import ParameterError
-from ..files.searching import SearchReport
+from ..files.searching import Match, SearchReport
 from ..io.atomic import require_target
+from ..kernel_table import CORRELATION, INNER_PRODUCT, KERNELS
 from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
+from ..recipe import DEFAULT_KERNEL
+from ..text.settings import BM25, BY_RARITY
 from .app import command
 from .options import (
     Cluster,
     Format,
+    Gamma,
     Jobs,
     Matching,
     Output,
     Reading,
     Resume,
     Rows,
-    Similarity,
     one_of,
     require_lines_target,
 )
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
+
+_KERNEL_OF_WEIGHTS = {BM25: INNER_PRODUCT.name, "tfidf": CORRELATION.name}
 
 
 @command("corekernels index train.svm train.index --kernel core1 --recall 0.95 --seed 0")
@@ -36,7 +41,15 @@ def index(
     target: Annotated[Path, Argument(metavar="INDEX", help="Index file to write.")],
     reading: Reading,
     output: Output,
-    similarity: Similarity,
+    kernel: Annotated[
+        str | None,
+        Option(
+            help=f"{one_of(KERNELS)}.  \\[default: inner_product of bm25 weights for --text, else "
+            f"{DEFAULT_KERNEL}]"
+        ),
+    ] = None,
+    gamma: Gamma = None,
+    *,
     method: Annotated[
         str, Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
     ] = AUTO,
@@ -50,10 +63,21 @@ def index(
     seed: Annotated[int, Option(help="Seed of the hashes and of held-out rows.")] = 0,
     n_jobs: Jobs = None,
 ) -> None:
-    """Index the rows of IN for `search`, under their row numbers, from 0."""
+    """Index the rows of IN for `search`, under their row numbers, from 0.
+
+    Documents (--text) are to be asked in words: by BM25, unless --kernel or --weights say else.
+    """
+    weights = reading.weights if reading.weights in BY_RARITY else None
+    is_plain = reading.weights is None and reading.frequencies is None
+    if reading.text and is_plain and kernel in (None, INNER_PRODUCT.name):
+        weights = BM25
+    if kernel is None:
+        kernel = _KERNEL_OF_WEIGHTS.get(weights or "", DEFAULT_KERNEL)
+    if weights is not None:
+        reading = replace(reading, weights=BY_RARITY[weights])
     reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
     report = files.index_rows(
-        reader, target, **asdict(similarity), method=method, recall=recall,
+        reader, target, weights=weights, kernel=kernel, gamma=gamma, method=method, recall=recall,
         n_neighbors=n_neighbors, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     output.show(asdict(report), reader)
@@ -102,8 +126,7 @@ def search(
         raise ParameterError("QUERIES, --query: give one of them, a file or words to look up.")
     found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     if query:
-        weights = matching.document_frequencies
-        _show_found(files.search_texts(found, query, n_neighbors, weights), query, output)
+        _show_found(files.search_texts(found, query, n_neighbors), query, output)
         return
     assert source is not None
     if cluster and check:
@@ -129,23 +152,23 @@ def search(
         )
 
 
-def _show_found(found: list[list[tuple[Any, float]]], queries: list[str], output: Output) -> None:
-    """Print what was found for each of some words, and a note where that is nothing alike."""
-    for text, pairs in zip(queries, found, strict=True):
-        if pairs[0][1] == 0:
-            output.note(
-                f"query {text!r}: no document found has a word, or n-gram, of it; "
-                "those listed are of similarity 0"
-            )
+def _show_found(found: list[list[Match]], queries: list[str], output: Output) -> None:
+    """Print what was found for each of some words, and a note where that is nothing."""
+    for text, matches in zip(queries, found, strict=True):
+        if not matches:
+            output.note(f"query {text!r}: nothing found; no document has a word, or n-gram, of it")
+    if any(match.snippet is None for matches in found for match in matches):
+        output.note("no snippets: the documents are not where they were indexed, or have changed")
     if output.as_json:
-        names = ("id", "similarity")
-        rows = [[dict(zip(names, pair, strict=True)) for pair in pairs] for pairs in found]
+        rows = [[match._asdict() for match in matches] for matches in found]
         show({"queries": queries, "found": rows}, True)
         return
-    for text, pairs in zip(queries, found, strict=True):
+    for text, matches in zip(queries, found, strict=True):
         if len(queries) > 1:
             print(visible(text))
-        show_table(["id", "similarity"], [[str(name), f"{value:.4f}"] for name, value in pairs])
+        lines = [[str(name), f"{value:.4f}", passage or ""] for name, value, passage in matches]
+        if lines:
+            show_table(["id", "similarity", ""], lines)
 
 
 def _about_search(report: SearchReport) -> dict[str, Any]:

@@ -54,6 +54,8 @@ class DocumentReader(RowReader):
     columns : Columns
     settings : text.TextSettings
         How text becomes rows.
+    frequencies : text.InverseDocumentFrequency or None
+        What weighs n-grams by their rarity.
     files : list of DocumentFile
         Rows are numbered through all of them.
 
@@ -89,7 +91,7 @@ class DocumentReader(RowReader):
         counts = [file.n_rows for file in files]
         if not skip_bad and None not in counts:
             self.n_rows = sum(count or 0 for count in counts)
-        self._labels, self._n_jobs, self._frequencies = labels, n_jobs, frequencies
+        self._labels, self._n_jobs, self.frequencies = labels, n_jobs, frequencies
         self._left_out, self._is_read = LeftOut(skip_bad), False
 
     @property
@@ -163,8 +165,8 @@ class DocumentReader(RowReader):
             except BadRecords as bad:
                 documents = self._leave_out(documents, before, bad)
                 continue
-            if self._frequencies is not None:
-                rows = self._frequencies.weighted(rows)
+            if self.frequencies is not None:
+                rows = self.frequencies.weighted_queries(rows)  # BM25 weighs no others as it reads
             return Batch(rows, y, first, bytes_done, names)
         return None
 

@@ -2,9 +2,9 @@ from ..neighbors.duplicates.result import (
     write_groups as write_groups,
     write_pairs as write_pairs,
 )
+from ..text.frequencies import count_frequencies as count_frequencies
 from .conversion import convert as convert
 from .estimates import estimate_pairs as estimate_pairs, nearest as nearest
-from .frequencies import count_frequencies as count_frequencies
 from .kernels import kernel_to_file as kernel_to_file
 from .searching import index_rows as index_rows, search as search, search_texts as search_texts
 from .surveys import survey as survey

@@ -217,8 +217,9 @@ def _open(
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
             max_record_bytes=max_record_bytes,
         )  # fmt: skip
-    of_documents = {"id": id, "frequencies": frequencies, "shingles": shingles or None}
-    of_documents["skip_bad"] = skip_bad or None
+    of_documents = {"id": id, "shingles": shingles or None, "skip_bad": skip_bad or None}
+    if text_of(like) is None:  # else they may be those of an index
+        of_documents["frequencies"] = frequencies
     if unused := [name for name, value in of_documents.items() if value is not None]:
         raise ParameterError(
             f"{unused[0]}: needs text='COLUMN', being for documents; name the column of text, or "

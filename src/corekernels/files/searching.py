@@ -3,33 +3,35 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._core.arguments import Array, PathLike, require_count
+from .._core.arguments import Array, PathLike, require_choice, require_count
 from .._core.escaping import fields
 from .._core.progress import Progress
+from ..documents import DocumentReader, open_documents
 from ..errors import DataError, ParameterError
 from ..io.atomic import Target, open_target, require_target
 from ..io.job_folder import file_stamps
-from ..io.provenance import require_same_names, text_of
+from ..io.provenance import require_same_names, text_columns_of, text_of
 from ..io.readers import Batch, RowReader, read_all, require_rows, with_progress
 from ..io.streams import BadRecords
+from ..kernel_table import INNER_PRODUCT, exact_kernel
 from ..neighbors import CoRENeighbors, RecallCheck
+from ..recipe import DEFAULT_KERNEL
+from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents
-from ..text.settings import settings_like
+from ..text.settings import BM25, BY_RARITY, TextSettings
+from ..text.snippets import snippet
 from .engines import Engine
 from .lines import Counts, require_queries, write_lines
 from .readers import AnyReader
 from .sources import Source, reader_of
-
-if TYPE_CHECKING:
-    from ..text.frequencies import InverseDocumentFrequency
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,9 @@ class SearchReport:
 
 
 def index_rows(
-    reader: RowReader, target: PathLike, *, progress: bool | None = None, **options: Any
-) -> IndexReport:
+    reader: RowReader, target: PathLike, *, weights: str | None = None,
+    progress: bool | None = None, **options: Any,
+) -> IndexReport:  # fmt: skip
     """Index all rows of a reader, under their numbers, in a file for `CoRENeighbors.load`.
 
     Rows that have names are called by them in results of `search`.
@@ -80,6 +83,10 @@ def index_rows(
         From `open_reader`.
     target : path
         The index file to create or replace.
+    weights : {"tfidf", "bm25"}, optional
+        Weigh the n-grams of documents by their rarity in these, as `text.InverseDocumentFrequency`
+        does; the index keeps the counts, and `search` weighs queries by them. Rows are to be
+        read with weights "log" for "tfidf", "counts" for "bm25", which is for inner products.
     progress : bool, optional
         As for `hash_to_file`.
     **options
@@ -103,15 +110,48 @@ def index_rows(
     """
     require_target(target, reader.name)
     start = time.perf_counter()
+    if weights is not None:
+        _require_weights(weights, reader, options.get("kernel", DEFAULT_KERNEL))
     whole = read_all(require_rows(reader), progress)
-    X = whole.X
+    X, frequencies = whole.X, getattr(reader, "frequencies", None)
+    sources = reader.origins(0, X.shape[0])
+    if weights is not None:
+        frequencies = InverseDocumentFrequency(max(1, X.nnz), weights=weights).fit(X)
+        X, how = frequencies.transform(X), {"weights": weights, "frequencies": frequencies.digest()}
+        sources = [replace(source, text={**(source.text or {}), **how}) for source in sources]
     index = CoRENeighbors(**options).fit(X)
-    index.names_ = whole.names
-    index.save(target, provenance=reader.origins(0, X.shape[0]))
+    index.names_, index.frequencies_ = whole.names, frequencies
+    if isinstance(reader, DocumentReader) and not reader.is_stream:
+        paths = [os.path.abspath(path) for path in reader.paths]
+        about = {"paths": paths, "stamps": file_stamps(paths), "format": reader.format}
+        index.documents_ = about | {"skip_bad": reader.skip_bad}
+    index.save(target, provenance=sources)
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
         index.estimated_recall_, Path(target).stat().st_size, time.perf_counter() - start,
     )  # fmt: skip
+
+
+def _require_weights(weights: str, reader: RowReader, kernel: Any) -> None:
+    """Refuse weights by rarity where they make no sense."""
+    require_choice("weights", weights, tuple(BY_RARITY))
+    if reader.settings is None:
+        raise ParameterError(f"weights: {weights} is for documents; {reader.name} holds rows.")
+    if reader.settings.weights != BY_RARITY[weights]:
+        raise ParameterError(
+            f"weights: {weights} is made of {BY_RARITY[weights]}, {reader.name} is read with "
+            f"{reader.settings.weights}; open it with shingles={{'weights': "
+            f"{BY_RARITY[weights]!r}}}."
+        )
+    if reader.settings.frequencies is not None:
+        raise ParameterError(
+            f"weights: {weights} is made of the frequencies in these documents; give no others."
+        )
+    if weights == BM25 and exact_kernel(kernel) is not INNER_PRODUCT:
+        raise ParameterError(
+            "weights: scores of bm25 are inner products of documents and queries that are weighed "
+            "otherwise; give kernel='inner_product', or weights 'tfidf'."
+        )
 
 
 class SearchJob(NamedTuple):
@@ -266,13 +306,25 @@ def _write_arrays(job: SearchJob, source: Source, target: Target, progress: bool
     return total
 
 
-def search_texts(
-    index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None,
-    frequencies: "InverseDocumentFrequency | None" = None,
-) -> list[list[tuple[Any, float]]]:  # fmt: skip
-    """The nearest rows of each text, in an index of documents: names and similarities.
+class Match(NamedTuple):
+    """A document that was found; `snippet` is None where its text is not to be had."""
 
-    An index of documents that were weighed by document frequencies needs the same frequencies.
+    id: Any
+    similarity: float
+    snippet: str | None
+
+
+def search_texts(
+    index: CoRENeighbors, texts: Sequence[str], n_neighbors: int | None = None
+) -> list[list[Match]]:
+    """The nearest documents of each text, in an index of documents, nearest first.
+
+    Documents without a word, or n-gram, of the text are left out. Snippets are passages around
+    its words, read where the documents lay when they were indexed, as long as they are unchanged.
+
+    Returns
+    -------
+    found : list of lists of `id`, `similarity`, `snippet`
 
     Examples
     --------
@@ -283,24 +335,51 @@ def search_texts(
     >>> reader = ck.files.open_reader(corpus, text="text")
     >>> _ = ck.files.index_rows(reader, target, kernel="resemblance")
     >>> index = ck.CoRENeighbors.load(target)
-    >>> ck.files.search_texts(index, ["without thorn"], 1)
-    [[(1, 0.5)]]
+    >>> [tuple(found) for found in ck.files.search_texts(index, ["without thorn"], 1)[0]]
+    [(1, 0.5, 'no rose without a thorn')]
     """
     known = text_of(index.provenance_)
     if known is None:
         raise DataError("index: was not made from text; give rows to look up.")
-    settings = settings_like(None, known, None if frequencies is None else frequencies.digest())
+    settings = TextSettings.of(**known)
     try:
         rows = rows_of_documents(list(texts), settings, name="query")
     except BadRecords as bad:
         raise bad.error(lambda row: f"query {row + 1}") from None
-    if frequencies is not None:
-        rows = frequencies.weighted(rows)
+    for text, n_grams in zip(texts, np.diff(rows.indptr), strict=True):
+        if not n_grams:
+            raise ParameterError(
+                f"query: {text!r} has no {settings.unit.rstrip('s')} to look up"
+                + (f" (of {settings.min_length} characters or more)." if text.strip() else ".")
+            )
+    if index.frequencies_ is not None:
+        rows = index.frequencies_.weighted_queries(rows)
     distances, ids = index.kneighbors(rows.matrix(), n_neighbors)
+    similar = distances < 1
+    documents = _texts_of(index, ids[similar])
     return [
-        list(zip(named(index, row), values, strict=True))
-        for row, values in zip(ids, (1 - distances).tolist(), strict=True)
+        [
+            Match(name, value, snippet(documents[i], text) if i in documents else None)
+            for name, value, i in zip(
+                named(index, row[some]), (1 - far[some]).tolist(), row[some].tolist(), strict=True
+            )
+        ]
+        for text, row, far, some in zip(texts, ids, distances, similar, strict=True)
     ]
+
+
+def _texts_of(index: CoRENeighbors, ids: Array) -> dict[Any, str]:
+    """The texts of indexed documents by their ids, as far as their files are as they were."""
+    about, columns = index.documents_, text_columns_of(index.provenance_)
+    if about is None or columns is None or ids.dtype == object:
+        return {}
+    if file_stamps(about["paths"]) != about["stamps"]:
+        return {}
+    n_rows = sum(origin.rows for origin in index.provenance_)
+    reader = open_documents(
+        about["paths"], columns, format=about["format"], skip_bad=about["skip_bad"]
+    )
+    return reader.texts(np.unique(ids[ids < n_rows]))
 
 
 def named(index: CoRENeighbors, ids: Array) -> list[Any]:

@@ -18,6 +18,7 @@ from ..errors import DataError, ParameterError
 from ..io.provenance import Origin
 from ..kernel_table import exact_kernel
 from ..recipe import DEFAULT_KERNEL
+from ..text.frequencies import InverseDocumentFrequency
 from .candidates import SearchMethod
 from .duplicates.candidates import plan_tables
 from .duplicates.result import NearDuplicates
@@ -94,6 +95,10 @@ class CoRENeighbors(IndexEstimator):
         Number of rows in the index.
     names_ : list of str or None
         What rows are called in results, by their ids, if they came with names.
+    frequencies_ : text.InverseDocumentFrequency or None
+        What weighed the rows, and weighs queries, if documents were indexed by rarity of words.
+    documents_ : dict or None
+        Where the documents lie that were indexed, if they were, for passages of them in results.
     n_features_in_ : int
 
     Notes
@@ -133,6 +138,8 @@ class CoRENeighbors(IndexEstimator):
         self._snapshot = Snapshot.begin(choice, numbers)
         self.provenance_: list[Origin] = []
         self.names_: list[str] | None = None
+        self.frequencies_: InverseDocumentFrequency | None = None
+        self.documents_: dict[str, Any] | None = None
         self._lock = ForkLock()
         return self
 

@@ -7,6 +7,7 @@ rows there are. A search holds one snapshot and sees one state throughout.
 """
 
 import itertools
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -45,6 +46,7 @@ from ..io.provenance import (
 )
 from ..kernel_table import exact_kernel
 from ..recipe import CONTRACT, MAX_COLUMNS, MAX_SEED, require_contract
+from ..text.frequencies import InverseDocumentFrequency
 from .candidates import METHODS, Exact, SearchMethod
 from .candidates.base import Tuned, search_all
 from .store import NARROW, Store, as_ids, join, make_store, n_words, require_recall, restore
@@ -239,6 +241,13 @@ def write_index(
         arrays["ids"] = snapshot.ids
     if model.names_ is not None:
         arrays |= _text_arrays("names", model.names_)
+    if model.frequencies_ is not None:
+        counted, about["frequencies"] = model.frequencies_.parts()
+        arrays |= {f"frequencies.{name}": array for name, array in counted.items()}
+    if model.documents_ is not None:
+        folder = os.path.dirname(os.path.abspath(path))
+        paths = [os.path.relpath(source, folder) for source in model.documents_["paths"]]
+        about["documents"] = model.documents_ | {"paths": paths}
     try:
         save_arrays(path, _KIND, _FILE_VERSION, arrays, about)
     except TypeError as error:
@@ -267,6 +276,14 @@ def read_index(path: PathLike, cls: type[Model], *, mmap: bool) -> tuple[Model, 
             model.feature_names_in_ = names
         model.provenance_ = read_provenance(about.get("sources"))
         model.names_ = _read_texts("names", arrays)
+        model.frequencies_ = model.documents_ = None
+        if "frequencies" in about:
+            counted = _part("frequencies", arrays)
+            model.frequencies_ = InverseDocumentFrequency.of_parts(counted, about["frequencies"])
+        if "documents" in about:
+            folder = os.path.dirname(os.path.abspath(path))
+            paths = [os.path.join(folder, source) for source in about["documents"]["paths"]]
+            model.documents_ = about["documents"] | {"paths": paths}
         snapshot = _read_snapshot(model, about, arrays)
     return model, snapshot
 
@@ -288,6 +305,12 @@ def _read_texts(name: str, arrays: dict[str, Array]) -> list[str] | None:
     return [text[start:stop].decode() for start, stop in itertools.pairwise([0, *ends])]
 
 
+def _part(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    """The arrays whose names begin with that prefix and a dot, without these."""
+    start = f"{prefix}."
+    return {key[len(start) :]: array for key, array in arrays.items() if key.startswith(start)}
+
+
 def _read_ids(arrays: dict[str, Array]) -> Array:
     texts = _read_texts("ids", arrays)
     if texts is not None:
@@ -300,19 +323,15 @@ def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) 
     kernel, n_columns = exact_kernel(model.kernel, model.gamma), model.n_features_in_
     require_fit(model.gamma == kernel.gamma, "the kernel's gamma is missing")
 
-    def part(prefix: str) -> dict[str, Array]:
-        start = f"{prefix}."
-        return {key[len(start) :]: array for key, array in arrays.items() if key.startswith(start)}
-
-    store = _checked_store(restore(kernel, n_columns, part("main")))
+    store = _checked_store(restore(kernel, n_columns, _part("main", arrays)))
     tail = None
-    if part("tail"):
-        tail = Exact(_checked_store(restore(kernel, n_columns, part("tail"))))
+    if tail_arrays := _part("tail", arrays):
+        tail = Exact(_checked_store(restore(kernel, n_columns, tail_arrays)))
     facts = about["facts"]
     method = METHODS[facts["method_"]]
     least = 0 if method is Exact else 1
     n_wanted = whole_number(about["n_wanted"], least, 2**31, "the number of neighbours")
-    main = method.restored(store, n_wanted, about["source"], part("source"))
+    main = method.restored(store, n_wanted, about["source"], _part("source", arrays))
     n_rows = len(store) + (0 if tail is None else len(tail.store))
     ids, alive = _read_ids(arrays), arrays["alive"]
     require_fit(ids.shape == alive.shape == (n_rows,), "ids do not fit the rows")

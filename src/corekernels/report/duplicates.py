@@ -14,6 +14,7 @@ _BINS = 20
 _MOST_GROUPS = 10
 _MOST_WORDS = 2000  # of a document that is compared word by word
 _CONTEXT = 5  # words shown before and after those that differ
+_START = 120  # characters shown of the first document of a group
 _SHOWN_WORDS = 60  # of each document of a pair
 _QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _SIZES = ((2, 2), (3, 5), (6, 10), (11, 100), (101, None))
@@ -78,8 +79,8 @@ class _Shown:
         return f"{self._kind} {row:,}" + (f" ({_plain(name)})" if name else "")
 
     def start(self, row: int) -> str | None:
-        words = self.texts.get(row, "").split()
-        return _plain(" ".join(words[:12])) or None
+        text = " ".join(self.texts.get(row, "").split()[:12])
+        return _plain(text if len(text) <= _START else f"{text[:_START]} …") or None
 
 
 def _lead(result: NearDuplicates, groups: list[Array], threshold: float, kernel: str) -> list[str]:

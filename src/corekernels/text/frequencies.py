@@ -9,13 +9,15 @@ from scipy import sparse
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._core.arguments import Array, PathLike, require_count
+from .._core.arguments import Array, PathLike, require_choice, require_count
 from .._core.estimator import RowsEstimator, require_some_rows
 from .._core.validation import Rows, as_matrix, clean_rows, read_only
 from .._loops.text import grams as loops
-from ..errors import DataError, FileError, ParameterError
+from ..errors import DataError, ParameterError
 from ..io.containers import load_arrays, save_arrays
-from .settings import TextSettings
+from ..io.provenance import checking
+from ..io.readers import RowReader, require_rows, with_progress
+from .settings import BM25, BY_RARITY, TextSettings
 
 _TOGETHER = 1 << 20  # columns gathered before they are counted
 _DIRECTORY_BITS = 16
@@ -115,18 +117,25 @@ _FILE_VERSION = 1
 class InverseDocumentFrequency(
     TransformerMixin, RowsEstimator, auto_wrap_output_keys=None  # type: ignore[call-arg]
 ):  # fmt: skip
-    """Values times log((1 + n) / (1 + df)) + 1, for a column in df of n documents.
+    """Values weighed by the rarity of their columns: a column is in df of n documents.
 
-    These are the weights of scikit-learn's `TfidfTransformer(norm=None)`, for rows of 2**62
-    columns, where no array can hold all of them: document frequencies are a sorted list of the
-    columns that occur. `partial_fit` counts further documents, so that a corpus may be larger
-    than memory; `save` and `load` keep what was counted.
+    With weights "tfidf" they are multiplied by log((1 + n) / (1 + df)) + 1: the weights of
+    scikit-learn's `TfidfTransformer(norm=None)`. With "bm25" values t are counts, and become
+    sqrt(log(1 + (n - df + 0.5) / (df + 0.5))) * 2.2 t / (t + 0.3 + 0.9 L), L being the length
+    of the document over the mean length; those of queries (`transform_queries`) become the same
+    root times t. Inner products of both are scores of Okapi BM25 with k1 = 1.2, b = 0.75. The
+    logarithm is shared between them so that queries are like documents, to which an index is tuned.
+
+    Rows may have 2**62 columns, of which no array can hold all: document frequencies are a
+    sorted list of the columns that occur. `partial_fit` counts further documents, so that a
+    corpus may be larger than memory; `save` and `load` keep what was counted.
 
     Parameters
     ----------
     max_columns : int
         Columns to keep count of, at 16 bytes each. Where more occur, the rarest are forgotten
         and count as new when they come again: `error_` says by how much counts may be too low.
+    weights : {"tfidf", "bm25"}
 
     Attributes
     ----------
@@ -151,8 +160,9 @@ class InverseDocumentFrequency(
 
     settings_: TextSettings | None = None
 
-    def __init__(self, max_columns: int = 1 << 22) -> None:
+    def __init__(self, max_columns: int = 1 << 22, *, weights: str = "tfidf") -> None:
         self.max_columns = max_columns
+        self.weights = weights
 
     def fit(self, X: Any, y: Any = None) -> "InverseDocumentFrequency":
         """Count the documents that each column occurs in."""
@@ -163,18 +173,26 @@ class InverseDocumentFrequency(
     def partial_fit(self, X: Any, y: Any = None) -> "InverseDocumentFrequency":
         """Count further documents."""
         limit = require_count("max_columns", self.max_columns)
+        require_choice("weights", self.weights, tuple(BY_RARITY))
         is_first = not hasattr(self, "_counts")
         matrix = as_matrix(X)
         validate_data(self, X, reset=is_first, skip_check_array=True)
         require_some_rows(matrix.shape[0])
         rows = clean_rows(matrix)
         if is_first:
-            self._counts = DocumentCounts(limit)
-        self._counts.add(rows.compact().indices, len(rows))
+            self._counts, self._total = DocumentCounts(limit), 0.0
+        rows = rows.compact()
+        self._counts.add(rows.indices, len(rows))
+        self._total += float(rows.data.sum(dtype=np.float64))
         return self
 
     def require_settings(self, settings: TextSettings) -> None:
-        """Refuse to weigh rows of other n-grams than were counted."""
+        """Refuse to weigh rows of other n-grams than were counted, or with other weights."""
+        if (self.weights == BM25) != (settings.weights == BM25):
+            raise ParameterError(
+                f"frequencies: are for weights {self.weights}, rows have {settings.weights}; BM25 "
+                "is for an index of documents (files.index_rows)."
+            )
         if self.settings_ is not None:
             counted = replace(self.settings_, weights=settings.weights, frequencies=None)
             differences = replace(settings, frequencies=None).differences(counted)
@@ -215,26 +233,80 @@ class InverseDocumentFrequency(
         rows = self.weighted(clean_rows(self._fitted_matrix(X)))
         return replace(rows, indices=rows.indices.copy()).matrix(owned=True)
 
+    def transform_queries(self, X: Any) -> sparse.csr_array:
+        """The rows of queries with their values weighed: as by `transform`, but for BM25.
+
+        Examples
+        --------
+        >>> import corekernels as ck
+        >>> X = [[1.0, 0, 1], [0, 2, 1], [0, 0, 1]]
+        >>> model = ck.text.InverseDocumentFrequency(weights="bm25").fit(X)
+        >>> scores = model.transform_queries([[0.0, 1, 0]]) @ model.transform(X).T
+        >>> scores.toarray().round(2)
+        array([[0.  , 1.18, 0.  ]])
+        """
+        check_is_fitted(self)
+        rows = self.weighted_queries(clean_rows(self._fitted_matrix(X)))
+        return replace(rows, indices=rows.indices.copy()).matrix(owned=True)
+
     def weighted(self, rows: Rows) -> Rows:
-        """Clean rows with their values multiplied."""
+        """Clean rows of documents with their values weighed."""
+        if self.weights != BM25:
+            return self.weighted_queries(rows)
         rows = rows.compact()
+        lengths = np.add.reduceat(np.append(rows.data, 0), rows.indptr[:-1], dtype=np.float64)
+        lengths *= self._counts.n_documents / max(self._total, 1)  # those of empty rows: not used
+        saturation = rows.data + 0.3 + 0.9 * np.repeat(lengths, np.diff(rows.indptr))
+        data = (2.2 * rows.data / saturation).astype(rows.data.dtype)
+        return self.weighted_queries(replace(rows, data=read_only(data)))
+
+    def weighted_queries(self, rows: Rows) -> Rows:
+        """Clean rows of queries with their values weighed: as documents, but for BM25."""
+        rows, n = rows.compact(), self._counts.n_documents
         frequencies = self._counts.of_columns(rows.indices, rows.n_columns)
-        weights = np.log((1 + self._counts.n_documents) / (1 + frequencies)) + 1
+        if self.weights == BM25:
+            weights = np.sqrt(np.log1p((n - frequencies + 0.5) / (frequencies + 0.5)))
+        else:
+            weights = np.log((1 + n) / (1 + frequencies)) + 1
         return replace(rows, data=read_only(rows.data * weights.astype(rows.data.dtype)))
 
-    def save(self, path: PathLike) -> None:
-        """Write what was counted to a safetensors file, whole or not at all."""
+    def parts(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """What was counted, as a file holds it: arrays, and what JSON can say."""
         check_is_fitted(self)
         columns, counts = self._counts.table()
         about: dict[str, Any] = {
             "max_columns": self.max_columns,
+            "weights": self.weights,
             "n_documents": self._counts.n_documents,
+            "total": self._total,
             "error": self._counts.error,
             "n_columns": int(self.n_features_in_),
         }
         if self.settings_ is not None:
             about["text"] = self.settings_.asdict()
-        save_arrays(path, KIND, _FILE_VERSION, {"columns": columns, "counts": counts}, about)
+        return {"columns": columns, "counts": counts}, about
+
+    @classmethod
+    def of_parts(
+        cls, arrays: dict[str, Array], about: dict[str, Any]
+    ) -> "InverseDocumentFrequency":
+        """The table that has these parts, which are checked."""
+        model = cls(require_count("max_columns", about["max_columns"]), weights=about["weights"])
+        require_choice("weights", model.weights, tuple(BY_RARITY))
+        columns, counts = arrays["columns"], arrays["counts"]
+        model.n_features_in_ = require_count("n_columns", about["n_columns"])
+        model._total = float(about["total"])
+        model._counts = DocumentCounts.of(
+            columns, counts, int(about["n_documents"]), int(about["error"]), model.max_columns
+        )
+        _require_sound(columns, counts, model.n_features_in_)
+        if about.get("text") is not None:
+            model.settings_ = TextSettings.of(**about["text"])
+        return model
+
+    def save(self, path: PathLike) -> None:
+        """Write what was counted to a safetensors file, whole or not at all."""
+        save_arrays(path, KIND, _FILE_VERSION, *self.parts())
 
     @classmethod
     def load(cls, path: PathLike) -> "InverseDocumentFrequency":
@@ -250,19 +322,8 @@ class InverseDocumentFrequency(
         (2, [2, 1])
         """
         arrays, about = load_arrays(path, KIND, _FILE_VERSION, mmap=False)
-        try:
-            model = cls(require_count("max_columns", about["max_columns"]))
-            columns, counts = arrays["columns"], arrays["counts"]
-            model.n_features_in_ = require_count("n_columns", about["n_columns"])
-            model._counts = DocumentCounts.of(
-                columns, counts, int(about["n_documents"]), int(about["error"]), model.max_columns
-            )
-            _require_sound(columns, counts, model.n_features_in_)
-            if about.get("text") is not None:
-                model.settings_ = TextSettings.of(**about["text"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileError(f"{path}: damaged ({error}); count the documents again.") from error
-        return model
+        with checking(path, "count the documents again"):
+            return cls.of_parts(arrays, about)
 
     def digest(self) -> str:
         """A short name for exactly these counts, which files made with them remember."""
@@ -274,6 +335,43 @@ class InverseDocumentFrequency(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_counts")
+
+
+def count_frequencies(
+    reader: RowReader, target: PathLike | None = None, *, max_columns: int = 1 << 22,
+    progress: bool | None = None,
+) -> InverseDocumentFrequency:  # fmt: skip
+    """In how many rows each column occurs, counted in one reading.
+
+    Parameters
+    ----------
+    reader : RowReader
+        From `open_reader`; of documents as a rule, which may be larger than memory.
+    target : path, optional
+        File to write the counts to, which `text.InverseDocumentFrequency.load` reads.
+    max_columns : int
+        Columns to keep count of, as for `text.InverseDocumentFrequency`.
+    progress : bool, optional
+        Whether to show a progress bar; None means where there is a terminal.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> with open("a.txt", "w") as file:
+    ...     print("a rose is a rose", "no rose without a thorn", sep="\\n", file=file)
+    >>> counts = ck.files.count_frequencies(ck.files.open_reader("a.txt", text="text"))
+    >>> counts.n_documents_, sorted(counts.document_frequencies_.tolist())
+    (2, [1, 1, 1, 1, 2])
+    """
+    counts = InverseDocumentFrequency(max_columns)
+    for batch in with_progress(require_rows(reader), "counting", progress):
+        counts.partial_fit(batch.X)
+    if not counts.__sklearn_is_fitted__():
+        raise DataError(f"{reader.name}: holds no rows.")
+    counts.settings_ = reader.settings
+    if target is not None:
+        counts.save(target)
+    return counts
 
 
 def _require_sound(columns: Array, counts: Array, n_columns: int) -> None:

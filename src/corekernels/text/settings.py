@@ -15,6 +15,8 @@ MOST_NGRAM = 1000
 
 UNITS = ("words", "characters")
 WEIGHTS = {"binary": loops.BINARY, "counts": loops.COUNTS, "log": loops.LOGARITHMS}
+BM25 = "bm25"
+BY_RARITY = {"tfidf": "log", BM25: "counts"}  # weights of an index, made of these by frequencies
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,13 @@ class TextSettings:
                 f"{TEXT_VERSION} of how text becomes columns: make the rows again."
             )
         require_choice("unit", settings.unit, UNITS)
-        require_choice("weights", settings.weights, tuple(WEIGHTS))
+        if settings.frequencies is None and settings.weights in BY_RARITY:
+            raise ParameterError(
+                f"weights: {settings.weights} is for an index of documents, which counts in how "
+                f"many an n-gram occurs; give one of {', '.join(WEIGHTS)}."
+            )
+        weights = WEIGHTS if settings.frequencies is None else WEIGHTS | BY_RARITY
+        require_choice("weights", settings.weights, tuple(weights))
         for name in ("lowercase", "strip_accents"):
             if not isinstance(getattr(settings, name), bool):
                 value = getattr(settings, name)
@@ -75,7 +83,11 @@ class TextSettings:
         """The settings as the loops take them."""
         least, most = self.ngrams
         return loops.Grams(
-            self.unit == "words", least, most, self.min_length, WEIGHTS[self.weights]
+            self.unit == "words",
+            least,
+            most,
+            self.min_length,
+            WEIGHTS[BY_RARITY.get(self.weights, self.weights)],
         )
 
 

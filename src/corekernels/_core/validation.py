@@ -177,8 +177,8 @@ def _text_in(X: Any) -> str:
     return ""
 
 
-def is_number(text: str) -> bool:
-    """Whether a text is a number as Python writes them."""
+def is_number(text: str | bytes) -> bool:
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:

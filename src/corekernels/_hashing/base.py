@@ -312,11 +312,9 @@ def sieve_scratch(banks: Banks, *, with_values: bool) -> SieveScratch:
     n_bits = n_positions + round_up(banks.width, SLOTS)
     n_words = -(-n_bits // WORD) + 1 if n_positions else 0
     n_planes = max(3, (banks.n_positions - 1).bit_length())
-    locations = aligned_zeros((SLOTS,), banks.tables.dtype)
     return SieveScratch(
         marks=aligned_zeros((n_words * WORD,), np.uint16 if with_values else np.uint8),
         bitmap=aligned_zeros((n_words,), np.uint64),
         bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
-        locations=locations,
-        location_words=locations.view(np.uint64),
+        locations=aligned_zeros((SLOTS,), banks.tables.dtype),
     )

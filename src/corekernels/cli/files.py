@@ -165,7 +165,7 @@ def _about_rows(found: "Survey") -> dict[str, Any]:
     }
 
 
-def _range(found: Survey) -> str:
+def _range(found: "Survey") -> str:
     """The values that are not 0."""
     if not found.nonzeros:
         return "all 0"

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
 from ._core.arguments import Array
+from ._core.estimator import keep_parameters
 from .errors import RecipeMismatch
 from .linear.classifier import HashedLinearClassifier
 from .linear.core_model import CLASSIFIER, CoREModel
@@ -105,13 +106,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
         class_weight: Any = None, tol: float = 1e-5, max_iter: int = 1000, solver: str = "auto",
         random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            kernel, n_hashes, n_bits=n_bits, C=C, scheme=scheme,
-            gamma=gamma, weight_bits=weight_bits, tol=tol, max_iter=max_iter, solver=solver,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.loss = loss
-        self.class_weight = class_weight
+        keep_parameters(locals())
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None

@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._core.arguments import seed_of
-from ._core.estimator import RowsEstimator, warn_of_dense_rows
+from ._core.estimator import RowsEstimator, keep_parameters, warn_of_dense_rows
 from ._hashing.hashing import require_finite
 from .errors import ParameterError
 from .recipe import MAX_BITS, Recipe
@@ -20,23 +20,15 @@ from .signatures import Signatures, sketch
 class HashingEstimator(RowsEstimator):
     """An estimator that hashes rows by a recipe made from its parameters."""
 
+    kernel: str
+    n_hashes: int
+    n_bits: int | None
+    scheme: str
+    gamma: float | None
+    weight_bits: int
+    random_state: Any
+    n_jobs: int | None
     recipe_: Recipe
-
-    def __init__(
-        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
-        n_bits: int | None = Recipe.n_bits, scheme: str = Recipe.scheme,
-        gamma: float | None = None,
-        weight_bits: int = Recipe.weight_bits, random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.n_hashes = n_hashes
-        self.n_bits = n_bits
-        self.scheme = scheme
-        self.gamma = gamma
-        self.weight_bits = weight_bits
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def sketch(self, X: Any) -> Signatures:
         """Signatures of the rows of X, which may be memory-mapped: it is read in blocks.
@@ -144,11 +136,7 @@ class CoREHasher(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HashingEstim
         weight_bits: int = Recipe.weight_bits, normalize: bool = True, random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            kernel, n_hashes, n_bits=n_bits, scheme=scheme, gamma=gamma,
-            weight_bits=weight_bits, random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.normalize = normalize
+        keep_parameters(locals())
 
     def fit(self, X: Any, y: Any = None) -> "CoREHasher":
         """Note the number of columns and the seed; of the values, only that they are finite."""

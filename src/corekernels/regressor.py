@@ -5,6 +5,7 @@ from typing import Any
 from sklearn.base import RegressorMixin
 
 from ._core.arguments import Array
+from ._core.estimator import keep_parameters
 from .errors import ParameterError
 from .linear.core_model import REGRESSOR, CoREModel
 from .linear.losses import Loss
@@ -64,12 +65,7 @@ class CoRERegressor(RegressorMixin, CoREModel):
         weight_bits: int = Recipe.weight_bits, tol: float = 1e-5, max_iter: int = 1000,
         solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            kernel, n_hashes, n_bits=n_bits, C=C, scheme=scheme,
-            gamma=gamma, weight_bits=weight_bits, tol=tol, max_iter=max_iter, solver=solver,
-            random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.loss = loss
+        keep_parameters(locals())
 
     def predict(self, X: Any, return_std: bool = False) -> Array:
         """The value of each row; `return_std` is refused, as there is no distribution of values."""

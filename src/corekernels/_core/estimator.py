@@ -29,6 +29,11 @@ class DocumentationLink:
         return {"name": f"{public}.{type(self).__name__}"}
 
 
+def keep_parameters(arguments: dict[str, Any]) -> None:
+    """Set the arguments of an estimator's constructor, its `locals()`, as attributes."""
+    vars(arguments["self"]).update({name: arguments[name] for name in arguments if name != "self"})
+
+
 def require_some_rows(n_rows: int) -> None:
     """Refuse a matrix without rows, in the words scikit-learn's checks look for."""
     if n_rows == 0:

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, require_positive
-from .._core.estimator import require_some_rows
+from .._core.estimator import keep_parameters, require_some_rows
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
 from .coefficients import pack
@@ -126,13 +126,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         class_weight: Any = None, solver: str = "auto", random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            C=C, tol=tol, max_iter=max_iter, fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling, solver=solver, random_state=random_state,
-            n_jobs=n_jobs,
-        )  # fmt: skip
-        self.loss = loss
-        self.class_weight = class_weight
+        keep_parameters(locals())
 
     def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearClassifier":
         """Learn from signatures S with labels y, and weights of the rows if given."""

@@ -49,14 +49,14 @@ class SavedModel:
 
 
 def read_model(path: PathLike, *kinds: str) -> SavedModel:
-    """A model of one of these kinds from a file, after checks that its parts fit together."""
+    """The contents of a file of one of these kinds, after checks that they fit together."""
     container = read_container(path, kinds, _FILE_VERSION)
     with checking(path, REMEDY):
         return _checked(container)
 
 
 def _checked(container: Container) -> SavedModel:
-    """What a file holds, if its parts fit together."""
+    """The contents of a container, if they fit together."""
     arrays, about = container.arrays, container.about
     recipe = Recipe.fromdict(about["recipe"])
     parameters = dict(about["parameters"])
@@ -110,7 +110,7 @@ def _classes(labels: Any, class_type: Any) -> Array:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold of a parameter or label."""
+    """A parameter or label as JSON holds it."""
     value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, bool | int | float | str | list):
         return value
@@ -133,22 +133,6 @@ class CoREModel(HashingEstimator):
 
     _linear_type: ClassVar[type[HashedLinearModel]]
     _file_kind: ClassVar[str]
-
-    def __init__(
-        self, kernel: str = Recipe.kernel, n_hashes: int = Recipe.n_hashes, *,
-        n_bits: int | None = Recipe.n_bits, C: float = 1.0, scheme: str = Recipe.scheme,
-        gamma: float | None = None,
-        weight_bits: int = Recipe.weight_bits, tol: float = 1e-5, max_iter: int = 1000,
-        solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            kernel, n_hashes, n_bits=n_bits, scheme=scheme, gamma=gamma,
-            weight_bits=weight_bits, random_state=random_state, n_jobs=n_jobs,
-        )  # fmt: skip
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Hash the rows of X once and learn their targets y, with weights if given."""
@@ -246,7 +230,7 @@ class CoREModel(HashingEstimator):
         return model._adopt(model.recipe_, linear, saved.provenance or ())
 
     def _adopt(self, recipe: Recipe, linear: Any, provenance: Iterable[Origin] = ()) -> Self:
-        """Take over what a linear model has learned from signatures of a recipe."""
+        """Become fitted: with a linear model learned from signatures of a recipe."""
         self.recipe_, self.linear_ = recipe, linear
         self.n_features_in_ = recipe.n_columns
         self.provenance_ = list(provenance)

@@ -17,13 +17,13 @@ from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
 from .coefficients import Planes
 from .descent import as_planes, solve
-from .losses import loss_of
+from .losses import Loss, loss_of
 from .problem import Options, Outcome, State, TrainingSet
 from .solver import MakeBlocks, choose_solver, find_planes
 
 
 class OfProbabilities:
-    """A method that a classifier has if its loss gives probabilities; else the error says so."""
+    """A method that exists if the loss gives probabilities; else its error names the remedies."""
 
     def __init__(self, method: Any) -> None:
         self.method = method
@@ -47,23 +47,18 @@ OF_A_FIT = ("n_iter_", "dual_gap_")  # attributes that neither a stream nor a fi
 class HashedLinearModel(DocumentationLink, BaseEstimator):
     """A linear model that learns from signatures."""
 
+    loss: str | Loss
+    C: float
+    tol: float
+    max_iter: int
+    fit_intercept: bool
+    intercept_scaling: float
+    solver: str
+    random_state: Any
+    n_jobs: int | None
     n_iter_: int
     n_rows_: int
     _planes: Planes
-
-    def __init__(
-        self, *, C: float = 1.0, tol: float = 1e-5, max_iter: int = 1000,
-        fit_intercept: bool = True, intercept_scaling: float = 1.0, solver: str = "auto",
-        random_state: Any = None, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @property
     def coef_(self) -> npt.NDArray[np.float32]:
@@ -72,7 +67,7 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         return self._planes.coefficients()
 
     def _options(self) -> Options:
-        """When the descent ends, and its seed."""
+        """The checked options of the solver."""
         thread_count(self.n_jobs)
         return Options(
             require_positive("tol", self.tol),
@@ -110,7 +105,7 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         return np.concatenate([outcome.relative_gaps for outcome in outcomes])
 
     def _keep(self, planes: Planes, n_rows: int) -> None:
-        """Take over what was learned from this many rows, in place of what a fit learned."""
+        """Keep planes learned from so many rows; drop the attributes of an earlier fit."""
         self._planes, self.n_rows_ = planes, n_rows
         for name in OF_A_FIT:
             self.__dict__.pop(name, None)

@@ -57,7 +57,7 @@ class Vector:
         return Vector(np.zeros_like(self.planes), np.zeros_like(self.biases))
 
     def clear(self) -> None:
-        """Become zero."""
+        """Set to zero."""
         self.planes[...] = 0
         self.biases[:] = 0
 
@@ -65,10 +65,10 @@ class Vector:
         self, factors: Lanes, other: "Vector", against: "Vector", n_jobs: int | None,
         base: "Vector | None" = None,
     ) -> tuple[Lanes, Lanes]:  # fmt: skip
-        """Become `base` (or itself) plus the other vector times each lane's factor.
+        """Set to `base` (this vector, if None) plus `other` times the factor of each lane.
 
-        Gives the inner products of the result with itself and with `against`, summed block by
-        block, whatever the number of threads.
+        Gives the inner products of the result with itself and with `against`, summed in an order
+        that does not depend on the number of threads.
         """
         base = self if base is None else base
         flat = self.planes.reshape(-1)
@@ -83,13 +83,13 @@ class Vector:
             flat, shares,
         )  # fmt: skip
         Team(n_jobs).run(combine_blocks, arguments, len(flat), _NUMBERS_PER_BLOCK)
-        # planes move by a rounded factor, and biases by the same
+        # biases move by the same rounded factor as planes
         self.biases[:] = base.biases + lanes[: len(factors)] * other.biases
         squares, products = self._per_lane(shares.sum(axis=0))
         return squares + self.biases**2, products + self.biases * against.biases
 
     def _per_lane(self, sums: Array) -> Array:
-        """Sums of a block: a single plane has all eight to itself."""
+        """Sums by lane; a single plane has all eight lanes to itself."""
         return sums.sum(axis=1, keepdims=True) if self.planes.ndim == 2 else sums[:, : self.n_lanes]
 
     @property
@@ -121,7 +121,7 @@ class Passes:
         self._numbers = np.empty((n_parts, 2, block.n_lanes))
 
     def move_to(self, w: Vector) -> None:
-        """Take scores anew at w."""
+        """Compute the scores at w."""
         self._score(w, self._scores)
 
     def gradient(self, out: Vector) -> Lanes:
@@ -138,7 +138,7 @@ class Passes:
         return self._add_up(out)
 
     def choose_lanes(self, lanes: npt.NDArray[np.bool_]) -> None:
-        """Leave rows out of the products to come that have no curvature in any of these lanes."""
+        """Restrict later products to the rows that have a curvature in one of these lanes."""
         places = np.flatnonzero((self._curvatures[:, lanes] != 0).any(axis=1))
         self._active, self._curved = read_only(places), read_only(self._chosen[places])
 
@@ -207,7 +207,7 @@ class RowSums(Protocol):
     """Sums over all rows at a point w, wherever the rows are: `Passes`, or those of many parts."""
 
     def move_to(self, w: Vector) -> None:
-        """Take scores anew at w."""
+        """Compute the scores at w."""
 
     def gradient(self, out: Vector) -> Lanes:
         """Add the gradient of the losses to `out`; the losses, lane by lane."""
@@ -247,7 +247,8 @@ class Newton:
     def solve(self) -> Outcome:
         """Step until the gap of every lane is small enough, or no step lowers an objective.
 
-        Scores move along with w. Before the end they are taken anew, as their errors add up.
+        Scores are updated with w, so that rounding errors add up: before the end, they are computed
+        anew.
         """
         w, options = self.w, self.options
         ones = np.ones(w.n_lanes)
@@ -322,12 +323,12 @@ class Newton:
         self, products: Lanes, norms: Lanes, squares: Lanes, at: Measure,
         lanes: npt.NDArray[np.bool_],
     ) -> Lanes:  # fmt: skip
-        """How far to go along the step; 0 where no length tried lowers the objective."""
+        """The length of the step in each lane; 0 where no length tried lowers the objective."""
         lengths = _STEPS[:, None]
         along = self.sums.losses_along(self._step, _STEPS)
         self._n_passes += 0.5
         along += 0.5 * squares + lengths * products + 0.5 * lengths**2 * norms
         lower = lanes & (along.min(axis=0) < at.objectives)
         steps = np.where(lower, _STEPS[along.argmin(axis=0)], 0.0)
-        # as the planes will move
+        # rounded as `Vector.add` rounds them
         return steps.astype(np.float32).astype(np.float64)

@@ -17,7 +17,7 @@ from .losses import Loss
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Rows to learn from, in an order that their contents decide, without repetitions.
+    """Rows to learn from, sorted by their contents, without repetitions.
 
     Equal rows with equal targets are merged into one that has the sum of their weights; equal
     rows with different targets follow one another. What is learned then does not depend on the
@@ -68,7 +68,7 @@ class TrainingSet:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Rows sorted by contents, target and weight, and whether each begins a group of equals.
 
-        Sorted by digest, that is; the few rows that share one and are not equal, by all they hold.
+        They are sorted by digest; different rows of equal digest, by the contents themselves.
         """
         rows = rows[np.lexsort((self.sample_weight[rows], self.targets[rows], self.digests[rows]))]
         digests = self.digests[rows]
@@ -197,8 +197,8 @@ class Outcome:
     converged: bool
 
 
-_SLOTS = 64  # whose sums are one task: a cache line of codes
-_NUMBERS = 1 << 21  # in the sums of a task, at most
+_SLOTS = 64  # summed at a time: a cache line of codes
+_NUMBERS = 1 << 21  # in the sums of these slots, at most
 _NEGLIGIBLE = 0.1  # share of the largest gap allowed
 
 
@@ -215,7 +215,7 @@ class Measure:
 
 
 def half_squares(planes: Array, biases: Array) -> npt.NDArray[np.float64]:
-    """For each lane |w|^2 / 2, the intercept included: what the losses are weighed against."""
+    """The regulariser of each lane: |w|^2 / 2, intercept included."""
     products = np.empty((3, len(biases)))
     plane_products(planes, planes, products)
     return 0.5 * (products[0] + biases**2)
@@ -243,7 +243,7 @@ def measure(packed: Packed, block: Block, solution: Solution, is_sum: bool, tol:
 
 
 def _slot_parts(packed: Packed, solution: Solution) -> list[tuple[int, int]]:
-    """Slots whose sums are one task each."""
+    """Ranges of slots, so short that the sums of all codes take 16 MB at most."""
     width = 1 if solution.planes.ndim == 2 else solution.planes.shape[2]
     n_slots = max(1, min(_SLOTS, _NUMBERS // (packed.n_codes * width)))
     return row_blocks(0, packed.codes.shape[1], n_slots)
@@ -271,14 +271,14 @@ def _restore(
 
 
 def _add_up(packed: Packed, block: Block, solution: Solution) -> Measure:
-    """Objectives, and the gaps of all rows."""
+    """Objectives, and the sums of the gaps of the rows."""
     losses, gaps = sums = np.empty((2, len(solution.biases)))
     block.loss.compiled(row_gaps)(*packed.rows(), block.rows, block.problem, *solution, sums)
     return Measure(losses + half_squares(solution.planes, solution.biases), gaps)
 
 
 def require_finite(at: Measure) -> None:
-    """Refuse a solution that is none."""
+    """Refuse objectives and gaps that are not finite."""
     if not (np.isfinite(at.objectives).all() and np.isfinite(at.gaps).all()):
         raise DataError(
             "C: with these costs the planes do not fit single precision; lower C or the weights "

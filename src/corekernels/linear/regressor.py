@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_positive
-from .._core.estimator import require_some_rows
+from .._core.estimator import keep_parameters, require_some_rows
 from .._core.validation import read_only
 from ..errors import DataError
 from ..signatures import Signatures
@@ -66,12 +66,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
         max_iter: int = 1000, fit_intercept: bool = True, intercept_scaling: float = 1.0,
         solver: str = "auto", random_state: Any = None, n_jobs: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            C=C, tol=tol, max_iter=max_iter, fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling, solver=solver, random_state=random_state,
-            n_jobs=n_jobs,
-        )  # fmt: skip
-        self.loss = loss
+        keep_parameters(locals())
 
     def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearRegressor":
         """Learn from signatures S with values y, and weights of the rows if given."""

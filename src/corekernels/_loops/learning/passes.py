@@ -1,7 +1,7 @@
 """Passes over packed rows, shared out over threads: scores, and sums of rows times factors.
 
-What a pass finds does not depend on the number of threads: rows are cut into parts (or blocks) by
-their number alone, sums belong to one part, and the caller adds up the parts in order.
+Results do not depend on the number of threads: rows are cut into parts (or blocks) by their number
+alone, every sum is that of one part, and the caller adds up the parts in order.
 
 `chosen` are the numbers of the rows that a pass is over. Arrays of numbers per row have one row
 for each of them, and a column per lane.

@@ -26,7 +26,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +41,7 @@ SEED, K, N_QUERIES = 0, 10, 1000
 RESULTS = Path(__file__).parent / "results" / "engines.json"
 RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
 WIDTHS = (10, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # of a graph's beam
+SHOWN = (0.9, 0.95, 0.98, 0.99)  # recalls in tables
 FEW = 30_000  # rows for engines that do not get through more in time
 ALL = ("correlation", "inner_product", "resemblance")
 PRODUCTS = ALL[:2]
@@ -458,7 +458,7 @@ def measure_one(name, path, repeats):
             point = {"recall": recall, "microseconds": round(spent * 1e6, 1)} | about
             mine.append((options, point | {"settings": {**build, **options}}))
         options, near = min(mine, key=lambda one: abs(one[1]["recall"] - 0.95))
-        single = [engine.prepare(Q[q : q + 1]) for q in range(200)]
+        single = [engine.prepare(Q[q : q + 1]) for q in range(0, len(least), 5)]
         spent = seconds(repeats, ask_each, engine, single, options) / len(single)
         near["single_microseconds"] = round(spent * 1e6, 1)
         points += [point for _, point in mine]
@@ -494,16 +494,42 @@ def run(task, name, path, options):
     except subprocess.TimeoutExpired:
         return {"note": f"not through in {options.limit} s"}
     if done.returncode:
-        return {"note": (done.stderr.strip().splitlines() or ["ended by a signal"])[-1][:200]}
+        told = done.stderr.strip().splitlines() or ["ended by a signal"]
+        panic = next((place for place, line in enumerate(told) if "panicked at" in line), -2)
+        return {"note": f"failed: {told[panic + 1][:200]}"}
     return {"curve": best_of(json.loads(done.stdout.splitlines()[-1]))}
 
 
-def installed(name):
-    """The version of an engine, or None."""
-    try:
-        return version(ENGINES[name].distribution)
-    except PackageNotFoundError:
-        return None
+def tables(found):
+    """The results in Markdown: microseconds of the fastest point that has at least a recall."""
+    lines = []
+    for task, results in found["tasks"].items():
+        lines += [f"\n{task}, {results['rows']:,} rows\n"]
+        lines += [f"| | build, s | MB | {' | '.join(f'{r:.0%}' for r in SHOWN)} | best | one |"]
+        lines += [f"|---|{'--:|' * (len(SHOWN) + 4)}"]
+        for name, result in results.items():
+            if not isinstance(result, dict):
+                continue
+            if "curve" not in result:
+                lines.append(f"| {name} | {result['note']} |")
+                continue
+            curve = result["curve"]
+            cells = [fastest(curve, recall) for recall in SHOWN]
+            best = max(curve, key=lambda point: point["recall"])
+            cells += [f"{best['microseconds']:,.0f} @ {best['recall']:.3f}"]
+            single = [point for point in curve if "single_microseconds" in point]
+            near = min(single, key=lambda point: abs(point["recall"] - 0.95))
+            cells += [f"{near['single_microseconds']:,.0f} @ {near['recall']:.3f}"]
+            megabytes = max(point["megabytes"] for point in curve)  # later builds take freed memory
+            about = f"{near['build_seconds']:.1f} | {megabytes:,}"
+            lines.append(f"| {name} | {about} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def fastest(curve, recall):
+    """The least time of a curve at a recall or more, as text."""
+    times = [point["microseconds"] for point in curve if point["recall"] >= recall]
+    return f"{min(times):,.0f}" if times else "–"
 
 
 def main():
@@ -516,21 +542,24 @@ def main():
     parser.add_argument("--only", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--limit", type=float, default=600, help="seconds for one engine")
+    parser.add_argument("--tables", action="store_true", help="print the results there are")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.tables:
+        print(tables(json.loads(RESULTS.read_text())))
+        return
     if options.one:
         print(json.dumps(measure_one(*options.one, options.repeats)))
         return
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"tasks": {}}
-    versions = {ENGINES[name].distribution: installed(name) for name in ENGINES}
-    found |= {"machine": measure.machine(), "engines": versions}
+    found |= {"machine": measure.machine()}
     found |= {"settings": {"seed": SEED, "k": K, "queries": N_QUERIES, "repeats": options.repeats}}
     for data in options.data:
         if data.startswith("texts") and options.texts is None:
             continue
         if data.startswith("texts"):
             X, Q = texts(options.texts)
-            X = X if data == "texts" else X[:FEW]
+            X = X if data == "texts" else X[:: X.shape[0] // FEW][:FEW]
         else:
             X, Q = images() if data == "mnist" else news()
         form = "sparse" if sparse.issparse(X) else "dense"
@@ -549,7 +578,7 @@ def main():
                 pickle.dump((X, Q, kernel, truth(Q, X, kernel)), file)
                 file.flush()
                 for name in names:
-                    if installed(name) is None:
+                    if measure.installed(ENGINES[name].distribution) is None:
                         result = {"note": "not installed"}
                     else:
                         result = run(task, name, file.name, options)

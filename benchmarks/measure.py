@@ -6,7 +6,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -53,9 +53,24 @@ def interleaved(
     }
 
 
+PEERS = (
+    "datasketch", "hnswlib", "kannolo", "libpecos", "nmslib", "pynndescent", "pyseismic-lsr",
+    "rensa", "sparse_dot_topn",
+)  # fmt: skip
+
+
+def installed(name: str) -> str | None:
+    """The version of a package, or None."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
 def machine() -> dict[str, object]:
     """Processor, cores, memory, versions: what a reader needs to judge the numbers."""
     packages = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite")
+    peers = {name: installed(name) for name in PEERS}
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
@@ -63,7 +78,8 @@ def machine() -> dict[str, object]:
         "system": platform.platform(),
         "python": sys.version.split()[0],
         "versions": {"corekernels": corekernels.__version__}
-        | {name: version(name) for name in packages},
+        | {name: version(name) for name in packages}
+        | {name: number for name, number in peers.items() if number is not None},
         "blas": sorted(
             {
                 f"{pool['internal_api']} {pool['version']} ({pool.get('architecture', '?')})"

@@ -22,6 +22,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 import corekernels as ck
 import measure
+from corekernels.neighbors import Tuned
 from corekernels.neighbors.candidates.graph import Graph
 from corekernels.neighbors.snapshot import Snapshot
 from paper import datasets
@@ -136,11 +137,11 @@ def widths(index: ck.CoRENeighbors, Q: object, truth: np.ndarray, repeats: int) 
     graph, points = index._snapshot.main, []
     for width in WIDTHS:
         chosen = graph.with_settings(width=width, followed=-(-width // 2))
-        index._snapshot = Snapshot.begin(chosen, index.ids_)
+        index._snapshot = Snapshot.begin(Tuned(chosen, "", 1.0), index.ids_)
         recall = float((index.kneighbors(Q)[0] <= truth).mean())
         times = per_query({"graph": ask(index, Q)}, Q.shape[0], repeats)
         points.append({"width": width, "recall": round(recall, 4), "microseconds": times["graph"]})
-    index._snapshot = Snapshot.begin(graph, index.ids_)
+    index._snapshot = Snapshot.begin(Tuned(graph, index.reason_, 1.0), index.ids_)
     return points
 
 

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 from corekernels.cli import app
 from corekernels.files import hashing
 
-hashing._SHARD_BYTES = 1 << 20  # several parts, small as the file is
+hashing.hash_to_file.__kwdefaults__["part_bytes"] = 1 << 20  # several parts of a small file
 # all children share tqdm's own lock, which one that is killed may never release
 tqdm.tqdm.set_lock(threading.RLock())
 for line in sys.stdin:

@@ -51,7 +51,7 @@ from corekernels._loops.rows import Blocks, taken
 from corekernels._loops.compilation import allocating_loop, inlined_loop, inner_loop, loop
 from corekernels._loops.simd.bit_sets import any_bit, bits_from, equal_bytes, pack_marks
 from corekernels._loops.simd.integers import fetch_add, load_word, store_word
-from corekernels._loops.simd.vectors import load, load_line, pick, store
+from corekernels._loops.simd.vectors import load, load_line, store
 
 inlined, inner = (kind(lambda x, i: x[i], cache=False) for kind in (inlined_loop, inner_loop))
 text, numbers, words = np.zeros(64, np.uint8), np.zeros(16, np.float32), np.zeros(9, np.uint64)
@@ -69,7 +69,6 @@ loops = [  # each with the last place that is in its array
     (lambda x, i: store(load(x, i), 0, x), numbers, 8),
     (lambda x, i: store(load(x, 0), i, x), numbers, 8),
     (lambda x, i: store(load_line(x, i), 0, x), numbers, 0),
-    (lambda x, i: store(pick(x, 0, 1, 2, 3, 4, 5, 6, i), 0, x), numbers, 15),
     (lambda x, i: any_bit(bits_from(x, i)), words, 63), (lambda x, i: pack_marks(x, i), text, 0),
     (lambda x, i: fetch_add(x, i, 1), words, 8),
     (lambda x, i: store_word(np.uint64(1), i, x), text, 56),

@@ -113,7 +113,7 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
         np.testing.assert_array_equal(out, slices.min(axis=0))
         for n_slots in (min(512, n_positions - shift), min(509, n_positions - shift)):
             values = np.empty(n_slots, np.uint16)
-            sieve.values_behind(out.view(np.uint64), banks.sieve_places[0], shift, marks, values)
+            sieve.values_behind(out, banks.sieve_places[0], shift, marks, values)
             np.testing.assert_array_equal(values, held[slices.argmin(axis=0)][:n_slots])
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._loops.simd.integers import LINE
 
-Room = TypeVar("Room")  # an array, or a tuple of arrays
+Room = TypeVar("Room")  # an array, a tuple of arrays, or what has `nbytes`
 
 _MOST_KEPT = 1 << 27  # bytes
 
@@ -83,5 +83,5 @@ def common_size(size: int) -> int:
 
 
 def _n_bytes(room: Any) -> int:
-    arrays = [room] if isinstance(room, np.ndarray) else room
+    arrays = [room] if hasattr(room, "nbytes") else room
     return sum(array.nbytes for array in arrays)

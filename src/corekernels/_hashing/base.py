@@ -197,12 +197,29 @@ class TableSketch(Sketch):
                 blocks.counter, blocks.n_stripes, cuts, rows.indptr, rows.indices, rows.data,
                 rows.n_columns, flaws, done,
             )  # fmt: skip
-            return self._step(task, out, longest, largest)
+            hash_blocks = self._hasher(out, longest, largest)
+            return lambda n_blocks: hash_blocks(task, n_blocks)
 
         team.share(make_step, len(flaws), 1)
         return flawed_ranges(cuts, flaws)
 
-    def _step(self, task: HashTask, out: Arrays, longest: int, largest: int) -> Step:
+    def row_hasher(self, longest: int) -> tuple[Arrays, Callable[[Rows], None]]:
+        """Arrays, and a function of one thread that hashes one clean row into them at a time.
+
+        For rows of up to `longest` nonzeros, in scratch that is kept from row to row.
+        """
+        out, counter, cuts = self.empty_arrays(1), np.zeros(1, np.int64), read_only(np.arange(2))
+        flaws, done = np.zeros(1, np.int64), np.zeros(MOST_BLOCKS + 1, np.int64)
+        hash_blocks = self._hasher(out, longest, longest)
+
+        def hash_row(row: Rows) -> None:
+            counter[0] = 0
+            arrays = row.indptr, row.indices, row.data, row.n_columns
+            hash_blocks(HashTask(counter, 1, cuts, *arrays, flaws, done), 1)
+
+        return out, hash_row
+
+    def _hasher(self, out: Arrays, longest: int, largest: int) -> Callable[[HashTask, int], bool]:
         """A function for one thread that hashes a number of blocks; False if there are no more.
 
         It holds scratch for rows of up to `longest` nonzeros and blocks of up to `largest`.
@@ -219,12 +236,12 @@ class TableSketch(Sketch):
             hash_rows = hash_codes_and_values
             arguments += scratch, weights_in(out).reshape(-1), out["sums"]
         if not recipe.entry.projects:
-            return lambda n_blocks: hash_rows(task, n_blocks, *arguments)
+            return lambda task, n_blocks: hash_rows(task, n_blocks, *arguments)
         n_slots, scratch = self.projection_scratch()
         room = np.empty(largest, np.float32)
         projection = *self.tables[1:], self.rounding(n_slots), room, scratch, weights_in(out)
 
-        def hash_and_project(n_blocks: int) -> bool:
+        def hash_and_project(task: HashTask, n_blocks: int) -> bool:
             is_more = hash_rows(task, n_blocks, *arguments)
             project_blocks(task, *projection)
             return bool(is_more)
@@ -295,11 +312,9 @@ def sieve_scratch(banks: Banks, *, with_values: bool) -> SieveScratch:
     n_bits = n_positions + round_up(banks.width, SLOTS)
     n_words = -(-n_bits // WORD) + 1 if n_positions else 0
     n_planes = max(3, (banks.n_positions - 1).bit_length())
-    locations = aligned_zeros((SLOTS,), banks.tables.dtype)
     return SieveScratch(
         marks=aligned_zeros((n_words * WORD,), np.uint16 if with_values else np.uint8),
         bitmap=aligned_zeros((n_words,), np.uint64),
         bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
-        locations=locations,
-        location_words=locations.view(np.uint64),
+        locations=aligned_zeros((SLOTS,), banks.tables.dtype),
     )

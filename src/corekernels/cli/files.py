@@ -11,15 +11,13 @@ import corekernels as ck
 
 from .. import files, report
 from ..errors import ParameterError
-from ..files.conversion import file_kind
 from ..files.hashing import provenance_before, rows_per_part
-from ..files.kernels import gram_description
 from ..files.readers import SignatureReader
-from ..files.surveys import Survey
 from ..io.atomic import require_target
 from ..io.formats import format_names
 
 if TYPE_CHECKING:
+    from ..files.surveys import Survey
     from ..text import InverseDocumentFrequency
 from .app import command
 from .options import (
@@ -47,6 +45,8 @@ def info(
     n_jobs: Jobs = None,
 ) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
+    from ..files.conversion import file_kind  # on use: hashing does without
+
     require_page(page, source)
     kind = "rows" if reading.text else file_kind(source, reading.format)
     if page is not None and kind != "rows":
@@ -143,7 +143,7 @@ def frequencies(
     output.show({"target": str(target), **_about_counts(found)}, reader)
 
 
-def _about_rows(found: Survey) -> dict[str, Any]:
+def _about_rows(found: "Survey") -> dict[str, Any]:
     lengths = " ".join(f"{name} {value:,.4g}" for name, value in found.row_lengths.items())
     plan = found.plan
     about: dict[str, Any] = {
@@ -165,7 +165,7 @@ def _about_rows(found: Survey) -> dict[str, Any]:
     }
 
 
-def _range(found: Survey) -> str:
+def _range(found: "Survey") -> str:
     """The values that are not 0."""
     if not found.nonzeros:
         return "all 0"
@@ -218,10 +218,16 @@ def _about_counts(found: "InverseDocumentFrequency") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _about_gram(path: str) -> dict[str, Any]:
+    from ..files.kernels import gram_description  # on use, as well
+
+    return gram_description(path) or {}
+
+
 _ABOUT: dict[str, Callable[[str], dict[str, Any]]] = {
     "signatures": _about_signatures, "model": _about_model, "index": _about_index,
     "frequencies": lambda path: {
         "format": "frequencies", **_about_counts(ck.text.InverseDocumentFrequency.load(path)),
     },
-    "gram": lambda path: gram_description(path) or {},
+    "gram": _about_gram,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import Array, PathLike, require_choice, require_count, seed_of
 from .._core.escaping import html_table
-from .._core.estimator import RowsEstimator, require_some_rows
+from .._core.estimator import RowsEstimator, keep_parameters, require_some_rows
 from .._core.forks import ForkLock
 from .._core.validation import Rows, as_matrix, clean_rows, one_clean_row
 from ..errors import DataError, ParameterError
@@ -28,24 +28,7 @@ from .store import check_ids, make_store, require_number, require_recall
 from .tuning import AUTO, RecallCheck, choose, method_of
 
 
-class IndexEstimator(RowsEstimator):
-    """An estimator with the parameters of an index; `CoRENeighbors` says what they mean."""
-
-    def __init__(
-        self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: str = AUTO,
-        recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
-        gamma: float | None = None,
-    ) -> None:  # fmt: skip
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.method = method
-        self.recall = recall
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.gamma = gamma
-
-
-class CoRENeighbors(IndexEstimator):
+class CoRENeighbors(RowsEstimator):
     """Nearest rows by kernel value, at a recall the user states.
 
     A search method proposes candidates and the exact kernel ranks them: whatever the method,
@@ -122,6 +105,13 @@ class CoRENeighbors(IndexEstimator):
     >>> distances.round(3), found, y[found]
     (array([[0.   , 0.057, 0.085]]), array([[   0, 1167, 1236]]), array([[0, 0, 0]]))
     """
+
+    def __init__(
+        self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, method: Any = AUTO,
+        recall: float = 0.95, n_jobs: int | None = None, random_state: Any = None,
+        gamma: float | None = None,
+    ) -> None:  # fmt: skip
+        keep_parameters(locals())
 
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> "CoRENeighbors":
         """Index the rows of X, under ids 0, 1, 2, ... or the integers or strings given."""
@@ -288,10 +278,9 @@ class CoRENeighbors(IndexEstimator):
 
     def _queries(self, X: Any) -> tuple[Snapshot, Rows, Array | None]:
         """The index as it is now, the queries, and which rows of it they are, if they are."""
-        snapshot = getattr(self, "_snapshot", None)
-        if snapshot is None:
-            check_is_fitted(self)
-        assert snapshot is not None
+        if not hasattr(self, "_snapshot"):
+            check_is_fitted(self)  # takes longer than a search
+        snapshot: Snapshot = self._snapshot
         if snapshot.n_alive == 0:
             raise DataError("the index is empty: all its rows were removed; add some.")
         if X is None:
@@ -314,9 +303,8 @@ class CoRENeighbors(IndexEstimator):
         snapshot, rows, own = self._queries(X)
         found = snapshot.within(rows, least, self.n_jobs)
         if own is not None:
-            others = [positions != own[q] for q, (_, positions) in enumerate(found)]
-            pairs = zip(found, others, strict=True)
-            found = [(keys[other], positions[other]) for (keys, positions), other in pairs]
+            others = [places != one for (_, places), one in zip(found, own, strict=True)]
+            found = [(f[0][other], f[1][other]) for f, other in zip(found, others, strict=True)]
         return snapshot, found
 
     def _nearest(self, X: Any, n_neighbors: int | None) -> tuple[Snapshot, Array, Array]:
@@ -353,8 +341,7 @@ class CoRENeighbors(IndexEstimator):
             )
         least = require_number("threshold", threshold, most=1.0)
         store, living = self._snapshot.living()
-        plan = plan_tables(store.kernel, least)
-        criterion = Criterion(store.kernel, least, self.seed_, plan)
+        criterion = Criterion(kernel, least, self.seed_, plan_tables(kernel, least))
         ids = self._snapshot.ids[living]
         return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 

@@ -7,13 +7,14 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._core.arguments import require_choice
+from .._core.estimator import RowsEstimator, keep_parameters
 from ..recipe import DEFAULT_KERNEL
-from .estimator import CoRENeighbors, IndexEstimator
+from .estimator import CoRENeighbors
 from .snapshot import MODES
 from .tuning import AUTO
 
 
-class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, IndexEstimator):
+class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsEstimator):
     """The nearest rows as a graph, for estimators with `metric="precomputed"`, UMAP and others.
 
     Parameters
@@ -51,15 +52,10 @@ class CoRENeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def __init__(
         self, kernel: str = DEFAULT_KERNEL, n_neighbors: int = 10, *, mode: str = "distance",
-        symmetric: bool = False, method: str = AUTO, recall: float = 0.95,
+        symmetric: bool = False, method: Any = AUTO, recall: float = 0.95,
         n_jobs: int | None = None, random_state: Any = None, gamma: float | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            kernel, n_neighbors, method=method, recall=recall, n_jobs=n_jobs,
-            random_state=random_state, gamma=gamma,
-        )  # fmt: skip
-        self.mode = mode
-        self.symmetric = symmetric
+        keep_parameters(locals())
 
     def fit(self, X: Any, y: Any = None) -> "CoRENeighborsTransformer":
         """Index the rows of X."""

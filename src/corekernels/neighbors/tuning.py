@@ -74,14 +74,24 @@ class RecallCheck:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A sample of the rows, taken out of the index as queries, and their exact neighbours."""
+    """A sample of the rows, taken out of the index as queries, and their exact neighbours.
+
+    Without the sample fewer rows come between a query and its neighbours, so as many fewer
+    neighbours are looked for.
+    """
 
     rest: Array  # the rows that stay in the index, in random order
     sample: Array  # the rows that are queries
     rows: Rows
     alive: Array
     truth: Heaps
+    n_asked: int  # neighbours of each query, of all rows
     n_jobs: int | None
+
+    @property
+    def n_wanted(self) -> int:
+        """How many neighbours of each query are looked for."""
+        return int(self.truth.keys.shape[1])
 
     def search(self, method: SearchMethod, n_kept: int) -> Heaps:
         """What a method finds for the sample, sorted."""
@@ -93,8 +103,7 @@ class HeldOut:
 
         The bound is one-sided, of 95 % confidence over the choice of the sample.
         """
-        n_kept = self.truth.keys.shape[1]
-        found = self.search(method, n_kept).keys >= self.truth.keys[:, -1:]
+        found = self.search(method, self.n_wanted).keys >= self.truth.keys[:, -1:]
         shares = found.mean(axis=1)
         # one more query that finds nothing: no sample, however good, proves a recall of 1
         widened = np.append(shares, 0.0)
@@ -111,7 +120,7 @@ class HeldOut:
 
         And whether candidates are fewer than neighbours wanted, so that exact search answers.
         """
-        store, team, n_wanted = method.store, Team(self.n_jobs), self.truth.keys.shape[1]
+        store, team, n_wanted = method.store, Team(self.n_jobs), self.n_wanted
         queries = make_queries(self.rows, store, team)
         candidates = method.candidates(team, self.rows, queries, self.alive, 1.0)
         is_row = candidates >= 0
@@ -120,16 +129,18 @@ class HeldOut:
         values = np.full(candidates.shape, -np.inf)
         values[is_row] = store.kernel_values(team, queries, ends, candidates[is_row], least)
         hits = np.cumsum(values >= self.truth.keys[:, -1:], axis=1)
-        is_short = is_row.sum(axis=1) < n_wanted * len(self.rest) / len(store)
+        is_short = is_row.sum(axis=1) < n_wanted
         return np.where(is_short[:, None], 1.0, np.minimum(hits / n_wanted, 1.0)), is_short
 
     def for_all_rows(self, size: int) -> int:
         """A number of candidates found for the rows without the sample, for all rows.
 
-        Of more rows more come between, but the neighbours wanted are nearer, too: the root.
+        In proportion to rows and neighbours alike; where as many neighbours of more rows are wanted
+        more come between, but the neighbours are nearer, too: the root.
         """
         n = len(self.alive)
-        return min(n, math.ceil(size * math.sqrt(n / max(1, len(self.rest)))))
+        growth = self.n_asked / self.n_wanted * n / max(1, len(self.rest))
+        return min(n, math.ceil(size * math.sqrt(growth) - 1e-9))
 
     def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
         """The value of another kernel for each query and true neighbour."""
@@ -157,8 +168,9 @@ def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> H
     n_rest = len(rest)
     alive = np.ones(n, np.uint8)
     alive[sample] = 0
-    rows, n_kept = store.take(sample).rows(), max(1, min(n_neighbors, n_rest))
-    held_out = HeldOut(rest, sample, rows, read_only(alive), Heaps.empty(0, n_kept), n_jobs)
+    rows, n_kept = store.take(sample).rows(), max(1, min(-(-n_neighbors * n_rest // n), n_rest))
+    truth, n_asked = Heaps.empty(0, n_kept), max(n_kept, min(n_neighbors, n))
+    held_out = HeldOut(rest, sample, rows, read_only(alive), truth, n_asked, n_jobs)
     return replace(held_out, truth=held_out.search(Exact(store), n_kept))
 
 
@@ -224,7 +236,7 @@ class Tuning:
         shares, is_short = self.few.shares_by_rank(method)
         errors = shares.std(axis=0) / np.sqrt(len(self.held_out.rows))
         reached = shares.mean(axis=0) - _Z * errors >= self.goal
-        reached[: self.n_neighbors - 1] = False
+        reached[: self.held_out.n_wanted - 1] = False
         n_ranked = int(reached.argmax()) + 1 if reached.any() else None
         return n_ranked, float(is_short.mean())
 

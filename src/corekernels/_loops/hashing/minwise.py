@@ -173,7 +173,7 @@ def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at,
         if values is not None:
             slot_values = out_values[at + slot : at + slot + n_more]
             if is_long:
-                values_behind(sieve.location_words, places, slot, sieve.marks, slot_values)
+                values_behind(sieve.locations, places, slot, sieve.marks, slot_values)
             else:
                 for j in range(n_more):
                     slot_values[j] = scratch.values[j]

@@ -119,57 +119,21 @@ def fill_buckets(columns, values, rotations, bank, drawn, out):
 @inlined_loop
 def rotate(signs, out):
     """The transform across lines, the signs, and the whole transform."""
-    _transform_distant_lines(out)
-    for first in range(0, BUCKETS, 4 * PLACES):
-        second, third, fourth = first + PLACES, first + 2 * PLACES, first + 3 * PLACES
-        a, b = load_line(out, first), load_line(out, second)
-        c, d = load_line(out, third), load_line(out, fourth)
-        a, b, c, d = _transform_four(a, b, c, d)
-        a = _transform_with_signs(a, load_line(signs, first))
-        b = _transform_with_signs(b, load_line(signs, second))
-        c = _transform_with_signs(c, load_line(signs, third))
-        d = _transform_with_signs(d, load_line(signs, fourth))
-        a, b, c, d = _transform_four(a, b, c, d)
-        store(a, first, out)
-        store(b, second, out)
-        store(c, third, out)
-        store(d, fourth, out)
-    _transform_distant_lines(out)
+    zero = splat_line(np.float32(0))
+    _transform_across(out, (16, 8, 4, 2, 1))
+    for first in range(0, BUCKETS, PLACES):
+        line = multiply_add(load_line(out, first), load_line(signs, first), zero)
+        store(transform_line(line), first, out)
+    _transform_across(out, (2, 1, 16, 8, 4))
 
 
 @loop(inline="always")
-def _transform_with_signs(line, signs):
-    """The transform within a line, after its numbers were multiplied by the signs."""
-    return transform_line(multiply_add(line, signs, splat_line(np.float32(0))))
-
-
-@loop(inline="always")
-def _transform_four(a, b, c, d):
-    """The transform across four lines."""
-    a, c = add(a, c), subtract(a, c)
-    b, d = add(b, d), subtract(b, d)
-    return add(a, b), subtract(a, b), add(c, d), subtract(c, d)
-
-
-@loop(inline="always")
-def _transform_distant_lines(out):
-    """The transform across eight lines, for each line of a group of four; groups are together."""
-    for first in range(0, 4 * PLACES, PLACES):
-        a, b = load_line(out, first), load_line(out, first + 4 * PLACES)
-        c, d = load_line(out, first + 8 * PLACES), load_line(out, first + 12 * PLACES)
-        e, f = load_line(out, first + 16 * PLACES), load_line(out, first + 20 * PLACES)
-        g, h = load_line(out, first + 24 * PLACES), load_line(out, first + 28 * PLACES)
-        a, e = add(a, e), subtract(a, e)
-        b, f = add(b, f), subtract(b, f)
-        c, g = add(c, g), subtract(c, g)
-        d, h = add(d, h), subtract(d, h)
-        a, b, c, d = _transform_four(a, b, c, d)
-        e, f, g, h = _transform_four(e, f, g, h)
-        store(a, first, out)
-        store(b, first + 4 * PLACES, out)
-        store(c, first + 8 * PLACES, out)
-        store(d, first + 12 * PLACES, out)
-        store(e, first + 16 * PLACES, out)
-        store(f, first + 20 * PLACES, out)
-        store(g, first + 24 * PLACES, out)
-        store(h, first + 28 * PLACES, out)
+def _transform_across(out, distances):
+    """The transform across lines, in the steps of these distances; their order decides on bits."""
+    for n_lines in distances:
+        distance = n_lines * PLACES
+        for first in range(0, BUCKETS, 2 * distance):
+            for place in range(first, first + distance, PLACES):
+                a, b = load_line(out, place), load_line(out, place + distance)
+                store(add(a, b), place, out)
+                store(subtract(a, b), place + distance, out)

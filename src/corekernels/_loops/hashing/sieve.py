@@ -14,9 +14,8 @@ import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
 from ..simd.bit_sets import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_word
-from ..simd.vectors import load_line, pick, splat_line, store
+from ..simd.vectors import load_line, splat_line, store
 
-_LOCATION = np.uint64(0xFFFF)
 STEP = 8  # locations per step
 _WORDS = SLOTS // WORD
 _LOW_PLANES = 3  # bits that number the locations of one step
@@ -29,7 +28,6 @@ class SieveScratch(NamedTuple):
     bitmap: np.ndarray  # in 64-bit words
     bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
     locations: np.ndarray  # of 512 slots
-    location_words: np.ndarray  # the same memory as 64-bit words
 
 
 @loop(inline="always")
@@ -103,53 +101,16 @@ def sieve_minima(bitmap, places, shift, planes, out):
 @inner_loop
 def _join(planes, n_planes, kind, out):
     """Locations of the slots, integers of one kind, from the planes of their bits."""
-    none = splat_word(kind(0))
-    a, b, c, d, e, f, g, h = none, none, none, none, none, none, none, none
-    for plane in range(n_planes):
-        bit = kind(1 << plane)
-        a = add_where_bit(planes[plane, 0], bit, a)
-        b = add_where_bit(planes[plane, 1], bit, b)
-        c = add_where_bit(planes[plane, 2], bit, c)
-        d = add_where_bit(planes[plane, 3], bit, d)
-        e = add_where_bit(planes[plane, 4], bit, e)
-        f = add_where_bit(planes[plane, 5], bit, f)
-        g = add_where_bit(planes[plane, 6], bit, g)
-        h = add_where_bit(planes[plane, 7], bit, h)
-    store(a, 0, out)
-    store(b, WORD, out)
-    store(c, 2 * WORD, out)
-    store(d, 3 * WORD, out)
-    store(e, 4 * WORD, out)
-    store(f, 5 * WORD, out)
-    store(g, 6 * WORD, out)
-    store(h, 7 * WORD, out)
+    for word in range(_WORDS):
+        locations = splat_word(kind(0))
+        for plane in range(n_planes):
+            locations = add_where_bit(planes[plane, word], kind(1 << plane), locations)
+        store(locations, word * WORD, out)
 
 
 @inlined_loop
-def values_behind(words, places, shift, marks, out):
-    """Values of the minima of slots from `shift` on: the marks where their bits were.
-
-    Locations come four to a word, the first in its lowest bits, and values go eight to a
-    vector: the loop is bound by its loads and stores.
-    """
-    n_eights = out.shape[0] // 8
-    for eight in range(n_eights):
-        low, high = words[2 * eight], words[2 * eight + 1]
-        slot = shift + 8 * eight
-        values = pick(
-            marks,
-            _mark(places, low, 0, slot), _mark(places, low, 1, slot),
-            _mark(places, low, 2, slot), _mark(places, low, 3, slot),
-            _mark(places, high, 0, slot + 4), _mark(places, high, 1, slot + 4),
-            _mark(places, high, 2, slot + 4), _mark(places, high, 3, slot + 4),
-        )  # fmt: skip
-        store(values, 8 * eight, out)
-    for j in range(8 * n_eights, out.shape[0]):
-        out[j] = marks[_mark(places, words[j // 4], j % 4, shift + j // 4 * 4)]
-
-
-@loop(inline="always")
-def _mark(places, word, lane, slot):
-    """Place of the mark of one of four locations in a word; `slot` is that of the first."""
-    location = (word >> np.uint64(16 * lane)) & _LOCATION
-    return np.uint64(places[location]) + np.uint64(slot + lane)
+def values_behind(locations, places, shift, marks, out):
+    """Values of the minima of slots from `shift` on: the marks where their bits were."""
+    for j in range(out.shape[0]):
+        place = np.uint64(places[np.uint64(locations[j])]) + np.uint64(shift + j)
+        out[j] = marks[place]

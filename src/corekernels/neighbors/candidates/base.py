@@ -212,10 +212,7 @@ class CandidateMethod(SearchMethod):
             )  # fmt: skip
         if heaps.sizes.min() == n_kept:
             return
-        n_living = int(np.count_nonzero(living))
-        # where no more are wanted for rows that are dead, these are to count as never stored
-        enough = math.ceil(n_kept * min(1.0, spare * n_living / max(1, len(store))) - 1e-9)
-        short = np.flatnonzero(heaps.sizes < min(enough, n_living))
+        short = np.flatnonzero(heaps.sizes < min(n_kept, int(np.count_nonzero(living))))
         if len(short):
             found = Heaps.empty(len(short), n_kept)
             self.exact.search(team, rows.take(short), alive, first_row, found)

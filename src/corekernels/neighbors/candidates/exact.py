@@ -281,9 +281,8 @@ class Inverted(CandidateMethod):
         The deeper the lists are read, the fewer rows must be ranked again, so that the cost has
         one minimum. It is looked for on some of the queries, and then the depth on all.
         """
-        n_wanted = tuning.n_neighbors
-        most = min(len(tuning.store), max(_LEAST_RANKED, _RANKED * n_wanted))
-        whole = cls(tuning.store, 1.0, most, n_wanted=n_wanted, exact_search=tuning.exact)
+        most = min(len(tuning.store), max(_LEAST_RANKED, _RANKED * tuning.held_out.n_wanted))
+        whole = cls(tuning.store, 1.0, most, n_wanted=tuning.n_neighbors, exact_search=tuning.exact)
         whole.lists(Team(tuning.held_out.n_jobs))  # once for all depths
 
         @cache
@@ -307,13 +306,14 @@ class Inverted(CandidateMethod):
         if at(low)[0] > tuning.budget:
             return None
         depths = [SHARES[low] * finer for finer in _FINER] + list(SHARES[low + 3 :])
-        n_kept, found = tuning.held_out.for_all_rows(at(low)[1]), None
+        n_kept, found = at(low)[1], None
         while found is None:  # some of the queries may have promised too much
             found = tuning.cheapest([whole.with_settings(share=s, n_kept=n_kept) for s in depths])
             if found is None and n_kept == len(tuning.store):
                 return None
             n_kept = min(len(tuning.store), 2 * n_kept)
         method, recall = found
+        method = method.with_settings(n_kept=tuning.held_out.for_all_rows(method.n_kept))
         reason = (
             f"inverted lists, {method.share:.3g} steps per row, best {method.n_kept} ranked again"
         )

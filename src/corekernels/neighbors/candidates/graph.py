@@ -14,17 +14,21 @@ less recall than a narrower beam of as much time.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._core.arguments import Array
+from ..._core.memory import common_size, working_memory
 from ..._core.progress import progress_bar
 from ..._core.team import Team
 from ..._core.threads import row_blocks
 from ..._core.validation import Rows, read_only
+from ..._hashing.base import TableSketch
+from ..._loops.rows import Blocks
 from ..._loops.search import graph as loops
 from ..._loops.search.graph import BatchLinks, GraphScratch
 from ..._loops.search.pairs import Queries
@@ -180,11 +184,13 @@ class Graph(CandidateMethod):
     @classmethod
     def tune(cls, tuning: "Tuning") -> Tuned | None:
         """The smallest width that reaches the recall, if any could within the budget."""
-        store, held_out, k = tuning.store, tuning.held_out, tuning.n_neighbors
+        store, held_out, k = tuning.store, tuning.held_out, tuning.held_out.n_wanted
         n_signs, least = _best_share_of_signs(tuning)
         if _cost(max(k, least)) > tuning.budget:
             return None
-        graph = cls.begin(store, k, n_signs, tuning.seed, held_out.rest, held_out.n_jobs)
+        graph = cls.begin(
+            store, tuning.n_neighbors, n_signs, tuning.seed, held_out.rest, held_out.n_jobs
+        )
         widths = [min(len(store), -(-width * max(k, 10) // 10)) for width in WIDTHS]
         found = tuning.cheapest(
             [graph.with_settings(width=w, followed=-(-w // 2)) for w in [*widths, len(store)]]
@@ -239,7 +245,7 @@ def _best_share_of_signs(tuning: "Tuning") -> tuple[int, int]:
         sketches = [np.hstack([m[:, n_words:], s[:, :n_words]]) for m, s in pairs]
         closer = np.empty(near.shape)
         team.run(loops.closer_sketches, (*map(read_only, sketches), closer), len(near), 1)
-        share = float((closer * scale <= _ROOM * tuning.n_neighbors).mean())
+        share = float((closer * scale <= _ROOM * tuning.held_out.n_wanted).mean())
         least = int(scale * np.quantile(closer, tuning.recall, method="lower"))
         if best is None or share > best[0] + 0.01:
             best = share, 64 * n_words, least
@@ -249,22 +255,56 @@ def _best_share_of_signs(tuning: "Tuning") -> tuple[int, int]:
 
 def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int) -> Array:
     """Eight 64-bit words per row: 512 - n_signs minwise bits, then n_signs signs."""
+    if len(rows) == 1:
+        settings = n_signs, seed, rows.n_columns, common_size(rows.nnz)
+        with working_memory(RowSketcher, *settings) as sketchers:
+            return next(sketchers).sketch(rows)
     out = np.zeros((len(rows), _WORDS), np.uint64)
-    n_minima, n_columns = N_BITS - n_signs, rows.n_columns
     for block in row_blocks(0, len(rows), _SKETCHED_ROWS):
         mine, target = rows.block(*block), out[slice(*block)]
-        if n_minima:
-            recipe = _recipe(RESEMBLANCE.name, n_minima, seed, n_columns)
-            codes = read_only(sketch_rows(mine, recipe, team).codes), 0, target
-            team.run(loops.pack_bits, codes, len(mine), _PACKED_ROWS)
-        if n_signs:
-            recipe = _recipe(CORE1.name, n_signs, seed, n_columns)
-            weights = np.asarray(sketch_rows(mine, recipe, team).weights).view(np.uint16)
-            signs = read_only(weights), n_minima, target
-            team.run(loops.pack_signs, signs, len(mine), _PACKED_ROWS)
+        for recipe, pack, first in _bit_parts(n_signs, seed, rows.n_columns):
+            S = sketch_rows(mine, recipe, team)
+            team.run(pack, (_bits_in(S.stored), first, target), len(mine), _PACKED_ROWS)
     return out
 
 
+class RowSketcher:
+    """Sketches of one row at a time, of up to `longest` nonzeros; for one thread."""
+
+    nbytes = 1 << 16  # scratch, about
+
+    def __init__(self, n_signs: int, seed: int, n_columns: int, longest: int) -> None:
+        self._parts = []
+        for recipe, pack, first in _bit_parts(n_signs, seed, n_columns):
+            sketch = recipe.sketch
+            assert isinstance(sketch, TableSketch)  # as all are that hash circularly
+            arrays, hash_row = sketch.row_hasher(longest)
+            self._parts.append((hash_row, pack, _bits_in(arrays), first))
+
+    def sketch(self, row: Rows) -> Array:
+        """The words of a row, as `bit_sketches` gives them."""
+        out = np.zeros((1, _WORDS), np.uint64)
+        for hash_row, pack, bits, first in self._parts:
+            hash_row(row)
+            pack(Blocks(np.zeros(1, np.int64), 1, 1, 1), 1, bits, first, out)
+        return out
+
+
 @lru_cache(maxsize=16)
-def _recipe(kernel: str, n_hashes: int, seed: int, n_columns: int) -> Recipe:
-    return Recipe(kernel, n_hashes, 1, seed=seed, n_columns=n_columns)
+def _bit_parts(n_signs: int, seed: int, n_columns: int) -> list[tuple[Recipe, Any, int]]:
+    """Recipes of the bits that there are, the loops that pack them, and the first bit of each."""
+    numbers = (
+        (RESEMBLANCE, N_BITS - n_signs, loops.pack_bits, 0),
+        (CORE1, n_signs, loops.pack_signs, N_BITS - n_signs),
+    )
+    return [
+        (Recipe(kernel.name, n, 1, seed=seed, n_columns=n_columns), pack, first)
+        for kernel, n, pack, first in numbers
+        if n
+    ]
+
+
+def _bits_in(arrays: Mapping[str, Array]) -> Array:
+    """Codes whose lowest bits, or halves whose signs, are packed."""
+    weights = arrays.get("weights")
+    return read_only(arrays["codes"] if weights is None else weights.view(np.uint16))

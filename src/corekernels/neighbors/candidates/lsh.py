@@ -119,10 +119,11 @@ class HashTables(CandidateMethod):
                     store, tuning.n_neighbors, held_out.n_jobs, n_slots=n_slots, n_tables=n_tables,
                     signed=signed, n_kept=tuning.n_neighbors, seed=tuning.seed,
                 )  # fmt: skip
-                kept = [tuning.held_out.for_all_rows(tuning.n_neighbors * m) for m in _RANKED]
+                kept = [held_out.n_wanted * m for m in _RANKED]
                 found = tuning.cheapest([built.with_settings(n_kept=n_kept) for n_kept in kept])
                 if found is not None:
                     method, recall = found
+                    method = method.with_settings(n_kept=held_out.for_all_rows(method.n_kept))
                     reason = f"{n_tables} tables of {n_slots} slots"
                     return Tuned(method, f"{reason}, best {method.n_kept} ranked again", recall)
         return None

@@ -32,6 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, SplineTransformer, StandardScaler
 
 import corekernels as ck
+import measure
 from paper import datasets
 
 RESULTS = Path(__file__).parent / "results" / "regression.json"
@@ -204,7 +205,7 @@ def main():
     part = "grid" if "--grid" in sys.argv[1:] else "defaults"
     found = globals()[part]()
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results[part] = found
+    results |= {part: found, "machine": measure.machine()}
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=2) + "\n")
 

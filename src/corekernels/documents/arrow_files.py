@@ -16,7 +16,7 @@ from ..errors import DataError, FileError
 from ..io.atomic import atomic_write
 from ..io.provenance import reading
 from ..io.streams import ByteStream
-from .file import ArrowDocuments, DocumentFile, missing_column, numbered, pyarrow
+from .file import ArrowDocuments, DocumentFile, missing_column, pyarrow
 
 _MOST_ROWS = 1 << 20  # per batch
 _INDEX_BYTES = 4  # of a value that is stored as its place in a list
@@ -43,7 +43,7 @@ class ParquetDocuments(DocumentFile):
                 raise missing_column(self.name, name, self._names)
         first = 0
         for batch in self._batches(columns, batch_bytes):
-            numbers = numbered(first, batch.num_rows)
+            numbers = np.arange(first, first + batch.num_rows)
             first += batch.num_rows
             yield ArrowDocuments(self.name, numbers, self._bytes_done(first), batch)
 
@@ -99,10 +99,10 @@ class ParquetDocuments(DocumentFile):
             )
         cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // n_bytes, prepend=0)).tolist()
         for start, stop in itertools.pairwise(sorted({0, *cuts, batch.num_rows})):
-            some = batch.slice(start, stop - start)
+            rows = batch.slice(start, stop - start)
             columns = [
                 column.dictionary_decode() if arrow.types.is_dictionary(column.type) else column
-                for column in some.columns
+                for column in rows.columns
             ]
             yield arrow.RecordBatch.from_arrays(columns, batch.schema.names)
 
@@ -155,14 +155,14 @@ class Folder(DocumentFile):
         if others:
             shown = ", ".join(others[:_SHOWN]) + (", ..." if len(others) > _SHOWN else "")
             self.notes = [f"what is no file was left out: {shown}"]
-        for found in self._paths:
-            if Path(found).suffix in _OTHER_FORMATS:
+        for inner in self._paths:
+            if Path(inner).suffix in _OTHER_FORMATS:
                 raise FileError(
-                    f"{self.name}: holds {found}, which is not plain text; name such files by a "
-                    f"pattern, as '{self.name}/*{Path(found).suffix}'."
+                    f"{self.name}: holds {inner}, which is not plain text; name such files by a "
+                    f"pattern, as '{self.name}/*{Path(inner).suffix}'."
                 )
         self.n_rows = len(self._paths)
-        self.n_bytes = sum((self._root / found).stat().st_size for found in self._paths)
+        self.n_bytes = sum((self._root / inner).stat().st_size for inner in self._paths)
 
     def documents(
         self, columns: Sequence[str] | None, batch_bytes: int, start: int = 0
@@ -186,7 +186,8 @@ class Folder(DocumentFile):
     def _together(self, first: int, contents: list[bytes], bytes_done: int) -> ArrowDocuments:
         """Documents of such contents; whether these are UTF-8 is found out later."""
         arrow = pyarrow()
-        numbers, paths = numbered(first, len(contents)), self._paths[first : first + len(contents)]
+        numbers = np.arange(first, first + len(contents))
+        paths = self._paths[first : first + len(contents)]
         texts = arrow.array(contents, arrow.large_binary()).view(arrow.large_string())
         data = arrow.table({"text": texts, "path": arrow.array(paths, arrow.large_string())})
         return FolderDocuments(self.name, numbers, bytes_done, data)

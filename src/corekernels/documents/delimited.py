@@ -48,15 +48,15 @@ class Delimited(RecordFile):
             "column_types": {name: pyarrow().string() for name in columns},
         }
         try:
-            found = self._parsed(records.whole(), **options)
+            parsed = self._parsed(records.whole(), **options)
         except pyarrow().ArrowInvalid as error:
             raise self._unreadable(records, options, error) from None
-        if found.num_rows != len(records):
+        if parsed.num_rows != len(records):
             raise DataError(
                 f"{self.name}: {len(records)} records from {records.where(0)} on read as "
-                f"{found.num_rows}; look for quotes within fields."
+                f"{parsed.num_rows}; look for quotes within fields."
             )
-        return UntypedTable(self.name, {name: found.column(name).chunk(0) for name in columns})
+        return UntypedTable(self.name, {name: parsed.column(name).chunk(0) for name in columns})
 
     def _unreadable(self, records: Records, options: dict[str, Any], error: Exception) -> Exception:
         """The error about records that pyarrow does not read."""

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from .._core.arguments import Array, require_extra
 from ..errors import DataError
 from ..io.parquet import label_array, places_of_nulls, strings_of
@@ -181,8 +179,3 @@ def no_column(column: str, known: Sequence[str]) -> str:
     shown = [name if len(name) <= _LONG else f"{name[:_LONG]}..." for name in known[:_SHOWN]]
     shown += ["..."] if len(known) > _SHOWN else []
     return f"has no column {column!r}; choose from: {', '.join(shown) or 'none'}"
-
-
-def numbered(first: int, n: int) -> Array:
-    """The numbers of consecutive documents."""
-    return np.arange(first, first + n)

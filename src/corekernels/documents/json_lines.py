@@ -176,8 +176,8 @@ def _segments(records: Records, segment_bytes: int) -> list[int]:
     """Where threads begin, and the end: rows of about as many bytes each."""
     n_bytes = len(records.text)
     n_segments = max(1, min(thread_count(None), n_bytes // segment_bytes))
-    wanted = [n_bytes * segment // n_segments for segment in range(1, n_segments)]
-    inner = np.searchsorted(records.starts, wanted).tolist()
+    places = [n_bytes * segment // n_segments for segment in range(1, n_segments)]
+    inner = np.searchsorted(records.starts, places).tolist()
     return sorted({0, *inner, len(records)})
 
 
@@ -212,7 +212,7 @@ class _Number(str):
 def _values(line: bytes, names: Sequence[str]) -> list[tuple[int, bytes]]:
     """The values under these keys of an object, as the loops write them: first byte and text."""
     try:
-        found = json.loads(
+        fields = json.loads(
             line.decode(), parse_int=_Number, parse_float=_Number, parse_constant=_Number
         )
     except UnicodeDecodeError as error:
@@ -225,12 +225,12 @@ def _values(line: bytes, names: Sequence[str]) -> list[tuple[int, bytes]]:
         ) from None
     except RecursionError:
         raise _Fault("is nested too deeply; leave out what is not needed of it") from None
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise _Fault(f"is no JSON object but {_shown(line)}; {_REMEDY}")
     for name in names:
-        if name not in found:
-            raise _Fault(no_column(name, list(found)))
-    return [_value(found[name], name) for name in names]
+        if name not in fields:
+            raise _Fault(no_column(name, list(fields)))
+    return [_value(fields[name], name) for name in names]
 
 
 def _value(value: Any, name: str) -> tuple[int, bytes]:

@@ -55,8 +55,8 @@ def preference_scores(
         return None
     if prefer == LONGEST:
         return {row: len(text) for row, text in reader.texts(rows, progress).items()}
-    found = reader.values(prefer, rows, progress)
-    return {row: _number(reader, prefer, row, value) for row, value in found.items()}
+    values = reader.values(prefer, rows, progress)
+    return {row: _number(reader, prefer, row, value) for row, value in values.items()}
 
 
 def _number(reader: RowReader, column: str, row: int, value: str) -> float:
@@ -187,9 +187,9 @@ def document_format(path: PathLike) -> str:
     """
     if os.path.isdir(path):
         return FOLDER
-    found = format_of_name(path)
-    if found is not None:
-        return found
+    named = format_of_name(path)
+    if named is not None:
+        return named
     if is_stream(path):
         return "jsonl"
     with ByteStream(path) as stream:

@@ -220,22 +220,22 @@ class DocumentReader(RowReader):
 
     def _some(self, rows: Array, columns: tuple[str, ...], progress: Progress) -> dict[int, str]:
         rows = np.unique(rows)
-        wanted = self._numbers(rows)
-        found: dict[int, str] = {}
+        numbers = self._numbers(rows)
+        strings: dict[int, str] = {}
         with progress_bar(self.n_bytes, "looking up", "B", progress, unit_scale=True) as bar:
             for documents, first, bytes_done in self._documents(columns):
                 bar.update(bytes_done - bar.n)
-                start, stop = np.searchsorted(wanted, [first, first + len(documents)])
+                start, stop = np.searchsorted(numbers, [first, first + len(documents)])
                 if start < stop:
-                    some = documents.take(wanted[start:stop] - first)
+                    documents_here = documents.take(numbers[start:stop] - first)
                     try:
-                        texts = some.table(columns).joined_strings(columns)
+                        texts = documents_here.table(columns).joined_strings(columns)
                     except BadRecords as bad:
-                        raise bad.error(some.where) from None
-                    found |= dict(zip(rows[start:stop].tolist(), texts, strict=True))
-                if stop == len(wanted):
+                        raise bad.error(documents_here.where) from None
+                    strings |= dict(zip(rows[start:stop].tolist(), texts, strict=True))
+                if stop == len(numbers):
                     break
-        return found
+        return strings
 
     def write_without(
         self, target: PathLike, dropped: Array, format: str | None = None,  # noqa: A002

@@ -16,7 +16,7 @@ from ..io.atomic import atomic_write
 from ..io.packing import packing_of_name
 from ..io.provenance import SourceFile
 from ..io.streams import ByteStream, display_name, is_stream, line_blocks
-from .file import DocumentFile, Documents, DocumentTable, missing_column, numbered, pyarrow
+from .file import DocumentFile, Documents, DocumentTable, missing_column, pyarrow
 
 _LINE = "text"  # the column of plain text
 
@@ -117,7 +117,7 @@ class RecordFile(DocumentFile):
                     if number == 0 and (n_titles := self._read_titles(text, starts, ends)):
                         starts, ends = starts[n_titles:], ends[n_titles:]
                     if len(starts):
-                        numbers = numbered(first, len(starts))
+                        numbers = np.arange(first, first + len(starts))
                         yield Records(
                             self.name, numbers, stream.position, self, text, starts, ends, line
                         )

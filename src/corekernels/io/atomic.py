@@ -173,10 +173,8 @@ def locked(folder: Path) -> Iterator[None]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(handle, folder)
         yield
-    except BlockingIOError:
-        raise _busy(folder) from None
     finally:
         os.close(handle)
 
@@ -232,8 +230,8 @@ def _permissions(final: Path) -> int | None:
         return None
 
 
-def _lock(file: IO[bytes], target: PathLike) -> None:
-    """Take the file for this process alone, where the file system knows locks."""
+def _lock(file: IO[bytes] | int, target: PathLike) -> None:
+    """Take an open file for this process alone, where the file system knows locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

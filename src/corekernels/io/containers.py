@@ -123,10 +123,10 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a name occurs twice")
-    return found
+    return fields
 
 
 _WRITE_BYTES = 1 << 18
@@ -251,8 +251,8 @@ def load_arrays(
     >>> arrays["x"], about
     (array([0, 1, 2]), {'unit': 'kg'})
     """
-    found = read_container(path, (kind,), version, mmap=mmap)
-    return found.arrays, found.about
+    container = read_container(path, (kind,), version, mmap=mmap)
+    return container.arrays, container.about
 
 
 def read_container(
@@ -268,7 +268,7 @@ def read_container(
     With an `identity`, the file must be the one that was read before.
     """
     path, kinds = Path(path), tuple(kinds)
-    with _open(path, " or ".join(kinds)) as file:
+    with _open(path) as file:
         found = Identity.of(file)
         if identity is not None and identity != found:
             raise FileError(f"{path}: changed while it was read; begin again.")
@@ -284,30 +284,28 @@ def read_container(
 
 def container_kind(path: PathLike) -> str | None:
     """The kind of a file that `save_arrays` wrote; None for other safetensors files."""
-    with _open(Path(path), "safetensors") as file:
+    with _open(Path(path)) as file:
         return _kind_of(read_header(file, path))
 
 
-def _open(path: Path, what: str) -> IO[bytes]:
-    if not path.is_file():
-        found = "is a folder" if path.is_dir() else "does not exist"
-        found = "is a device or a pipe" if path.exists() and not path.is_dir() else found
-        raise FileError(f"{path}: {found}; give the name of a corekernels {what} file.")
+def _open(path: Path) -> IO[bytes]:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileError(f"{path}: is a device or a pipe; give the name of a file.")
     return open_file(path)
 
 
 def _kind_of(header: Header) -> str | None:
-    found = header.metadata.get("format", "")
-    return found.removeprefix(_PREFIX) if found.startswith(_PREFIX) else None
+    name = header.metadata.get("format", "")
+    return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
 
 
 def _require_kind(path: Path, header: Header, kinds: tuple[str, ...], version: int) -> str:
     """The kind of the file, which must be one of these, in this version."""
     metadata, kind = header.metadata, _kind_of(header)
     if kind is None or kind not in kinds:
-        found = metadata.get("format") or "something else"
-        wanted = " or ".join(_PREFIX + kind for kind in kinds)
-        raise FileError(f"{path}: holds {found[:80]}, not {wanted}; name another file.")
+        name = metadata.get("format") or "something else"
+        names = " or ".join(_PREFIX + kind for kind in kinds)
+        raise FileError(f"{path}: holds {name[:80]}, not {names}; name another file.")
     if not {"version", "about"} <= metadata.keys():
         raise FileError(f"{path}: its description is damaged; make it again from its source.")
     if metadata["version"] != str(version):

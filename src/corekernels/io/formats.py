@@ -9,7 +9,7 @@ from typing import IO, Protocol
 
 from .._core.arguments import Array, PathLike, require_choice
 from .._core.validation import Rows
-from ..errors import FileError
+from ..errors import DataError, FileError
 from .containers import container_kind
 from .packing import packing_of_name
 from .provenance import SourceFile
@@ -17,6 +17,8 @@ from .readers import RowReader
 from .streams import HEAD_BYTES, MAX_RECORD_BYTES, ByteStream, display_name, is_stream
 
 BATCH_BYTES = 8 << 20
+LABEL = "label"  # the column of labels, unless another is named
+SHOWN_NAMES = 8  # names of columns in a message
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,33 @@ class FileRows(RowReader):
         self._source = SourceFile(path)
         self._batch_bytes, self._batch_rows = options.batch_bytes, options.batch_rows
         self._max_record_bytes = options.max_record_bytes
+
+    def _label_column(self, options: ReadOptions, names: Sequence[str]) -> str | None:
+        """The column of labels, if it is there; an error if one was named that is not."""
+        label = options.label or LABEL
+        if options.labels and options.label is not None and label not in names:
+            raise DataError(
+                f"{self.name}: has no column {label!r} of labels; name one of: "
+                f"{', '.join(names[:SHOWN_NAMES])}."
+            )
+        return label if label in names else None
+
+    def _known_first(
+        self, options: ReadOptions, names: Sequence[str], in_file: Sequence[str] = ()
+    ) -> list[str]:
+        """Names of columns, first those known before, which must be there.
+
+        But for those of words ("colour=red"), if `in_file` has their column.
+        """
+        first = [] if options.column_names is None else list(options.column_names)
+        for name in first:
+            if name not in names and name.rpartition("=")[0] not in in_file:
+                shown = ", ".join([*(in_file or names)][:SHOWN_NAMES])
+                raise DataError(
+                    f"{self.name}: has no column {name!r}, which was known before; give each "
+                    f"column the name it had then. The file has: {shown}."
+                )
+        return list(dict.fromkeys([*first, *names]))
 
     def open_file(self) -> IO[bytes]:
         """The file, opened for reading; an error if it is no longer the one first opened."""
@@ -200,23 +229,25 @@ def detect(path: PathLike) -> str:
         raise FileError(f"{path}: is empty{once}; check how it was made.")
     if not packed and head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
         return _kind_of_container(path)
-    found = next((known for known in all_formats() if _begins_so(known, path, head)), None)
-    found = format_named(TEXT) if found is None else found
-    if packed and not found.is_text:
+    row_format = next(
+        (candidate for candidate in all_formats() if _begins_so(candidate, path, head)), None
+    )
+    row_format = format_named(TEXT) if row_format is None else row_format
+    if packed and not row_format.is_text:
         raise FileError(f"{path}: only svmlight text is read packed; unpack it first.")
-    if found.confirm is not None:
-        found.confirm(path, head)
-    return found.name
+    if row_format.confirm is not None:
+        row_format.confirm(path, head)
+    return row_format.name
 
 
 def format_of_name(path: PathLike) -> str | None:
     """The format that a file's name asks for, if it does."""
     name = Path(path)
     if packing_of_name(name) is not None:
-        found = _by_suffix(name.with_suffix("").suffix, format_named(TEXT))
-        return found.name if found is not None and found.is_text else None
-    found = _by_suffix(name.suffix, None)
-    return None if found is None else found.name
+        row_format = _by_suffix(name.with_suffix("").suffix, format_named(TEXT))
+        return row_format.name if row_format is not None and row_format.is_text else None
+    row_format = _by_suffix(name.suffix, None)
+    return None if row_format is None else row_format.name
 
 
 def require_row_format(kind: str, path: PathLike) -> Format:
@@ -227,16 +258,16 @@ def require_row_format(kind: str, path: PathLike) -> Format:
     return format_named(kind)
 
 
-def _begins_so(known: Format, path: PathLike, head: bytes) -> bool:
+def _begins_so(candidate: Format, path: PathLike, head: bytes) -> bool:
     """Whether a file that begins so is of this format, as far as its beginning or name tells."""
-    if known.magic:
-        return head.startswith(known.magic)
-    return Path(path).suffix.lower() in known.suffixes
+    if candidate.magic:
+        return head.startswith(candidate.magic)
+    return Path(path).suffix.lower() in candidate.suffixes
 
 
 def _by_suffix(suffix: str, default: Format | None) -> Format | None:
     suffix = suffix.lower()
-    return next((known for known in all_formats() if suffix in known.suffixes), default)
+    return next((candidate for candidate in all_formats() if suffix in candidate.suffixes), default)
 
 
 def _kind_of_container(path: PathLike) -> str:

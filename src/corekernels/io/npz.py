@@ -153,8 +153,8 @@ class NpzReader(FileRows):
             self.n_rows, self.n_columns = (int(size) for size in shape)
             self._nnz = require_parts(self.name, self._kind, members, self._shape)
             value_type(members["data"].header.dtype, self.name)
-            wanted = LABEL_NAMES if options.labels else ()
-            self._label_key = next((key for key in wanted if key in keys), None)
+            label_names = LABEL_NAMES if options.labels else ()
+            self._label_key = next((key for key in label_names if key in keys), None)
             if self._label_key:
                 self._require_labels(self._member(archive, self._label_key).header)
         require_columns(self, options.n_columns)
@@ -196,8 +196,8 @@ class NpzReader(FileRows):
         if kind not in PARTS:
             raise FileError(f"{self.name}: holds a matrix in format {kind!r}; {remedy}.")
         if missing := set(PARTS[kind]) - keys:
-            found = ", ".join(sorted(missing))
-            raise FileError(f"{self.name}: lacks the arrays {found}; {remedy}.")
+            names = ", ".join(sorted(missing))
+            raise FileError(f"{self.name}: lacks the arrays {names}; {remedy}.")
         return kind
 
     def _require_labels(self, header: NpyHeader) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike, require_extra
 from .._core.validation import Rows, clean_arrays, clean_rows
 from ..errors import DataError, FileError
-from .formats import FileRows, Format, ReadOptions
+from .formats import LABEL, SHOWN_NAMES, FileRows, Format, ReadOptions
 from .provenance import reading
 from .readers import Batch, require_columns
 from .streams import BadRecords
@@ -48,9 +48,16 @@ def label_array(column: Any, name: str) -> Array:
     kind = column.type
     if str(kind) in ("string", "large_string", "string_view"):
         return text_labels(column.cast("large_string"))
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+    if not is_numeric(kind):
         raise DataError(f"{name}: labels of type {kind}; use numbers or strings.")
     return _finite(column.to_numpy(zero_copy_only=False))
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether an Arrow type is of numbers or booleans."""
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 def text_labels(column: Any) -> Array:
@@ -167,27 +174,6 @@ def places_of_nulls(column: Any) -> Array:
     return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
 
 
-def plain_columns(arrow: Any, schema: Any, label: str, name: str) -> list[str]:
-    """Names of the columns of the matrix: all but that of labels, each of numbers."""
-    found = [column for column in schema.names if column != label and not _is_index(column)]
-    if not found or len(set(schema.names)) < len(schema.names):
-        raise DataError(
-            f"{name}: its columns are {', '.join(schema.names[:8]) or 'none'}; give each column of "
-            "the matrix its own name, and name that of labels if not 'label' (label='COLUMN')."
-        )
-    for column in found:
-        kind = schema.field(column).type
-        types = arrow.types
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise DataError(
-                f"{name}: column {column!r} is of type {kind}; make numbers of it, leave it out, "
-                "or name it if it holds the labels (label='COLUMN'). Sparse rows are two columns, "
-                "'indices' (list of int) and 'values' (list of float); documents are read if their "
-                "column of text is named (text='COLUMN')."
-            )
-    return found
-
-
 def dense_rows(table: Any, columns: Sequence[str], name: str, first_row: int) -> Array:
     """The rows of a batch; float32 if no column needs more."""
     parts = []
@@ -199,12 +185,6 @@ def dense_rows(table: Any, columns: Sequence[str], name: str, first_row: int) ->
     return np.column_stack(parts).astype(np.float32 if single else np.float64, copy=False)
 
 
-def _is_index(column: str) -> bool:
-    """Whether pandas keeps the numbers of the rows there."""
-    return column.startswith("__index_level_") and column.endswith("__")
-
-
-LABEL = "label"  # the column of labels, unless another is named
 _COLUMNS_KEY = b"corekernels.n_columns"
 
 
@@ -222,7 +202,7 @@ class ParquetReader(FileRows):
 
     def __init__(self, path: PathLike, options: ReadOptions) -> None:
         super().__init__(path, options)
-        n_columns, label = options.n_columns, options.label or LABEL
+        n_columns = options.n_columns
         self._arrow = pyarrow()
         with self._source.open() as file:
             self.n_bytes = os.fstat(file.fileno()).st_size
@@ -230,13 +210,9 @@ class ParquetReader(FileRows):
                 source = self._parquet_file(file)
                 schema = source.schema_arrow
                 self.n_rows = int(source.metadata.num_rows)
-                self._label = label if options.labels and label in schema.names else None
-                if options.labels and options.label is not None and self._label is None:
-                    raise DataError(
-                        f"{self.name}: has no column {label!r} of labels; name one of: "
-                        f"{', '.join(schema.names[:8])}."
-                    )
-                self._plain = self._plain_columns(schema, label, options.column_names)
+                label = self._label_column(options, schema.names)
+                self._label = label if options.labels else None
+                self._plain = self._plain_columns(schema, label, options)
                 stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
                 known = len(self._plain) or stored or self._largest_column(source) + 1
         if self._plain:
@@ -259,35 +235,46 @@ class ParquetReader(FileRows):
             file, pre_buffer=False, page_checksum_verification=True
         )
 
-    def _plain_columns(self, schema: Any, label: str, first: Sequence[str] | None) -> list[str]:
+    def _plain_columns(self, schema: Any, label: str | None, options: ReadOptions) -> list[str]:
         """Names of the columns of the matrix, if they are columns of the file; else none."""
         if {"indices", "values"} & set(schema.names):
             self._require_lists(schema)
             return []
-        found = dict.fromkeys(plain_columns(self._arrow, schema, label, self.name))
-        known = dict.fromkeys(() if first is None else first)
-        missing = [name for name in known if name not in found]
-        if missing:
+        names = [
+            name
+            for name in schema.names
+            if name != label and not (name.startswith("__index_level_") and name.endswith("__"))
+        ]  # pandas keeps the numbers of the rows there
+        if not names or len(set(schema.names)) < len(schema.names):
+            shown = ", ".join(schema.names[:SHOWN_NAMES])
             raise DataError(
-                f"{self.name}: has no column {missing[0]!r}, which was known before; give each "
-                f"column the name it had then. The file has: {', '.join([*found][:8])}."
+                f"{self.name}: its columns are {shown or 'none'}; give each column of the matrix "
+                "its own name, and name that of labels if not 'label' (label='COLUMN')."
             )
-        return [*(known | found)]
+        for name in names:
+            if not is_numeric(kind := schema.field(name).type):
+                raise DataError(
+                    f"{self.name}: column {name!r} is of type {kind}; make numbers of it, leave it "
+                    "out, or name it if it holds the labels (label='COLUMN'). Sparse rows are two "
+                    "columns, 'indices' (list of int) and 'values' (list of float); documents are "
+                    "read if their column of text is named (text='COLUMN')."
+                )
+        return self._known_first(options, names)
 
     def _require_lists(self, schema: Any) -> None:
         is_number = {
             "indices": self._arrow.types.is_integer,
-            "values": lambda t: self._arrow.types.is_floating(t) or self._arrow.types.is_integer(t),
+            "values": lambda t: is_numeric(t) and not self._arrow.types.is_boolean(t),
         }
         for name, suits in is_number.items():
             place = schema.get_field_index(name)
             kind = schema.field(place).type if place >= 0 else None
             if kind is None or not (self._is_list(kind) and suits(kind.value_type)):
-                found = "is missing or there twice" if kind is None else f"is of type {kind}"
+                fault = "is missing or there twice" if kind is None else f"is of type {kind}"
                 raise DataError(
-                    f"{self.name}: column {name!r} {found}; rows need 'indices' (list of int) and "
+                    f"{self.name}: column {name!r} {fault}; rows need 'indices' (list of int) and "
                     f"'values' (list of float), and may have a {LABEL!r}. The file has: "
-                    f"{', '.join(schema.names[:8]) or 'none'}."
+                    f"{', '.join(schema.names[:SHOWN_NAMES]) or 'none'}."
                 )
 
     def _is_list(self, kind: Any) -> bool:
@@ -312,9 +299,9 @@ class ParquetReader(FileRows):
     def _largest_by_reading(self, source: Any) -> int:
         largest = -1
         for batch in source.iter_batches(self._rows_per_batch(source), columns=["indices"]):
-            found = batch.column(0).flatten().drop_null()
-            if len(found):
-                largest = max(largest, int(self._arrow.compute.max(found).as_py()))
+            columns = batch.column(0).flatten().drop_null()
+            if len(columns):
+                largest = max(largest, int(self._arrow.compute.max(columns).as_py()))
         return largest
 
     def _rows_per_batch(self, source: Any) -> int:

@@ -1,4 +1,4 @@
-"""Where rows came from: kept in every file that is made of them."""
+"""Files opened and checked, and where their rows came from: kept in all that is made of them."""
 
 import contextlib
 import glob
@@ -14,15 +14,22 @@ from ..errors import CoREError, DataError, FileError
 
 
 @contextlib.contextmanager
-def checking(path: PathLike, remedy: str) -> Iterator[None]:
-    """Turn whatever goes wrong with the parts of a file into a `FileError`."""
+def checking(
+    path: PathLike, remedy: str, problem: str = "damaged or unknown",
+    passes: type[CoREError] = FileError,
+) -> Iterator[None]:  # fmt: skip
+    """Turn whatever goes wrong with the parts of a file into a `FileError`.
+
+    Errors that are of the type `passes` stay as they are.
+    """
     try:
         yield
-    except FileError:
+    except passes:
         raise
     except Exception as error:  # fields may be anything, and fail in any way
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise FileError(f"{path}: damaged or unknown ({reason.rstrip('.')}); {remedy}.") from error
+        reason = "it is cut short" if isinstance(error, EOFError) else reason.rstrip(".")
+        raise FileError(f"{path}: {problem} ({reason}); {remedy}.") from error
 
 
 def require_fit(fits: bool, problem: str) -> None:
@@ -65,8 +72,8 @@ class Identity(NamedTuple):
     @classmethod
     def of(cls, file: IO[bytes]) -> "Identity":
         """The identity of an open file."""
-        found = os.fstat(file.fileno())
-        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        status = os.fstat(file.fileno())
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def open_file(path: PathLike) -> IO[bytes]:
@@ -99,10 +106,10 @@ def matching_files(name: str, is_wanted: Callable[[str], bool]) -> list[str] | N
     """The files that a name with `*`, `?` or `[` matches, in order; None if it is no pattern."""
     if not any(sign in name for sign in "*?[") or os.path.exists(name):
         return None
-    found = sorted(filter(is_wanted, glob.glob(name, recursive=True)))
-    if not found:
+    names = sorted(filter(is_wanted, glob.glob(name, recursive=True)))
+    if not names:
         raise FileError(f"{name}: no file matches; check the pattern.")
-    return found
+    return names
 
 
 class SourceFile:
@@ -121,22 +128,9 @@ class SourceFile:
         return file
 
 
-@contextlib.contextmanager
-def reading(name: str, kind: str) -> Iterator[None]:
+def reading(name: str, kind: str) -> contextlib.AbstractContextManager[None]:
     """Turn whatever a reader of untrusted bytes raises into a `FileError`."""
-    try:
-        yield
-    except CoREError:
-        raise
-    except EOFError as error:
-        raise FileError(
-            f"{name}: this {kind} file is cut short; fetch or make it again."
-        ) from error
-    except Exception as error:  # NumPy, zipfile and pyarrow let everything through
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(
-            f"{name}: not a whole {kind} file ({reason.rstrip('.')}); fetch or make it again."
-        ) from error
+    return checking(name, "fetch or make it again", f"not a whole {kind} file", CoREError)
 
 
 @dataclass(frozen=True)
@@ -197,7 +191,7 @@ def provenance_entries(origins: Iterable[Origin]) -> list[dict[str, Any]]:
 
 def read_provenance(entries: Any) -> list[Origin]:
     """The origins that a file lists; entries that make no sense are left out."""
-    found = []
+    origins = []
     for entry in entries if isinstance(entries, list) else []:
         try:
             base, name = entry.get("one_based"), entry["source"]
@@ -207,10 +201,10 @@ def read_provenance(entries: Any) -> list[Origin]:
             base, text = None if base is None else bool(base), entry.get("text")
             require_fit(text is None or isinstance(text, dict), "not a way of text")
             names, columns = _strings(entry, "column_names"), _strings(entry, "text_columns")
-            found.append(Origin(name, first_row, rows, base, text, names, columns))
+            origins.append(Origin(name, first_row, rows, base, text, names, columns))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
-    return found
+    return origins
 
 
 def _strings(entry: dict[str, Any], field: str) -> tuple[str, ...] | None:
@@ -246,8 +240,8 @@ def join_runs(origins: Iterable[Origin]) -> list[Origin]:
 
 def column_base(origins: Sequence[Origin]) -> bool | None:
     """Whether svmlight columns counted from 1, if all origins that say so agree."""
-    found = {origin.one_based for origin in origins if origin.one_based is not None}
-    return found.pop() if len(found) == 1 else None
+    bases = {origin.one_based for origin in origins if origin.one_based is not None}
+    return bases.pop() if len(bases) == 1 else None
 
 
 def text_of(origins: Sequence[Origin]) -> dict[str, Any] | None:
@@ -264,39 +258,39 @@ def text_columns_of(origins: Sequence[Origin]) -> tuple[str, ...] | None:
 
 def names_of(origins: Sequence[Origin]) -> tuple[str, ...] | None:
     """What the columns are called, if all origins that say so agree."""
-    found = {origin.column_names for origin in origins if origin.column_names is not None}
-    return found.pop() if len(found) == 1 else None
+    names = {origin.column_names for origin in origins if origin.column_names is not None}
+    return names.pop() if len(names) == 1 else None
 
 
 def require_same_names(
-    name: str, mine: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
+    name: str, origins: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
 ) -> None:
     """Refuse rows, of a file of that name, whose columns are called otherwise than those of `like`.
 
     `names` are what these are called, if not as `like` says.
     """
-    found, wanted = names_of(mine), names_of(like) if names is None else names
-    if found is None or wanted is None:
+    ours, before = names_of(origins), names_of(like) if names is None else names
+    if ours is None or before is None:
         return
-    for place, (one, other) in enumerate(zip(found, wanted, strict=False)):
-        if one != other:
+    for place, (name_here, name_before) in enumerate(zip(ours, before, strict=False)):
+        if name_here != name_before:
             raise DataError(
-                f"{name}: its column {place} was {one!r}, that of those known before {other!r}; "
-                "read its rows again with the columns in that order."
+                f"{name}: its column {place} was {name_here!r}, that of those known before "
+                f"{name_before!r}; read its rows again with the columns in that order."
             )
 
 
 def require_same_columns(
-    name: str, mine: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
+    name: str, origins: Sequence[Origin], like: Sequence[Origin], names: Sequence[str] | None = None
 ) -> None:
     """The same for signatures, whose svmlight columns must also have counted from one number.
 
     Rows of text may count from either, as they are not hashed yet.
     """
-    base, wanted = column_base(mine), column_base(like)
-    if base is not None and wanted is not None and base != wanted:
+    base, base_before = column_base(origins), column_base(like)
+    if base is not None and base_before is not None and base != base_before:
         raise DataError(
             f"{name}: its columns counted from {int(base)}, those known before from "
-            f"{int(wanted)}; hash its rows again with one_based={wanted}."
+            f"{int(base_before)}; hash its rows again with one_based={base_before}."
         )
-    require_same_names(name, mine, like, names)
+    require_same_names(name, origins, like, names)

@@ -404,8 +404,8 @@ class Selected(RowReader):
     @property
     def notes(self) -> Sequence[str]:
         """What the reader noted, and how much was left out."""
-        left = f"{self._n_dropped:,} values in columns that were not known before were left out"
-        return [*self._reader.notes, *([left] if self._n_dropped else [])]
+        left_out = f"{self._n_dropped:,} values in columns that were not known before were left out"
+        return [*self._reader.notes, *([left_out] if self._n_dropped else [])]
 
     def origin(self, first_row: int, n_rows: int) -> Origin:
         """Where some of the rows came from, numbered as in the whole file."""

@@ -109,19 +109,19 @@ def open_rows(
         require_count("max_record_bytes", max_record_bytes),
     )
     kind = format or (TEXT if is_stream(path) else detect(path))
-    found = require_row_format(kind, path)
-    if is_stream(path) and not found.is_text:
+    row_format = require_row_format(kind, path)
+    if is_stream(path) and not row_format.is_text:
         raise FileError(f"{display_name(path)}: only svmlight text can be read from a pipe.")
-    if one_based is not None and not found.is_text:
+    if one_based is not None and not row_format.is_text:
         raise ParameterError(f"one_based: only svmlight text may count from 1; {path} is {kind}.")
-    if missing != "error" and not found.names_columns:
+    if missing != "error" and not row_format.names_columns:
         raise ParameterError(f"missing: is for tables (CSV, TSV); {path} is {kind}.")
-    if label is not None and not found.names_columns:
+    if label is not None and not row_format.names_columns:
         raise ParameterError(
             f"label: got {label!r}, but columns of {path}, which is {kind}, have no names; leave "
             "it out, or name the column of text if it holds documents (text='COLUMN')."
         )
-    return found.reader(path, options)
+    return row_format.reader(path, options)
 
 
 def read_rows(path: PathLike, **options: Any) -> tuple[sparse.csr_array, Array | None]:
@@ -258,13 +258,13 @@ class RowWriter:
     def _require_form(self, rows: Rows, y: Array | None) -> None:
         form = rows.n_columns, rows.data.dtype, None if y is None else y.dtype.kind
         self._form = self._form or form
-        for what, mine, first in zip(
+        for what, form_here, form_before in zip(
             ("columns", "values", "labels"), form, self._form, strict=True
         ):
-            if mine != first:
+            if form_here != form_before:
                 raise DataError(
-                    f"{self._path}: {what} of a batch are {mine}, those before were {first}; "
-                    "give all batches alike."
+                    f"{self._path}: {what} of a batch are {form_here}, those before were "
+                    f"{form_before}; give all batches alike."
                 )
 
 

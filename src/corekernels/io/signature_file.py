@@ -100,8 +100,8 @@ def _checked(path: PathLike, container: Container) -> SignatureFile:
     recipe = Recipe.fromdict(about["recipe"])
     n_rows = len(arrays.get("lengths", ()))
     for name, (dtype, shape) in recipe.arrays.items():
-        found = arrays.get(name)
-        fits = found is not None and found.dtype == dtype and found.shape == (n_rows, *shape)
+        array = arrays.get(name)
+        fits = array is not None and array.dtype == dtype and array.shape == (n_rows, *shape)
         require_fit(fits, f"array {name!r} does not fit its recipe")
     lengths, labels, classes = arrays["lengths"], arrays.get(_LABELS), about.get("classes")
     fits = n_rows == 0 or (lengths.min() >= 0 and lengths.max() <= recipe.n_columns)

@@ -69,9 +69,9 @@ class ByteStream:
         with reading(self.name, "stored"):
             self._raw = _Counted(self._handle)
         self._unpacked: Readable = self._raw
-        found = packing_of(self._raw.head)
-        if found is not None:
-            self.packing, self._unpacked = found.name, found.unpack(self._raw)
+        packing = packing_of(self._raw.head)
+        if packing is not None:
+            self.packing, self._unpacked = packing.name, packing.unpack(self._raw)
         else:
             self._require_no_other_packing(path)
 
@@ -266,9 +266,9 @@ def line_end(text: Array, start: int) -> int:
     """The place behind the first newline from `start` on; there is one."""
     size = _TAIL_BYTES
     while True:
-        found = text[start : start + size].tobytes().find(b"\n")
-        if found >= 0:
-            return start + found + 1
+        place = text[start : start + size].tobytes().find(b"\n")
+        if place >= 0:
+            return start + place + 1
         start += size
 
 
@@ -276,9 +276,9 @@ def _after_last_newline(buffer: Array, end: int) -> int:
     """The place behind the last newline before `end`; 0 if there is none."""
     for stop in range(end, 0, -_TAIL_BYTES):
         start = max(0, stop - _TAIL_BYTES)
-        found = buffer[start:stop].tobytes().rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        place = buffer[start:stop].tobytes().rfind(b"\n")
+        if place >= 0:
+            return start + place + 1
     return 0
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from .._core.progress import read_ahead
 from .._core.threads import run_blocks, thread_count
-from .._core.validation import Rows, read_only
+from .._core.validation import Rows, is_number, read_only
 from .._loops.text import svmlight as loops
 from ..errors import DataError, FileError
 from . import svmlight_text as lines
@@ -26,7 +26,7 @@ from .formats import FileRows, Format, ReadOptions
 from .packing import packing_of_name
 from .readers import Batch, BlockStart
 from .streams import HEAD_BYTES, ByteStream, is_stream, line_blocks
-from .svmlight_text import BadLine, ParsedBlock, count_block, is_number, parse_block, scan_block
+from .svmlight_text import BadLine, ParsedBlock, count_block, parse_block, scan_block
 
 _FORBIDDEN = (":", "#")
 _BLOCK_VALUES = 1 << 17  # written together
@@ -60,8 +60,8 @@ class SvmlightWriter:
                 n_values * loops.BYTES_PER_VALUE + int(ends[stop] - ends[start]) + stop - start
             )
             out = np.empty(n_bytes, np.uint8)
-            mine = rows.indptr[start : stop + 1], rows.indices, rows.data
-            return out[: loops.write_rows(*mine, labels, ends[start : stop + 1], out)]
+            block_rows = rows.indptr[start : stop + 1], rows.indices, rows.data
+            return out[: loops.write_rows(*block_rows, labels, ends[start : stop + 1], out)]
 
         for text in run_blocks(work, itertools.pairwise(cuts), None):
             self._file.write(text.data)
@@ -214,14 +214,14 @@ class SvmlightReader(FileRows):
         except BadLine as bad:
             raise self._refusal(text, bad.place, first_line) from None
         if parsed.n_queries:
-            self._note_queries()
+            self._note("query ids (qid) were ignored")
         return parsed
 
     def _label_array(self, text: Array, parsed: ParsedBlock, first_line: int) -> Array:
         """Labels as words or numbers: integers where all of the file's (or pipe's block's) are."""
         if self._words is None and len(parsed.labels):
             first = text[parsed.label_starts[0] : parsed.label_ends[0]].tobytes()
-            self._words = not lines.is_number(first)
+            self._words = not is_number(first)
         if self._words:
             return self._word_labels(text, parsed, first_line)
         y, integers = parsed.labels, self.integer_labels
@@ -263,15 +263,12 @@ class SvmlightReader(FileRows):
         if n_rows == 0:
             raise FileError(f"{self.name}: is empty, it holds no rows; check how it was made.")
 
-    def _note_queries(self) -> None:
-        self._note("query ids (qid) were ignored")
-
 
 def _begins_with_a_word(text: Array) -> bool:
     """Whether the label of the first row is no number."""
     for line in text.tobytes().split(b"\n"):
         if tokens := lines.content(line).split():
-            return not lines.is_number(tokens[0])
+            return not is_number(tokens[0])
     return False
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.arguments import Array
 from .._core.threads import run_blocks
-from .._core.validation import Rows, check_rows, read_only
+from .._core.validation import Rows, check_rows, is_number, read_only
 from .._loops.text import svmlight as loops
 from ..errors import DataError
 from .streams import line_end, segments
@@ -32,15 +32,6 @@ def tokens_of(line: bytes) -> tuple[bytes, list[bytes]]:
     """The label of a line and what should be its columns and values."""
     label, *columns = content(line).split() or [b""]
     return label, columns[1:] if columns and columns[0].startswith(b"qid:") else columns
-
-
-def is_number(text: bytes) -> bool:
-    """Whether Python reads the text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def is_finite_number(text: bytes) -> bool:
@@ -163,9 +154,9 @@ class Segments(NamedTuple):
 def count_block(text: Array, n_threads: int) -> Segments:
     """The segments of a block, and how much room their rows need."""
     parts = segments(text, n_threads)
-    found = run_blocks(lambda part: loops.count_marks(text, *part), parts, n_threads)
-    counts = np.array([(lines, colons) for lines, colons, _ in found])
-    return Segments(parts, counts, all(is_ascii for *_, is_ascii in found))
+    marks = run_blocks(lambda part: loops.count_marks(text, *part), parts, n_threads)
+    counts = np.array([(lines, colons) for lines, colons, _ in marks])
+    return Segments(parts, counts, all(is_ascii for *_, is_ascii in marks))
 
 
 def parse_block(

@@ -5,7 +5,7 @@ A column of numbers is a column of the matrix. A column of words makes one for e
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -15,12 +15,11 @@ from .._core.arguments import Array, PathLike
 from .._core.validation import clean_rows, is_number
 from ..errors import DataError
 from .formats import FileRows, Format, ReadOptions
-from .parquet import LABEL, labels_of_arrow, places_of_nulls, pyarrow
+from .parquet import is_numeric, labels_of_arrow, places_of_nulls, pyarrow
 from .provenance import reading
 from .readers import Batch, require_columns
 
 _MOST_WORDS = 1000  # different ones in a column
-_SHOWN = 8  # names of columns in a message
 _LINES_BEFORE = 2  # the first row stands in line 2, unless fields hold newlines
 
 
@@ -33,20 +32,15 @@ class TableReader(FileRows):
         self._fill = options.missing == "zero"
         table = self._parsed(delimiter)
         self.n_rows = table.num_rows
-        label = options.label or LABEL
-        if options.labels and options.label is not None and label not in table.column_names:
-            raise DataError(
-                f"{self.name}: has no column {label!r} of labels; name one of: "
-                f"{', '.join(table.column_names[:_SHOWN])}."
-            )
+        label = self._label_column(options, table.column_names)
         self._y: Array | None = None
-        if label in table.column_names:
+        if label is not None:
             if options.labels:
                 column = table.column(label).combine_chunks()
                 self._y = labels_of_arrow(column, self.name, 0)
             table = table.drop_columns([label])
         columns = self._columns(table)
-        self.column_names = self._ordered(columns, table.column_names, options.column_names)
+        self.column_names = tuple(self._known_first(options, [*columns], table.column_names))
         self._columns_read = [columns.get(name) for name in self.column_names]
         self.n_columns = len(self._columns_read)
         if not self.n_columns:
@@ -88,7 +82,7 @@ class TableReader(FileRows):
             kind = column.type
             if types.is_null(kind):
                 columns[name] = np.zeros(len(column))
-            elif types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+            elif is_numeric(kind):
                 numbers = column.cast("float64").fill_null(0)
                 columns[name] = numbers.to_numpy(zero_copy_only=False)
             else:
@@ -107,18 +101,6 @@ class TableReader(FileRows):
             )
         places = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return {f"{name}={words[k]}": places == k for k in np.argsort(words).tolist()}
-
-    def _ordered(
-        self, columns: dict[str, Array], in_file: Sequence[str], known: Sequence[str] | None
-    ) -> tuple[str, ...]:
-        """Names of the columns: those known before, then others; words may be missing, not more."""
-        for name in () if known is None else known:
-            if name not in columns and name.rpartition("=")[0] not in in_file:
-                raise DataError(
-                    f"{self.name}: has no column {name!r}, which was known before; give each "
-                    f"column the name it had then. The file has: {', '.join(in_file[:_SHOWN])}."
-                )
-        return tuple(dict.fromkeys([*(() if known is None else known), *columns]))
 
     def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """As of `RowReader`."""

@@ -45,10 +45,10 @@ class DocumentCounts:
         cls, columns: Array, counts: Array, n_documents: int, error: int, max_columns: int
     ) -> "DocumentCounts":
         """Counts known before."""
-        found = cls(max_columns)
-        found._columns, found._counts = columns, counts
-        found.n_documents, found.error = n_documents, error
-        return found
+        known = cls(max_columns)
+        known._columns, known._counts = columns, counts
+        known.n_documents, known.error = n_documents, error
+        return known
 
     def add(self, columns: Array, n_documents: int) -> None:
         """Count documents by their columns, each of which occurs once per document."""
@@ -77,9 +77,9 @@ class DocumentCounts:
 
     def of_columns(self, columns: Array, n_columns: int) -> Array:
         """The number of documents that each of these columns, of so many in all, occurs in."""
-        known, counts = self.table()
+        known_columns, counts = self.table()
         if self._lookup is None:
-            self._lookup = ColumnLookup(known, n_columns)
+            self._lookup = ColumnLookup(known_columns, n_columns)
         return np.append(counts, 0)[self._lookup.places(columns)]  # place -1 is the last: 0
 
     def _forget(self) -> None:
@@ -102,12 +102,11 @@ class ColumnLookup:
         self._directory = np.zeros(((n_columns - 1) >> self._shift) + 2, np.int64)
         loops.fill_directory(self._columns, self._shift, self._directory)
 
-    def places(self, wanted: Array) -> Array:
+    def places(self, columns: Array) -> Array:
         """The place of each column, or -1."""
-        out = np.empty(len(wanted), np.int64)
-        loops.look_up(
-            read_only(wanted, np.int64), self._columns, self._shift, read_only(self._directory), out
-        )
+        out = np.empty(len(columns), np.int64)
+        columns, directory = read_only(columns, np.int64), read_only(self._directory)
+        loops.look_up(columns, self._columns, self._shift, directory, out)
         return out
 
 
@@ -329,10 +328,10 @@ class InverseDocumentFrequency(
     def digest(self) -> str:
         """A short name for exactly these counts, which files made with them remember."""
         columns, counts = self._counts.table()
-        found = hashlib.sha256(f"{self.n_documents_} {self.n_features_in_}".encode())
-        found.update(np.ascontiguousarray(columns, "<i8").data)
-        found.update(np.ascontiguousarray(counts, "<i8").data)
-        return found.hexdigest()[:16]
+        digest = hashlib.sha256(f"{self.n_documents_} {self.n_features_in_}".encode())
+        digest.update(np.ascontiguousarray(columns, "<i8").data)
+        digest.update(np.ascontiguousarray(counts, "<i8").data)
+        return digest.hexdigest()[:16]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_counts")

@@ -133,7 +133,7 @@ def _encoded(documents: list[Any], name: str) -> Texts:
                 f"{error.start}); replace such characters."
             ) from None
     offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(some) for some in encoded], out=offsets[1:])
+    np.cumsum([len(document) for document in encoded], out=offsets[1:])
     return _checked(_bytes(b"".join(encoded)), read_only(offsets), name, 0)
 
 
@@ -295,8 +295,8 @@ def _cuts(offsets: Array) -> Array:
     """Where blocks begin: documents of about _BLOCK_BYTES together."""
     n_rows = len(offsets) - 1
     n_blocks = max(1, int(offsets[-1] - offsets[0]) // _BLOCK_BYTES)
-    wanted = offsets[0] + np.arange(1, n_blocks, dtype=np.int64) * _BLOCK_BYTES
-    inner = np.searchsorted(offsets, wanted)
+    places = offsets[0] + np.arange(1, n_blocks, dtype=np.int64) * _BLOCK_BYTES
+    inner = np.searchsorted(offsets, places)
     return read_only(np.unique(np.concatenate([[0], inner, [n_rows]])).astype(np.int64))
 
 

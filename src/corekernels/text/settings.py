@@ -41,26 +41,27 @@ class TextSettings:
     @classmethod
     def of(cls, *, ngrams: Any = 1, **others: Any) -> "TextSettings":
         """Settings by their names, which are checked; those not given are as by default."""
-        found = cls(ngrams=require_ngrams(ngrams), **others)
-        if found.version != TEXT_VERSION:
+        settings = cls(ngrams=require_ngrams(ngrams), **others)
+        if settings.version != TEXT_VERSION:
             raise ParameterError(
-                f"version: got {found.version!r}; this corekernels knows version {TEXT_VERSION} of "
-                "how text becomes columns: make the rows again."
+                f"version: got {settings.version!r}; this corekernels knows version "
+                f"{TEXT_VERSION} of how text becomes columns: make the rows again."
             )
-        require_choice("unit", found.unit, UNITS)
-        if found.frequencies is None and found.weights in BY_RARITY:
+        require_choice("unit", settings.unit, UNITS)
+        if settings.frequencies is None and settings.weights in BY_RARITY:
             raise ParameterError(
-                f"weights: {found.weights} is for an index of documents, which counts in how many "
-                f"an n-gram occurs; give one of {', '.join(WEIGHTS)}."
+                f"weights: {settings.weights} is for an index of documents, which counts in how "
+                f"many an n-gram occurs; give one of {', '.join(WEIGHTS)}."
             )
-        known = WEIGHTS if found.frequencies is None else WEIGHTS | BY_RARITY
-        require_choice("weights", found.weights, tuple(known))
+        weights = WEIGHTS if settings.frequencies is None else WEIGHTS | BY_RARITY
+        require_choice("weights", settings.weights, tuple(weights))
         for name in ("lowercase", "strip_accents"):
-            if not isinstance(getattr(found, name), bool):
-                raise ParameterError(f"{name}: got {getattr(found, name)!r}; give True or False.")
-        if found.unit != "words":  # characters are no words: their length says nothing
-            return replace(found, min_length=1)
-        return replace(found, min_length=require_count("min_length", found.min_length))
+            if not isinstance(getattr(settings, name), bool):
+                value = getattr(settings, name)
+                raise ParameterError(f"{name}: got {value!r}; give True or False.")
+        if settings.unit != "words":  # characters are no words: their length says nothing
+            return replace(settings, min_length=1)
+        return replace(settings, min_length=require_count("min_length", settings.min_length))
 
     def asdict(self) -> dict[str, Any]:
         """The settings, for a file; `frequencies` only if there are some."""
@@ -71,11 +72,11 @@ class TextSettings:
 
     def differences(self, other: "TextSettings") -> list[str]:
         """The settings that differ, as "name ours, not theirs"."""
-        ours, theirs = self.asdict(), other.asdict()
+        ours, others = self.asdict(), other.asdict()
         return [
-            f"{name} {ours.get(name)}, not {theirs.get(name)}"
+            f"{name} {ours.get(name)}, not {others.get(name)}"
             for name in asdict(self)
-            if ours.get(name) != theirs.get(name)
+            if ours.get(name) != others.get(name)
         ]
 
     def grams(self) -> loops.Grams:

@@ -9,7 +9,7 @@ import pytest
 
 import corekernels as ck
 from support.command_line import run
-from support.documents import make_documents, write_json_lines
+from support.documents import make_documents, with_duplicates, write_json_lines
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -26,7 +26,7 @@ def folder(digit_files, tmp_path_factory):
         Path("out").write_bytes(b"old")
         np.save("nan.npy", [[1.0, 2.0], [np.nan, 1.0]])
         np.save("plain.npy", np.eye(3))
-        write_json_lines(Path("texts.jsonl"), make_documents(20))
+        write_json_lines(Path("texts.jsonl"), with_duplicates(make_documents(20)))
         X, y = ck.io.read_rows("train.svm")
         ck.io.write_rows("words.svm", X[:4], ["a", "b", "a", "b"])
         ck.io.write_rows("values.npz", X, y + X.mean(axis=1))

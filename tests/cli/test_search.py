@@ -164,13 +164,6 @@ def test_dedup_keeps_labels_and_lists_copies_once(in_digits):
     assert ok("dedup rows.svm out --groups -").stdout.startswith("row\tgroup\n0\t0\n1\t0\n3\t0\n")
 
 
-def test_a_closed_pipe_ends_quietly(in_digits):
-    ok("index train.svm i")
-    result = shell("corekernels search i train.svm - -k 400 | head -1")
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == "query\tid\tsimilarity\n"
-
-
 def test_a_disk_that_fills_up_with_keys(in_digits):
     """The system's limit on file size fails a write just as a full disk does."""
     ck.io.write_rows("many.npz", np.random.default_rng(0).random((5000, 3)))

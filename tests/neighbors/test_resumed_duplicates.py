@@ -116,6 +116,29 @@ def test_two_files(corpus, kernel, tmp_path):
         found = match(parts=tmp_path / "parts", resume=True)[1]
 
 
+def test_rows_of_two_files_that_waited_in_memory_are_stored_apart(corpus, tmp_path):
+    """Memory is full in the middle of the second file; the run goes on after a stop in it."""
+    other = write_json_lines(tmp_path / "other.jsonl", make_documents(60, length=30))
+    options = {"working_memory": 0.15, "progress": False, "parts": tmp_path / "parts"}
+
+    def match(stop_at, resume):
+        against = documents.open_documents(other, shingles=SHINGLES, batch_bytes=4000)
+        reader = opened(corpus, stop_at)
+        found = files.near_duplicates(
+            reader, 0.7, "resemblance", against=against, resume=resume, **options
+        )
+        return reader, found
+
+    whole = match(None, False)[1]
+    with pytest.raises(KeyboardInterrupt):
+        match(380, False)
+    assert (tmp_path / "parts" / "parts" / "rows-00001").exists()
+    reader, resumed = match(None, True)
+    assert reader.began[0] > 0
+    np.testing.assert_array_equal(resumed.pairs, whole.pairs)
+    assert (resumed.rows, resumed.rows_against) == (whole.rows, 60)
+
+
 def test_another_job_is_refused(corpus, tmp_path):
     parts = tmp_path / "parts"
     with pytest.raises(KeyboardInterrupt):

@@ -204,7 +204,9 @@ def clean_arrays(
 ) -> Rows:
     """Clean rows of CSR arrays whose row pointers are sound; errors count rows from `first_row`."""
     index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
-    if indices.dtype not in (np.int32, np.int64):
+    if not indices.size or 0 <= indices.min() <= indices.max() <= np.iinfo(index_type).max:
+        indices = indices.astype(index_type, copy=False)  # loops are compiled for one type then
+    elif indices.dtype not in (np.int32, np.int64):
         indices = indices.astype(np.int64)
     indptr = read_only(indptr, np.int64)
     data = read_only(data, value_type(data.dtype, name))

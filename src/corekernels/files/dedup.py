@@ -7,6 +7,7 @@ Any engine does that; of one file, this process.
 """
 
 import contextlib
+import ctypes
 import hashlib
 import tempfile
 from collections.abc import Sequence
@@ -203,6 +204,7 @@ class _Reading:
         self.counts = [0] * len(readers)  # rows of each reader
         self.pieces: list[Rows] = []
         self.digests: list[Array] = []
+        self._origins: list[int] = []  # the reader of each piece
         self.facts: list[PartFacts] = []
         self._n_bytes = self._reader = 0
         self.is_stored = False
@@ -226,10 +228,14 @@ class _Reading:
                 self._store()
         if self.is_stored:
             self.job.work.save("reading", self.counts)
+            # glibc would keep the memory of rows that are on the disk now
+            with contextlib.suppress(AttributeError, OSError, TypeError):
+                ctypes.CDLL(None).malloc_trim(0)
 
     def _add(self, rows: Rows, name: str) -> None:
         self.pieces.append(rows_to_keep(rows, self.job.criterion.kernel.uses_values))
         self.digests.append(row_digests(rows))
+        self._origins.append(self._reader)
         self._n_bytes += size_of(self.pieces[-1])
         self.counts[self._reader] += len(rows)
         criterion, most = self.job.criterion, self.job.n_bytes
@@ -269,11 +275,16 @@ class _Reading:
         return self.job.work.load("reading") is not None
 
     def _store(self) -> None:
-        """Store the rows that are in memory as a part, which belongs to one reader."""
-        if self.pieces:
-            kept = self.pieces, self.digests
-            self.facts.append(tasks.save_rows(self.job, len(self.facts), *kept, [self._reader]))
-        self.pieces, self.digests, self._n_bytes = [], [], 0
+        """Store the rows that are in memory, in parts that belong to one reader each."""
+        while self.pieces:
+            n, n_bytes, most = 0, 0, self.job.n_bytes / _PARTS_PER_MEMORY
+            while n_bytes <= most and self._origins[n : n + 1] == self._origins[:1]:
+                n_bytes += size_of(self.pieces[n])
+                n += 1
+            kept, stamp = (self.pieces[:n], self.digests[:n]), self._origins[:1]
+            self.facts.append(tasks.save_rows(self.job, len(self.facts), *kept, stamp))
+            del kept, self.pieces[:n], self.digests[:n], self._origins[:n]
+        self._n_bytes = 0
 
 
 def _search_plans(

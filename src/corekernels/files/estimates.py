@@ -55,8 +55,8 @@ def estimate_pairs(
     other = reader if against is None else _require_signatures(against)
     require_same_columns(other.name, other.provenance, reader.provenance)
     S, T = reader.take(rows[:, 0]), other.take(rows[:, 1])
-    some = np.arange(len(rows))
-    values, errors = S.estimate_pairs(some, some, T)
+    places = np.arange(len(rows))
+    values, errors = S.estimate_pairs(places, places, T)
     return Estimates(rows[:, 0], rows[:, 1], values, errors)
 
 

@@ -254,7 +254,9 @@ def train_by_parts(
 def _joined_counts(plan: PartPlan, counts: Sequence[LabelCounts]) -> tuple[Array, Array, int]:
     """All classes, sorted, how many rows each has, and the number of codes that occur."""
     parts = zip(plan.parts, counts, strict=True)
-    kinds = {label_kind(some.labels): part.path for part, some in parts if len(some.labels)}
+    kinds = {
+        label_kind(of_part.labels): part.path for part, of_part in parts if len(of_part.labels)
+    }
     require_one_kind(kinds)
     labels = np.concatenate([of_part.labels for of_part in counts])
     classes, numbers = np.unique(labels, return_inverse=True)

@@ -95,27 +95,27 @@ class SignatureReader(Reader):
             S, labels = Signatures.trusted(found.recipe, found.arrays), found.labels()
             size = max(1, _BATCH_BYTES * max(1, len(S)) // max(1, S.nbytes))
             for start in range(0, len(S), size):
-                some = slice(start, start + size)
-                batch = Signatures.from_arrays(self.recipe, S[some].arrays())
+                rows = slice(start, start + size)
+                batch = Signatures.from_arrays(self.recipe, S[rows].arrays())
                 bytes_done += batch.nbytes
-                y = None if labels is None else labels[some]
+                y = None if labels is None else labels[rows]
                 yield HashedBatch(batch, y, first_row + start, bytes_done)
             first_row += len(S)
 
     def take(self, rows: Any) -> Signatures:
         """The signatures of some rows, in the order asked for."""
-        wanted = np.atleast_1d(rows)
-        if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self.n_rows:
+        places = np.atleast_1d(rows)
+        if len(places) and not 0 <= places.min() <= places.max() < self.n_rows:
             raise DataError(
-                f"{self.name}: row {wanted[(wanted < 0) | (wanted >= self.n_rows)][0]} is asked "
+                f"{self.name}: row {places[(places < 0) | (places >= self.n_rows)][0]} is asked "
                 f"for; rows go from 0 to {self.n_rows - 1}."
             )
-        out = Signatures.empty(self.recipe, len(wanted)).arrays()
+        out = Signatures.empty(self.recipe, len(places)).arrays()
         first_row = 0
         for found in self._contents():
-            here = np.flatnonzero((wanted >= first_row) & (wanted < first_row + len(found)))
+            here = np.flatnonzero((places >= first_row) & (places < first_row + len(found)))
             for name, array in found.arrays.items():
-                out[name][here] = array[wanted[here] - first_row]
+                out[name][here] = array[places[here] - first_row]
             first_row += len(found)
         return Signatures.from_arrays(self.recipe, out)
 
@@ -210,10 +210,10 @@ def _open(
     if text is not None:
         if n_columns is not None or one_based is not None:
             raise ParameterError("n_columns, one_based: are not for text; leave them out.")
-        given = getattr(shingles, "settings", shingles)
+        settings = getattr(shingles, "settings", shingles)
         digest = None if frequencies is None else frequencies.digest()
         return open_documents(
-            path, text, label=label, id=id, shingles=settings_like(given, text_of(like), digest),
+            path, text, label=label, id=id, shingles=settings_like(settings, text_of(like), digest),
             frequencies=frequencies, format=format, labels=labels, n_jobs=n_jobs, skip_bad=skip_bad,
             max_record_bytes=max_record_bytes,
         )  # fmt: skip

@@ -135,8 +135,8 @@ def survey(
     full = n_rows - lengths[0]
     heaviness = fourths / full if full else 1.0
     density = nonzeros / (n_rows * reader.n_columns)
-    some = kept.rows()[0]
-    R, rho = _closeness(some, n_jobs)
+    sampled = kept.rows()[0]
+    R, rho = _closeness(sampled, n_jobs)
     kernel, reason = _suggestion(least == greatest, heaviness, density)
     suggested = _plan(
         kernel=kernel, R=R, rho=rho, length=max(1, round(nonzeros / max(1, full))),
@@ -149,7 +149,7 @@ def survey(
         classes=None if classes is None else dict(sorted(classes.items())),
         typical_R=R, typical_rho=rho, plan=suggested, reason=reason,
         length_histogram=Histogram.of(list(lengths), list(lengths.values())),
-        value_histogram=Histogram.of(some.data[some.data != 0]),
+        value_histogram=Histogram.of(sampled.data[sampled.data != 0]),
     )  # fmt: skip
 
 
@@ -243,6 +243,6 @@ def _suggestion(binary: bool, heaviness: float, density: float) -> tuple[str, st
 
 def _plan(**options: Any) -> Plan:
     """Enough hashes for an error of 0.05 on the closer pairs, rounded up to a power of two."""
-    wanted = plan(_ERROR, **options).n_hashes
-    n_hashes = int(np.clip(2 ** math.ceil(math.log2(wanted)), *_SIZES))
+    least = plan(_ERROR, **options).n_hashes
+    n_hashes = int(np.clip(2 ** math.ceil(math.log2(least)), *_SIZES))
     return plan(n_hashes=n_hashes, **options)

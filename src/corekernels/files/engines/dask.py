@@ -121,7 +121,7 @@ class DaskEngine(Engine):
         gathered, sent = dask.delayed(_gather_table, pure=False), self._send((gather, shared))
         lists = [gathered(sent, part) for part in shuffled.to_delayed()]
         futures = self.client.compute(lists, retries=_RETRIES)
-        pairs = [pair for some in self.client.gather(futures) for pair in some]
+        pairs = [pair for group in self.client.gather(futures) for pair in group]
         return checked_results([result for _, result in sorted(pairs, key=lambda pair: pair[0])])
 
     def _send(self, value: Any) -> Any:

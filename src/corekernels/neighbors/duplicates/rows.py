@@ -14,7 +14,7 @@ from ...kernel_table import Kernel
 NARROW = 1 << 16  # columns of which a row can be laid out to be compared
 _SAFE = 1e150  # values up to here, and down to its inverse, have squares that are safe
 _BLOCK_PAIRS = 4096
-_BYTES_PER_VALUE = 16  # of rows that are compared: column and value, at most
+_BYTES_PER_VALUE = 32  # of rows that are compared: column and value, mapped and gathered
 
 
 def row_digests(rows: Rows) -> Array:

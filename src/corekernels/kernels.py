@@ -151,14 +151,10 @@ def core_rbf(
     Parameters
     ----------
     X, Y, n_jobs
-        As for `correlation`.
+        As for `correlation`, and so the result.
     gamma : float >= 0
         How fast the kernel falls as rows turn away from each other; with 0 it is the
         resemblance. Values from 1 to 8 are worth trying.
-
-    Returns
-    -------
-    As for `correlation`.
 
     Examples
     --------

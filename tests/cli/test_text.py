@@ -302,3 +302,6 @@ def test_info_says_what_numbers_of_columns_and_values_are(tmp_path, monkeypatch)
     assert "values            all 0\n" in ok("info zeros.csv").stdout
     assert "columns           hashed (2^62)\n" in ok("info one.jsonl --text text").stdout
     assert as_json("info one.jsonl --text text")["columns"] == 2**62
+    near = "near-duplicates   resemblance of 3-grams of words"
+    assert near in ok("info one.jsonl --text text").stdout
+    assert near not in ok("info zeros.csv").stdout

@@ -58,6 +58,8 @@ def info(
         if page is not None:
             report.write_page(report.survey_report(found, source, reading.given), page)
         about = asdict(found) if output.as_json else _about_rows(found)
+        if reading.text and not output.as_json:
+            about["near-duplicates"] = "resemblance of 3-grams of words, 0.8 or more (dedup)"
         show({"format": reader.format, **about}, output.as_json)
     else:
         show(_ABOUT[kind](source), output.as_json)

@@ -82,9 +82,9 @@ def describe_from_half(half):
     """The type of the result and the function that emits it, as `compiled` asks for."""
 
     def emit(context, builder, signature, args):
+        word = builder.zext(args[0], _WORD)
         if _converts(context):
             return builder.fpext(builder.bitcast(args[0], ir.HalfType()), _SINGLE)
-        word = builder.zext(args[0], _WORD)
         size = builder.and_(word, _word(0x7FFF))
         normal = builder.add(builder.shl(size, _word(13)), _word(_BIAS))
         small = builder.fmul(builder.sitofp(size, _SINGLE), ir.Constant(_SINGLE, _UNIT))

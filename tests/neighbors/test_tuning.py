@@ -9,6 +9,7 @@ import pytest
 import corekernels as ck
 from corekernels._core.validation import check_rows
 from corekernels.kernel_table import CORE1
+from corekernels.neighbors.candidates import METHODS
 from corekernels.neighbors.candidates.exact import Exact
 from corekernels.neighbors.candidates.graph import WIDTHS
 from corekernels.neighbors.store import make_store
@@ -105,3 +106,11 @@ def test_a_named_method_much_costlier_than_exact_search_is_kept_with_a_warning()
     for rows in (X[:2048], clustered(3000, 300, 40)):
         index = ck.CoRENeighbors("core1", method="graph", random_state=0).fit(rows)
         assert "costly" not in index.reason_
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_index_of_one_row_has_no_row_left_to_tune_by(method):
+    X = np.eye(1, 3)
+    index = ck.CoRENeighbors(n_neighbors=1, method=method, recall=0.1, random_state=0).fit(X)
+    assert index.kneighbors(X)[1] == [[0]]

@@ -232,7 +232,7 @@ def _best_share_of_signs(tuning: "Tuning") -> tuple[int, int]:
     """
     store, few, team = tuning.store, tuning.few, Team(tuning.held_out.n_jobs)
     sample = np.sort(tuning.held_out.rest[:_SAMPLE_ROWS])
-    scale = len(tuning.held_out.rest) / len(sample)  # rows for each one of the sample
+    scale = len(tuning.held_out.rest) / max(1, len(sample))  # rows for each one of the sample
     ranks = np.unique(np.linspace(few.truth.rows.shape[1] - 1, 0, _SAMPLE_NEIGHBORS).astype(int))
     near = np.maximum(few.truth.rows[:, ranks], 0)
     parts = few.rows, store.take(near.ravel()).rows(), store.take(sample).rows()

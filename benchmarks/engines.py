@@ -179,6 +179,7 @@ class Kannolo(Peer):
         X, options = self.rows(X, kernel), {"m": 16, "ef_construction": 200}
         self.is_sparse = sparse.issparse(X)
         if self.is_sparse:
+            self.n_columns = X.indices.max() + 1
             arrays = X.indices.astype(np.int32), X.data, X.indptr.astype(np.int64)
             self.index = kannolo.SparsePlainHNSW.build_from_arrays(*arrays, **options)
         else:
@@ -191,6 +192,7 @@ class Kannolo(Peer):
         Q = self.prepared(Q)
         if not self.is_sparse:
             return (Q.ravel(),)
+        Q = Q[:, : self.n_columns]  # it refuses columns beyond the last one of its rows
         return Q.indices.astype(np.int32), Q.data, Q.indptr.astype(np.int64)
 
     def ask(self, Q, **options):

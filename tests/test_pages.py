@@ -36,5 +36,5 @@ def test_python_sessions(page, tmp_path, monkeypatch):
     text = "".join(sessions(page))
     session = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     report: list[str] = []
-    doctest.DocTestRunner(optionflags=OPTIONS).run(session, out=report.append)
+    doctest.DocTestRunner(verbose=False, optionflags=OPTIONS).run(session, out=report.append)
     assert not report, "".join(report)

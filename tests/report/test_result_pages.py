@@ -10,7 +10,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import corekernels as ck
 from corekernels.advice import Advice, Candidate, Confusion
-from corekernels.files import Histogram
+from corekernels.files.surveys import Histogram
 from corekernels.linear import CPath
 from corekernels.recipe import Recipe
 from corekernels.report import advice_report, c_path_report, survey_report, write_page

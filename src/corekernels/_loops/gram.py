@@ -6,6 +6,11 @@ Columns come in two kinds, told apart by `slot[column]`:
   BLAS, its support is bit number `slot` of a bit set.
 - `slot < 0`: a *listed* column, nonzero in few rows. List number `~slot` of an
   inverted index holds the rows of Y where it is nonzero, with their values.
+
+Each column is computed in its cheaper way, because real matrices are mixed: in text a hundred
+common words carry most shared pairs, in images border pixels are as rare as words. With all columns
+in lists text takes more than twice as long and images more than three times (float32). A bit set
+counts 32 shared columns in one operation; a product of 0/1 matrices would double the arithmetic.
 """
 
 from typing import NamedTuple

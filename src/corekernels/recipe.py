@@ -4,8 +4,6 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._core.arguments import require_choice, require_integer
 from ._core.escaping import html_table
 from ._hashing import SCHEMES, sketch_of
@@ -129,14 +127,11 @@ class Recipe:
         return self.n_hashes * (self.sketch.n_locations if self.n_bits is None else 2**self.n_bits)
 
     @property
-    def arrays(self) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-        """The arrays of a signature: for each its type and its shape per row."""
-        return self.sketch.arrays
-
-    @property
     def bytes_per_row(self) -> int:
         """Bytes that the signature of one row takes."""
-        return sum(dtype.itemsize * math.prod(shape) for dtype, shape in self.arrays.values())
+        return sum(
+            dtype.itemsize * math.prod(shape) for dtype, shape in self.sketch.arrays.values()
+        )
 
     def facts(self) -> dict[str, Any]:
         """The fields that say something, and the bytes per row, for displays."""

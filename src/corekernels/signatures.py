@@ -64,7 +64,7 @@ class Signatures:
 
     def __post_init__(self) -> None:
         for name in ("weights", "slots"):
-            array, expected = self.stored.get(name), self.recipe.arrays.get(name)
+            array, expected = self.stored.get(name), self.recipe.sketch.arrays.get(name)
             if array is not None and expected is not None and array.dtype != expected[0]:
                 raise DataError(
                     f"{name}: are {array.dtype}; give them as {expected[0]}, as `sketch` does."
@@ -86,7 +86,7 @@ class Signatures:
     @classmethod
     def from_arrays(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
         """Signatures over arrays named as in `Recipe.arrays`, which are checked."""
-        return cls(recipe, {name: arrays[name] for name in recipe.arrays})
+        return cls(recipe, {name: arrays[name] for name in recipe.sketch.arrays})
 
     def with_arrays(self, **arrays: Array) -> "Signatures":
         """The same with other arrays in the place of those named."""

@@ -90,7 +90,7 @@ def narrow(
     rounding = narrower.weight_rounding
     if rounding is None:
         return narrower, {**arrays, "codes": codes.astype(narrower.sketch.code_type)}
-    slots = codes.astype(narrower.arrays["slots"][0])
+    slots = codes.astype(narrower.sketch.arrays["slots"][0])
     halves = read_only(arrays["weights"]).view(np.uint16).reshape(-1)
     write_levels(halves, np.float32(rounding.per_unit), slots.reshape(-1))
     return narrower, {"slots": slots, "lengths": arrays["lengths"]}

@@ -1,7 +1,6 @@
 """Hashing rows into a signature file or a folder of shards: one pass, constant memory."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,6 @@ from .readers import SignatureReader, sketch_batch
 from .shards import in_order, is_shard_folder, merge_parts, part_files, part_name, require_recipe
 from .sources import (
     FilePart,
-    PlanReader,
     Source,
     label_kind,
     plan_of,
@@ -163,10 +161,7 @@ def _finished_before(job: "HashJob", target: Path) -> HashReport:
     old = SignatureReader(target)
     require_recipe(old.paths[0], job.recipe)
     reader = require_rows(reader_of(job.source, job.n_jobs))
-    names = {reader.origin(0, 0).source}
-    if isinstance(reader, PlanReader):
-        names = {os.path.basename(path) for path in reader.paths}
-    if {origin.source for origin in old.provenance} != names:
+    if {origin.source for origin in old.provenance} != reader.sources:
         raise FileError(f"{target}: holds shards of other files; name another folder.")
     return HashReport(str(target), old.n_rows, old.n_rows, len(old.paths), old.n_bytes)
 
@@ -186,7 +181,8 @@ class Piece(NamedTuple):
         n_rows = sum(map(len, self.signatures))
         y, classes = (None, None) if self.labels is None else pack_labels(self.labels, n_rows)
         arrays = {
-            name: Stacked.of([S.arrays()[name] for S in self.signatures]) for name in recipe.arrays
+            name: Stacked.of([S.arrays()[name] for S in self.signatures])
+            for name in recipe.sketch.arrays
         }
         write_signatures(target, recipe, arrays, y, classes, self.origins, **options)
         return label_kind(self.labels), n_rows
@@ -349,10 +345,7 @@ class HashJob(NamedTuple):
 
         for batch in with_progress(reader, "hashing", self.progress):
             n_rows = batch.first_row + len(batch)
-            is_new_file = (
-                isinstance(reader, PlanReader) and batch.first_row == reader.first_rows[-1]
-            )
-            if self.by_file and is_new_file and n_held:
+            if self.by_file and n_held and batch.first_row == reader.first_rows[-1]:
                 yield piece()
             place = max(0, start - batch.first_row)
             while place < len(batch):

@@ -81,7 +81,7 @@ def merge_parts(paths: Sequence[PathLike], target: Target, name: PathLike, recip
     n_rows = sum(part.n_rows for part in parts)
     stacked = {
         array: Stacked(dtype, (n_rows, *shape), partial(_arrays_of, parts, array))
-        for array, (dtype, shape) in recipe.arrays.items()
+        for array, (dtype, shape) in recipe.sketch.arrays.items()
     }
     numbers, classes = _stacked_labels(parts, n_rows, name)
     write_signatures(target, recipe, stacked, numbers, classes, join_runs(origins))

@@ -388,6 +388,11 @@ class PlanReader(RowReader):
         return self.plan.paths
 
     @property
+    def sources(self) -> set[str]:
+        """Names of the files in the origins of the rows."""
+        return {os.path.basename(path) for path in self.paths}
+
+    @property
     def notes(self) -> Sequence[str]:
         """What readers of the parts noted, each once."""
         return list(dict.fromkeys(note for reader in self._begun for note in reader.notes))

@@ -1,9 +1,10 @@
 """Arrays and a JSON description of them in one safetensors file.
 
 The file is written as it streams, without a second copy in memory, and read back
-memory-mapped. Nothing in it is ever executed. The safetensors package is not needed: files of
-models and signatures are no extra, and tests read them with it. All of a file is read through one descriptor, so
-that description and arrays belong together even where another file takes its name meanwhile.
+memory-mapped. Nothing in it is ever executed. The safetensors package is not needed, as files of
+models and signatures are no extra; tests read them with it. All of a file is read through one
+descriptor, so that description and arrays belong together even where another file takes its name
+meanwhile.
 
 A file is the length of the header (8 bytes), the header (JSON) and the bytes of the arrays, one
 after the other in the order of their offsets, without gaps and to the end of the file.

@@ -190,6 +190,7 @@ class RowReader(Reader):
     settings: Any = None
     integer_labels: bool | None = None
     block_starts: Sequence[BlockStart] = ()
+    first_rows: Sequence[int] = (0,)  # of the files that have been begun
     _batch_rows: int | None = None
 
     def __init__(self, name: str) -> None:
@@ -223,6 +224,11 @@ class RowReader(Reader):
     def paths(self) -> list[str]:
         """The files that are read."""
         return [self.name]
+
+    @property
+    def sources(self) -> set[str]:
+        """Names of the files in the origins of the rows."""
+        return {os.path.basename(self.name)}
 
     def names(self, rows: Array, progress: Progress = False) -> dict[int, str]:
         """What some rows are called, by their numbers; empty if they have no names."""

@@ -99,7 +99,7 @@ def _checked(path: PathLike, container: Container) -> SignatureFile:
     arrays, about = container.arrays, container.about
     recipe = Recipe.fromdict(about["recipe"])
     n_rows = len(arrays.get("lengths", ()))
-    for name, (dtype, shape) in recipe.arrays.items():
+    for name, (dtype, shape) in recipe.sketch.arrays.items():
         array = arrays.get(name)
         fits = array is not None and array.dtype == dtype and array.shape == (n_rows, *shape)
         require_fit(fits, f"array {name!r} does not fit its recipe")
@@ -112,7 +112,7 @@ def _checked(path: PathLike, container: Container) -> SignatureFile:
     return SignatureFile(
         path,
         recipe,
-        {name: arrays[name] for name in recipe.arrays},
+        {name: arrays[name] for name in recipe.sketch.arrays},
         labels,
         None if labels is None else classes,
         read_provenance(about.get("sources")),

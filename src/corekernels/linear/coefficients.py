@@ -2,8 +2,8 @@
 
 A plane (short for hyperplane) has one weight for each pair of a code and a slot. Planes are kept
 in blocks of up to eight, side by side, as the loops take them; a block of one is a plane by itself.
-Planes lie by code, then slot: minima are small, so most rows carry small codes in all slots, and the
-weights in use are a few contiguous stripes that fit the second-level cache.
+Planes lie by code, then slot: minima are small, so most rows carry small codes in all slots, and
+the weights in use are a few contiguous stripes that fit the second-level cache.
 """
 
 from collections.abc import Sequence

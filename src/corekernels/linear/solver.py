@@ -3,9 +3,9 @@
 A descent needs the least work: it visits one row after another, eight planes at a time, so that a
 block of planes is the work of one thread. With more threads than blocks, narrower blocks take more
 work and less time. With far more threads than planes, so does truncated Newton, whose passes over
-the rows are shared out over all threads. Threads that shared the slots of one descent were 1.4 times
-as fast for two classes and 0.5 to 0.9 times for ten. Newton needs no preconditioner: the diagonal of
-the Hessian takes 39 passes where none takes 26.
+the rows are shared out over all threads. Threads that shared the slots of one descent were 1.4
+times as fast for two classes and 0.5 to 0.9 times for ten. Newton needs no preconditioner: with the
+diagonal of the Hessian it takes 39 passes, without 26.
 """
 
 from collections.abc import Callable, Sequence

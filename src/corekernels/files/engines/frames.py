@@ -102,7 +102,7 @@ def signatures_of_table(table: Any, recipe: Recipe) -> Signatures:
     2
     """
     arrays = {}
-    for name, (dtype, shape) in recipe.arrays.items():
+    for name, (dtype, shape) in recipe.sketch.arrays.items():
         column = _in_one(table.column(name))
         if shape:
             items = column.to_pylist()

@@ -81,7 +81,7 @@ class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultP
         recipe = self._recipe_of(dataset)
         own = [
             f"{name} {'binary' if shape else _SQL_TYPES[dtype.name]}"
-            for name, (dtype, shape) in recipe.arrays.items()
+            for name, (dtype, shape) in recipe.sketch.arrays.items()
         ]
         work = partial(_hashed_batches, recipe, FrameColumns(self.getFeaturesCol()))
         return dataset.mapInArrow(work, ", ".join([*_kept_fields(dataset, self), *own]))

@@ -339,7 +339,7 @@ def test_an_engine(tmp_path, monkeypatch):
             model = ck.files.train(shards, f"{name}-model", recipe, engine=engine)
             n_rows = ck.files.predict(model, plan, f"{name}-labels", engine=engine)
             assert n_rows == 445
-            found = ck.files.duplicates_by_parts(engine, plan, f"{name}-parts", 0.9)
+            found = ck.files.near_duplicates(plan, 0.9, parts=f"{name}-parts", engine=engine)
             ck.files.write_pairs(found, f"{name}-pairs")
             (tmp_path / "0.npz").rename("other.npz")
             with pytest.raises(ck.CoREError, match=r"0\.npz"):  # errors come from there as well

@@ -68,7 +68,7 @@ class FileError(CoREError, OSError):
     ...     _ = ck.load_model("nowhere.ck")
     ... except ck.errors.FileError as error:
     ...     print(error)
-    nowhere.ck: does not exist; give the name of a corekernels classifier or regressor file.
+    nowhere.ck: does not exist; check the name.
     """
 
 

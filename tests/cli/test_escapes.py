@@ -65,7 +65,7 @@ def test_fields_of_predictions_are_read_back(corpus):
 
 def test_fields_of_neighbours_and_pairs_are_read_back(corpus):
     names = [d["key"] for d in corpus]
-    ok(f"index {FILE} i {HOW} --id key")
+    ok(f"index {FILE} i {HOW} --id key --weights log --kernel core1")
     assert ck.CoRENeighbors.load("i").names_ == names
     ok(f"search i {FILE} near.tsv -k 1 --text text --id key")
     assert [line[:2] for line in lines_of("near.tsv")[1:]] == [[name, name] for name in names]

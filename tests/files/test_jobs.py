@@ -393,9 +393,9 @@ def peak_memory(folder, n_rows, part_bytes):
 
 @peaks.needs_linux
 def test_the_memory_of_the_process_is_flat(tmp_path):
-    """150,000 rows make 116 MB of signatures; beyond some batches the peak barely grows."""
-    few = peak_memory(tmp_path, 100_000, 4 << 20)
-    many = peak_memory(tmp_path, 250_000, 4 << 20)
+    """200,000 rows make 154 MB of signatures; once all buffers are in use the peak barely grows."""
+    few = peak_memory(tmp_path, 200_000, 4 << 20)
+    many = peak_memory(tmp_path, 400_000, 4 << 20)
     assert many - few < 50e6
 
 

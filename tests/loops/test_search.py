@@ -56,7 +56,8 @@ def test_lists_and_candidates(X):
         lists = inverted_lists(store, units[X != 0], Team(1))
         out = np.empty((3, 5), np.int32)
         lengths, ranking = read_only(store.lengths, np.int32), postings.Ranking.new(30, 5, 50)
-        arguments = entry.for_loops, 10**6, queries, lengths, lists, ranking, out
+        alive = read_only(np.ones(len(X), np.uint8))
+        arguments = entry.for_loops, 10**6, queries, lengths, lists, alive, ranking, out
         team = Team(1)
         team.run(postings.best_by_lists, arguments, 3, 2)
         K = oracles.kernel(kernel, X[:3], X)
@@ -70,7 +71,7 @@ def test_graph_links_and_walks():
     links, degrees = np.zeros((40, 6), np.int32), np.zeros(40, np.int32)
     order, counts = read_only(rng.permutation(40), np.int32), np.zeros(40, np.int64)
     scratch, found = beam.GraphScratch.new(40, 6, 8), beam.BatchLinks.new(16 * 4)
-    out, nearest = np.empty((40, 5), np.int32), np.empty((40, 5), np.int32)
+    out, closer = np.empty((40, 5), np.int32), np.empty((40, 5))
     team = Team(1)
     for start in range(0, 40, 16):
         stop = min(start + 16, 40)
@@ -81,12 +82,16 @@ def test_graph_links_and_walks():
         team.run(beam.link_back, (found, words, scratch, links, degrees), n, 4)
     graph = words, order, words, read_only(links), read_only(degrees)
     team.run(beam.walk_all, (*graph, scratch, 10, out), 40, 8)
-    team.run(beam.nearest_sketches, (words, words, nearest), 40, 8)
+    neighbors = read_only(words[out.reshape(-1)])
+    team.run(beam.closer_sketches, (words, neighbors, words, closer), 40, 8)
     assert degrees.max() <= 6
     assert degrees[order[0]] > 0
     np.testing.assert_array_equal(out[:, 0], np.arange(40))
     distances = np.bitwise_count(words[:, None] ^ words).sum(axis=2, dtype=int)
-    np.testing.assert_array_equal(nearest, np.argsort(distances, axis=1, kind="stable")[:, :5])
+    to_neighbors = np.take_along_axis(distances, out.astype(int), axis=1)[:, :, None]
+    expected = np.sum(distances[:, None] < to_neighbors, axis=2, dtype=float)
+    expected += np.sum(distances[:, None] == to_neighbors, axis=2) / 2
+    np.testing.assert_array_equal(closer, expected)
 
 
 def test_sketches():
@@ -117,10 +122,12 @@ def test_tables():
         numbers = read_only(numbers)
         team.run(buckets.fill_tables, (numbers, tables), 3, 1)
         filled = buckets.Buckets(*map(read_only, tables))
-        arguments = numbers, read_only(lengths), filled, counts, touched, out
+        alive = read_only((np.arange(20) != 7).astype(np.uint8))
+        arguments = numbers, read_only(lengths), filled, alive, counts, touched, out
         team.run(buckets.most_collisions, arguments, 20, 8)
     assert (numbers != signed).any()
-    assert all(row in mine for row, mine in enumerate(out) if row != 4)
+    assert all(row in rows for row, rows in enumerate(out) if row not in (4, 7))
+    assert 7 not in out
     assert (out[4] == -1).all()
     assert not counts.any()
 

@@ -36,7 +36,8 @@ with tempfile.TemporaryDirectory() as folder:
 
 figure, grid = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 for axes, query, found in zip(grid, queries, answers, strict=True):
-    names, similarities = zip(*found[::-1], strict=True)
+    names = [match.id for match in reversed(found)]
+    similarities = [match.similarity for match in reversed(found)]
     axes.barh(names, similarities, color="tab:orange")
     axes.set(title=query, xlabel="CoRE 2 kernel value")
 plt.show()

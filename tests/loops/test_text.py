@@ -1,12 +1,16 @@
 """The loops from text to rows, also run as plain Python: NUMBA_DISABLE_JIT=1."""
 
+import re
+
 import numpy as np
 import pytest
 from numba import njit
 
+from corekernels._core.validation import read_only
 from corekernels._loops.simd.bit_sets import bytes_between
 from corekernels._loops.simd.integers import store_word
 from corekernels._loops.simd.vectors import load_line, lower_letters, store
+from corekernels._loops.text import records
 from corekernels._loops.text.grams import FREE, sort_distinct, table_size
 from corekernels.text.rows import as_texts, text_rows
 from corekernels.text.settings import TextSettings
@@ -66,3 +70,15 @@ def test_vector_operations():
     _bits_and_word(text, out)
     is_digit = [48 <= byte <= 57 for byte in text]
     np.testing.assert_array_equal(np.unpackbits(out[:8], bitorder="little"), is_digit)
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 128])
+def test_lines_are_counted_without_a_look_behind_the_text(size):
+    """With bounds checks a byte that is read behind the last one is an error."""
+    rng = np.random.default_rng(size)
+    for last in b"\r\na":
+        text = rng.choice(np.frombuffer(b"\r\na", np.uint8), size)
+        text[-1:] = last
+        assert records.count_lines(read_only(text), size) == len(
+            re.findall(rb"\r\n|\r|\n", text.tobytes())
+        )

@@ -20,11 +20,17 @@ def count_lines(text, stop):
     whole = stop // WORD * WORD
     for i in range(0, whole, WORD):
         newlines, returns = equal_bytes(text, i, _NEWLINE), equal_bytes(text, i, _RETURN)
-        behind = newlines >> _ONE | np.uint64(text[i + WORD] == _NEWLINE) << _LAST
+        behind = newlines >> _ONE | np.uint64(_is_newline(text, i + WORD)) << _LAST
         n += popcount(newlines | returns & ~behind)
     for i in range(whole, stop):
-        n += np.uint64(text[i] == _NEWLINE or (text[i] == _RETURN and text[i + 1] != _NEWLINE))
+        is_return = text[i] == _RETURN and not _is_newline(text, i + 1)
+        n += np.uint64(text[i] == _NEWLINE or is_return)
     return np.int64(n)
+
+
+@loop(inline="always")
+def _is_newline(text, i):
+    return i < text.shape[0] and text[i] == _NEWLINE
 
 
 @loop(inline="always")

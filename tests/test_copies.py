@@ -51,7 +51,8 @@ def test_copies_and_originals_are_usable(name, how):
         np.testing.assert_array_equal(plain(getattr(one, method)(rows[:20])), before)
     if name in METHODS:
         for one in (model, other):
-            one.add(X[:5]).remove([0, 1])
+            one.add(X[:5])
+            one.remove([0, 1])
             assert one.n_samples_fit_ == 603
     model.fit(rows[:300], y[:300])
     np.testing.assert_array_equal(

@@ -192,7 +192,8 @@ class TestKernel:
         np.testing.assert_array_equal(kept, ck.gram(X[:20], X, MinMax()))
 
     def test_exact_search(self, X):
-        index = clone(ck.CoRENeighbors(kernel=MinMax(), n_neighbors=7)).fit(X[:200]).add(X[200:])
+        index = clone(ck.CoRENeighbors(kernel=MinMax(), n_neighbors=7)).fit(X[:200])
+        index.add(X[200:])
         index.remove([5, 250])
         K = self.oracle(X.toarray(), X.toarray())
         K[:, [5, 250]] = -1
@@ -428,7 +429,8 @@ class TestSearchMethod:
         self.check(index, X[:2000], Q)
         again = pickle.loads(pickle.dumps(index))
         np.testing.assert_array_equal(again.kneighbors(Q)[1], index.kneighbors(Q)[1])
-        index.add(X[2000:]).remove(range(0, 500))
+        index.add(X[2000:])
+        index.remove(range(0, 500))
         self.check(index, X, Q, range(500))
 
     def test_what_it_cannot_do_is_left_to_exact_search(self, X):

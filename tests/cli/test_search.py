@@ -126,7 +126,8 @@ def test_queries_are_read_as_the_rows_were(in_digits):
     assert ok("search i - - -k 1", input="0 1:5\n").stdout == first
     assert ok("search i new.svm - -k 1 --one-based").stdout != first
     index = ck.CoRENeighbors.load("i")
-    index.add([[1.0, 1, 1]]).save("again")
+    index.add([[1.0, 1, 1]])
+    index.save("again")
     assert ck.CoRENeighbors.load("again").provenance_ == index.provenance_
     Path("wide.svm").write_text("0 1:5 9:1\n")
     assert "has 10 columns, 3 were known before" in run("search i wide.svm out").stderr

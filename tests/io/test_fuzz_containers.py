@@ -58,7 +58,8 @@ def sound_file(path, kind):
             index = ck.CoRENeighbors("core1", 3, method=method, recall=0.3, random_state=0)
             index.fit(X[:50], ids=np.arange(100, 150))
         assert index.method_ == method
-        index.add(X[50:]).remove([101, 102]).save(path)
+        index.add(X[50:])
+        index.remove([101, 102]).save(path)
 
 
 def changed_array(array, rng):
@@ -189,7 +190,8 @@ def use_index(index, Q):
         check_distances(index, Q, distances, ids)
         index.radius_neighbors(Q, 0.5)
         if not again:
-            index.add(Q).remove(index.ids_[:1])
+            index.add(Q)
+            index.remove(index.ids_[:1])
     assert index.n_samples_fit_ == n_before + 2
     index.near_duplicates(0.9)
 

@@ -86,7 +86,8 @@ def test_columns_beyond_tables(n_columns):
     Q = X[:20].copy()
     Q.indices[::3] = n_columns - 1  # a column no row has
     Q.sum_duplicates()
-    index = ck.CoRENeighbors("core2", 5, method="exact").fit(X[:60]).add(X[60:])
+    index = ck.CoRENeighbors("core2", 5, method="exact").fit(X[:60])
+    index.add(X[60:])
     _, narrow = np.unique(np.concatenate([X.indices, Q.indices]), return_inverse=True)
     shape = narrow.max() + 1
     dense = sparse.csr_array((X.data, narrow[: X.nnz], X.indptr), shape=(100, shape)).toarray()
@@ -194,7 +195,8 @@ def test_values_that_vanish_beside_others_are_shared_still(method):
         row[rng.choice(4000, 1)] = 1e300
         row[rng.choice(range(0, 5000, 100), 30, replace=False)] = 1e-300
     K = oracles.kernel("core1", X)
-    index = ck.CoRENeighbors(method=method, recall=0.1, random_state=0).fit(X[:50]).add(X[50:])
+    index = ck.CoRENeighbors(method=method, recall=0.1, random_state=0).fit(X[:50])
+    index.add(X[50:])
     assert index.method_ == method
     for distances, found in (index.kneighbors(X), index.kneighbors(X, 60)):
         np.testing.assert_allclose(1 - distances, np.take_along_axis(K, found, 1), atol=1e-9)

@@ -57,10 +57,12 @@ def test_an_index_that_starts_small_grows_out_of_exact_search(X):
 
 
 def test_a_method_that_was_named_stays(X):
-    index = new(X[:1000], "exact").add(X[1000:8000])
+    index = new(X[:1000], "exact")
+    index.add(X[1000:8000])
     assert (index.method_, index.reason_) == ("exact", "exact search, as asked for")
     C = clustered(3000, 300, 40)
-    index = new(C[:1000], "graph", recall=0.8).add(C[1000:])
+    index = new(C[:1000], "graph", recall=0.8)
+    index.add(C[1000:])
     assert_same_choice(index, new(C, "graph", recall=0.8))
     index.remove(np.arange(2000))
     assert_same_choice(index, new(C[2000:], "graph", recall=0.8))
@@ -99,7 +101,8 @@ def test_the_choice_does_not_depend_on_threads_or_on_a_file_between(X, tmp_path)
     indexes.append(ck.CoRENeighbors.load(tmp_path / "index"))
     assert indexes[2]._snapshot.n_tuned == 3000
     for index in indexes:
-        index.add(X[5500:8000]).remove(np.arange(10))
+        index.add(X[5500:8000])
+        index.remove(np.arange(10))
         assert index._snapshot.n_tuned == 8000
         assert_same_choice(index, indexes[0])
     answers = [index.kneighbors(X[8000:]) for index in indexes]
@@ -109,7 +112,9 @@ def test_the_choice_does_not_depend_on_threads_or_on_a_file_between(X, tmp_path)
 
 
 def test_files_that_do_not_say_what_they_should(X, tmp_path):
-    new(X[:100]).add(X[100:150]).save(tmp_path / "index")
+    index = new(X[:100])
+    index.add(X[100:150])
+    index.save(tmp_path / "index")
     arrays, about = load_arrays(tmp_path / "index", "index", 1, mmap=False)
     assert about["n_tuned"] == 100
     for field, value, message in (
@@ -129,6 +134,7 @@ def test_parameters_changed_since_are_checked(X):
 
 
 def test_an_emptied_index_begins_anew(X):
-    index = new(X[:3000]).remove(np.arange(3000)).add(X[:5])
+    index = new(X[:3000]).remove(np.arange(3000))
+    index.add(X[:5])
     assert index.reason_ == "exact search: 5 rows are few"
     assert len(index._snapshot.ids) == 5  # nothing is left of the rows removed

@@ -151,10 +151,12 @@ def test_promises_outlive_changes(kind, kernel, method, k, tmp_path):
     truth = ck.CoRENeighbors(kernel, k, method="exact").fit(X[n_gone:]).kneighbors(Q)[0][:, -1:]
     index = ck.CoRENeighbors(kernel, k, **options).fit(X[:n_old])
     cost = index._snapshot.main.cost
-    grown = with_short_tail(index, 1).add(X[n_old:])
+    grown = with_short_tail(index, 1)
+    grown.add(X[n_old:])
     assert (grown._snapshot.tail, len(grown._snapshot.main.store)) == (None, N_ROWS)
     fresh = ck.CoRENeighbors(kernel, k, **options).fit(X[:n_old])
-    for changed in (grown, fresh.add(X[n_old:])):
+    fresh.add(X[n_old:])
+    for changed in (grown, fresh):
         changed.remove(np.arange(n_gone))
         changed.save(tmp_path / "index")
         for one in (changed, ck.CoRENeighbors.load(tmp_path / "index")):

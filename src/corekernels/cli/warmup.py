@@ -109,7 +109,8 @@ def _of_learning(X: Any, kernel: str) -> None:
 
 def _of_search(X: Any, method: str) -> None:
     index = CoRENeighbors(n_neighbors=3, method=method, recall=0.5, random_state=0).fit(X)
-    index.add(X[:5]).kneighbors(X[:5])
+    index.add(X[:5])
+    index.kneighbors(X[:5])
     index.remove(list(range(900))).kneighbors(X[:5])
     index.radius_neighbors(X[:5], 0.1)
 

@@ -345,16 +345,16 @@ class CoRENeighbors(RowsEstimator):
         ids = self._snapshot.ids[living]
         return near_duplicate_rows(store.rows(self.n_jobs), ids, criterion, self.n_jobs)
 
-    def add(self, X: Any, ids: Any = None) -> "CoRENeighbors":
-        """Put more rows into the index, under new ids: the last of `ids_`.
+    def add(self, X: Any, ids: Any = None) -> Array:
+        """Put more rows into the index; gives their ids.
 
-        None means those after the highest; where ids are strings, they have to be given.
+        None means ids after the highest; where ids are strings, they have to be given.
 
         Examples
         --------
         >>> import corekernels as ck
         >>> index = ck.CoRENeighbors().fit([[1.0, 0, 2], [0, 1, 0]])
-        >>> index.add([[0.0, 0, 1], [1, 1, 1]]).ids_[-2:]
+        >>> index.add([[0.0, 0, 1], [1, 1, 1]])
         array([2, 3])
         """
         rows = clean_rows(self._fitted_matrix(X), n_jobs=self.n_jobs)
@@ -363,7 +363,7 @@ class CoRENeighbors(RowsEstimator):
             numbers = check_ids(ids, len(rows), snapshot.ids[snapshot.alive > 0])
             if len(rows):
                 self._snapshot = self._settled(snapshot.with_rows(rows, numbers, self.n_jobs))
-        return self
+        return numbers.copy()
 
     def remove(self, ids: Any) -> "CoRENeighbors":
         """Take rows out of the index by their ids."""

@@ -1,6 +1,9 @@
 """Near-duplicates of files are those of matrices in memory, in memory that is stated."""
 
+import contextlib
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +15,15 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.files import dedup
-from corekernels.files.dedup_tasks import DedupJob
+from corekernels.files.dedup_parts import DedupJob
 from corekernels.kernel_table import CORE1, CORE2
 from corekernels.neighbors.duplicates.candidates import key_pairs, plan_tables, table_pairs
-from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
+from corekernels.neighbors.duplicates.copies import (
+    count_with_copies,
+    equal_pairs,
+    find_copies,
+    pairs_with_copies,
+)
 from corekernels.neighbors.duplicates.rows import Pairs
 from corekernels.neighbors.duplicates.search import Criterion
 from support import oracles, peaks
@@ -28,7 +36,9 @@ def in_file(reader, threshold, kernel, megabytes, seed, plan=None):
     criterion = Criterion.of(kernel, threshold, seed)
     criterion = replace(criterion, tables=plan or criterion.tables)
     job = DedupJob("", criterion, 8, None, 1e6 * megabytes, True, 10**7, None)
-    return dedup._search_readers(job, [reader], None, False, False)
+    with contextlib.ExitStack() as stack:
+        parts = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "parts"
+        return dedup._search_readers(job, [reader], parts, False, False, stack)
 
 
 CASES = [
@@ -128,7 +138,7 @@ def test_candidates_are_all_pairs_of_equal_keys(values, n_tables, boundary):
     found = key_pairs(keys[is_some], of_keys[is_some], 100, boundary, None)
     assert found.tolist() == expected
     for most in (1, 5, 10**6):
-        every = np.repeat(values[:, None], n_tables, axis=1)
+        every = np.repeat(values[None], n_tables, axis=0)
         portions = [np.empty(0), *table_pairs(every, rows, 100, boundary, most)]
         assert sorted(np.concatenate(portions).tolist()) == expected
         assert max(map(len, portions)) <= max(most, 2 * len(values))
@@ -160,14 +170,14 @@ def test_copies_are_expanded_to_all_pairs(kinds, data):
     alike = lambda i, j: kinds[i] == kinds[j] or (kinds[i], kinds[j]) in near  # noqa: E731
     every = [(i, j) for j in range(len(kinds)) for i in range(j) if alike(i, j)]
     few = [(i, j) for i, j in every if first[i] == i and first[j] == j]
-    pairs = Pairs(*np.array(few, np.int64).reshape(-1, 2).T, np.ones(len(few)))
-    i, j, _ = pairs_with_copies(pairs, copies, len(every))
-    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(every)
-    if every:
-        assert pairs_with_copies(pairs, copies, len(every) - 1) is None
-    i, j, _ = pairs_with_copies(pairs, copies, len(every), all_pairs=False)
-    of_firsts = {(first[row], row) for row in range(len(kinds)) if first[row] != row}
-    assert set(zip(i.tolist(), j.tolist(), strict=True)) == of_firsts | set(few)
+    n = len(kinds)
+    pairs = Pairs(np.array([i * n + j for i, j in few], np.int64), np.ones(len(few)))
+    both = Pairs.joined([equal_pairs(copies, n, True), pairs])
+    assert count_with_copies(both, copies, n) == len(every)
+    numbers, _ = pairs_with_copies(both, copies, n)
+    assert sorted(numbers.tolist()) == sorted(i * n + j for i, j in every)
+    of_firsts = {first[row] * n + row for row in range(n) if first[row] != row}
+    assert set(equal_pairs(copies, n, False).numbers.tolist()) == of_firsts
 
 
 def test_files_of_pairs_groups_and_rows(X, tmp_path):

@@ -20,16 +20,18 @@ from ..io.signature_file import pack_labels, read_signatures, write_signatures
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .engines import Engine
-from .readers import SignatureReader, sketch_batch
-from .shards import in_order, is_shard_folder, merge_parts, part_files, part_name, require_recipe
-from .sources import (
-    FilePart,
-    Source,
+from .readers import (
+    SignatureReader,
+    in_order,
+    is_shard_folder,
     label_kind,
-    plan_of,
-    reader_of,
+    part_files,
+    part_name,
     require_one_kind,
+    require_recipe,
+    sketch_batch,
 )
+from .sources import FilePart, Source, plan_of, reader_of
 
 PART_BYTES = 64 << 20
 _ALL_ROWS = 1 << 62
@@ -143,7 +145,7 @@ def _to_file(job: "HashJob", target: PathLike, resume: bool, append: bool) -> Ha
         if store.only is not None:
             store.only.write(file, job.recipe)
         else:
-            merge_parts([*before, *store.paths], file, target, job.recipe)
+            SignatureReader([*before, *store.paths]).write(file)
     store.discard()
     return HashReport(str(target), n_rows, store.rows_before, 1, final.stat().st_size)
 

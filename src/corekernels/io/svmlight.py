@@ -195,6 +195,8 @@ class SvmlightReader(FileRows):
         with self._blocks(byte) as (stream, blocks):
             for block in blocks:
                 text = read_only(block)
+                if self.is_stream and line == 1:
+                    require_svmlight(self.name, text[:HEAD_BYTES].tobytes())
                 parsed = self._parse(text, line)
                 y = self._label_array(text, parsed, line) if self._labels else None
                 line += parsed.n_lines

@@ -20,7 +20,7 @@ from ...io.parquet import dense_rows, flat_lists, labels_of_arrow, rows_of_lists
 from ...io.provenance import Origin
 from ...recipe import Recipe
 from ...signatures import Signatures
-from ..hashing import HashReport, Piece, hand_over, shards_of_job
+from ..hashing import HashReport, Piece, Written, hand_over, shards_of_job
 from ..readers import part_name, require_one_kind, sketch_batch
 from .base import Engine, attempt, value_of
 
@@ -159,11 +159,11 @@ def hash_dask_frame(
     about = {"job": "hash", **recipe.asdict(), "blocks": names}
     with shards_of_job(Path(target), about, recipe, resume=resume) as store:
         arguments = list(zip(names, blocks, y, strict=True))
-        n_rows = store.make(engine, partial(_hash_block, columns), arguments, names, progress)
+        n_rows = store.make(engine, partial(_hash_block, columns), arguments, progress)
         return hand_over(store, Path(target), n_rows)
 
 
-def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> tuple[str, int]:
+def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> Written:
     """A task: the signatures and labels of a block as a shard."""
     (name, block, y), path = argument
     if not hasattr(block, "columns"):
@@ -229,8 +229,8 @@ def hash_spark_frame(
         written = sorted(pickle.loads(row.written) for row in rows)
         kinds, n_rows = dict[str, str](), 0
         for place, (number, result) in enumerate(written):  # ranges may be empty
-            labels, n_written = value_of(result)
-            kinds.setdefault(labels, f"{name}-{number}")
+            source, labels, n_written = value_of(result)
+            kinds.setdefault(labels, source)
             require_one_kind(kinds)
             store.paths.append(store.folder.file(part_name(number)).replace(store.path(place)))
             n_rows += n_written
@@ -247,7 +247,7 @@ def _write_partition(work: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[
         yield arrow.RecordBatch.from_pydict(row)
 
 
-def _write_shard(work: tuple[Any, ...], batches: Iterator[Any]) -> tuple[str, int] | None:
+def _write_shard(work: tuple[Any, ...], batches: Iterator[Any]) -> Written | None:
     """A task: write Arrow batches as a shard; see `Piece.write`."""
     recipe, folder, columns, name, number = work
     piece = _piece_of_tables(recipe, columns, f"{name}-{number}", batches)

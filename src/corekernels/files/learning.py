@@ -33,9 +33,15 @@ from ..signatures import Signatures, concatenate
 from .engines import Engine
 from .hashing import HashJob, PartStore, rows_per_part
 from .part_sums import AverageTask, EngineSums, LabelCounts, LearnJob, average, labels_part
-from .readers import AnyReader, SignatureReader, hashed_batches, require_labels
-from .shards import merge_parts
-from .sources import PartPlan, Source, label_kind, plan_of, plan_parts, reader_of, require_one_kind
+from .readers import (
+    AnyReader,
+    SignatureReader,
+    hashed_batches,
+    label_kind,
+    require_labels,
+    require_one_kind,
+)
+from .sources import PartPlan, Source, plan_of, plan_parts, reader_of
 
 AnyModel = TypeVar("AnyModel", CoREClassifier, CoRERegressor)
 
@@ -202,7 +208,7 @@ def _signatures(
         merged = store.paths[0]
         if len(store.paths) > 1:
             merged = store.folder.file("merged")
-            merge_parts(store.paths, merged, target, job.recipe)
+            SignatureReader(store.paths).write(merged)
         reader = SignatureReader(merged)
         yield *reader.read(), join_runs(reader.provenance)
         store.discard()
@@ -298,13 +304,13 @@ class _Learner:
                 bar.update(1)
 
             if "newton" not in job.problem.loss.solvers:
-                task = AverageTask(job, self.options, self.shares, str(self.folder.parts))
+                task = AverageTask(job, self.options, self.shares, str(self.folder.path))
                 w, outcome = average(self.engine, self.plan.parts, task)
                 objectives = outcome.objectives
                 report(w, Measure(objectives, outcome.relative_gaps * objectives))
                 return w, outcome
             options = replace(self.options, max_iter=max(1, self.options.max_iter - n_passes))
-            sums = EngineSums(self.engine, self.plan.parts, job, self.folder.parts)
+            sums = EngineSums(self.engine, self.plan.parts, job)
 
             def step(w: Vector, at: Measure) -> None:
                 report(w, at)

@@ -20,9 +20,7 @@ from ...io.provenance import Origin
 from ...recipe import Recipe
 from ...signatures import Signatures
 from ..hashing import HashReport, Piece, hand_over, shards_of_job
-from ..readers import sketch_batch
-from ..shards import part_name
-from ..sources import require_one_kind
+from ..readers import part_name, require_one_kind, sketch_batch
 from .base import Engine, Failure
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -197,20 +198,21 @@ def _without_gaps(
 ) -> ParsedBlock:
     """What segments wrote into their shares of the room; comments and query ids leave gaps."""
     used = results[:, [loops.N_ROWS, loops.N_VALUES]]
-    of_rows, of_values = room[:4], room[4:]
-    if (used != counts).any():
-        row_spans, value_spans = (
-            [slice(first, first + n) for first, n in zip(firsts[:, i], used[:, i], strict=True)]
-            for i in range(2)
-        )
-        of_rows = tuple(np.concatenate([array[span] for span in row_spans]) for array in of_rows)
-        of_values = tuple(
-            np.concatenate([array[span] for span in value_spans]) for array in of_values
-        )
-    labels, label_starts, label_ends, lengths = of_rows
+
+    def together(arrays: Iterable[Array], axis: int) -> list[Array]:
+        if (used == counts).all():
+            return list(arrays)
+        spans = [
+            slice(first, first + n) for first, n in zip(firsts[:, axis], used[:, axis], strict=True)
+        ]
+        return [np.concatenate([array[span] for span in spans]) for array in arrays]
+
+    labels, label_starts, label_ends, lengths = together(room[:4], 0)
+    columns, values = together(room[4:], 1)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     return ParsedBlock(
-        labels, label_starts, label_ends, Rows(*map(read_only, (indptr, *of_values)), n_columns),
+        labels, label_starts, label_ends,
+        Rows(read_only(indptr), read_only(columns), read_only(values), n_columns),
         n_lines=int(counts[:, 0].sum()),
         n_fractions=int(results[:, loops.N_FRACTIONS].sum()),
         n_queries=int(results[:, loops.N_QUERIES].sum()),

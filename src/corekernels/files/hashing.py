@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.arguments import Array, PathLike, require_count
-from .._core.progress import WriteBehind
 from ..errors import CoREError, DataError, FileError
 from ..io.atomic import Target, atomic_write, naming_target, require_target
 from ..io.containers import Stacked
@@ -327,10 +327,15 @@ class HashJob(NamedTuple):
         reader = require_rows(reader_of(self.source, self.n_jobs))
         store.take_finished()
         n_rows = store.rows_before
-        with WriteBehind(store.add) as add_later:
+        with ThreadPoolExecutor(1, "corekernels-write") as writer:
+            last_write: Future[None] | None = None
             for piece, is_only in self.pieces(reader, store.rows_before):
-                add_later(piece, is_only)
+                if last_write is not None:
+                    last_write.result()  # its error, if there is one; no second piece waits
+                last_write = writer.submit(store.add, piece, is_only)
                 n_rows += sum(map(len, piece.signatures))
+            if last_write is not None:
+                last_write.result()
         return n_rows
 
     def pieces(self, reader: RowReader, start: int = 0) -> Iterator[tuple[Piece, bool]]:

@@ -241,7 +241,9 @@ def gap_part(task: tuple[AverageTask, Vector], part: FilePart) -> tuple[Lanes, L
     return at.objectives - half_squares(w.planes, w.biases), at.gaps
 
 
-def average(engine: Engine, parts: Sequence[FilePart], task: AverageTask) -> tuple[Vector, Outcome]:
+def average(
+    engine: Engine, parts: Sequence[FilePart], task: AverageTask
+) -> tuple[Vector, Measure, Outcome]:
     """The average of what all parts learn, weighed by their rows, with its duality gap."""
     planes, biases, n_iter = engine.total(average_part, task, parts)
     w = Vector(planes, biases)
@@ -250,4 +252,4 @@ def average(engine: Engine, parts: Sequence[FilePart], task: AverageTask) -> tup
     JobFolder(task.folder).remove(f"duals-{task.job.block}-*")
     relative = at.relative_gaps()
     converged = bool((relative <= task.options.tol).all())
-    return w, Outcome(round(n_iter), at.objectives, relative, converged)
+    return w, at, Outcome(round(n_iter), at.objectives, relative, converged)

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._core.arguments import Array, PathLike, require_gamma, require_positive
+from ._core.arguments import Array, PathLike, require_gamma
 from ._core.progress import progress_bar
 from ._exact import Formula, Gram, value_of_vectors
 from .errors import ParameterError
@@ -303,6 +303,9 @@ def _chunk_rows(matrix: Gram, working_memory: float | None) -> int:
         import sklearn  # on use: importing it takes longer than most jobs
 
         working_memory = sklearn.get_config()["working_memory"]
-    n_bytes = require_positive("working_memory", working_memory) * 2**20
+    if not isinstance(working_memory, int | float | np.number) or not working_memory > 0:
+        raise ParameterError(
+            f"working_memory: got {working_memory!r}; give megabytes > 0, or None."
+        )
     row_bytes = max(1, matrix.shape[1]) * matrix.dtype.itemsize
-    return int(max(1, min(n_bytes / row_bytes, matrix.shape[0])))
+    return int(max(1, min(float(working_memory) * 2**20 / row_bytes, matrix.shape[0])))

@@ -9,7 +9,7 @@ from corekernels._core.validation import check_rows, read_only
 from corekernels._loops.search import buckets, pairs, postings
 from corekernels._loops.search import graph as beam
 from corekernels.kernel_table import CORE1, HASHED_KERNELS
-from corekernels.neighbors.candidates.exact import inverted_lists
+from corekernels.neighbors.candidates.exact import WAYS, inverted_lists
 from corekernels.neighbors.store import make_queries, make_store, number_columns
 from support import oracles
 from support.indexes import exact_index
@@ -22,10 +22,10 @@ def X():
     return X
 
 
-@pytest.mark.parametrize("scans", [True, False])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kernel", tuple(HASHED_KERNELS))
-def test_scan_and_lists(X, scans, kernel):
-    distances, found = exact_index(X, kernel, 4, scans=scans).kneighbors(X[:6])
+def test_scan_and_lists(X, way, kernel):
+    distances, found = exact_index(X, kernel, 4, way=way).kneighbors(X[:6])
     K = oracles.kernel(kernel, X[:6], X).round(12)
     np.testing.assert_array_equal(found, np.argsort(-K, axis=1, kind="stable")[:, :4])
     np.testing.assert_allclose(1 - distances, -np.sort(-K, axis=1)[:, :4], atol=1e-9)

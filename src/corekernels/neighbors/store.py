@@ -241,10 +241,9 @@ class Store:
         return Rows(self.indptr, read_only(columns), read_only(values), self.n_columns)
 
     @computed_once
-    def steps_per_query(self) -> float:
-        """Steps along inverted lists that a query like the rows takes, on average."""
-        frequencies = np.bincount(self.columns, minlength=self.width).astype(float)
-        return float(np.square(frequencies).sum() / max(1, len(self)))
+    def frequencies(self) -> Array:
+        """In how many rows each column is."""
+        return np.bincount(self.columns, minlength=self.width)
 
     def take(self, rows: Array) -> "Store":
         """Some of the rows, in the order given."""

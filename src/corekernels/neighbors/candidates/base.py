@@ -210,7 +210,7 @@ class CandidateMethod(SearchMethod):
                 rerank, lambda: (*both, alive, first_row, candidates, next(rooms), heaps),
                 len(rows), BLOCK_QUERIES,
             )  # fmt: skip
-        if heaps.sizes.min() == n_kept:
+        if min(heaps.sizes.tolist()) == n_kept:  # NumPy's minimum takes longer for one query
             return
         short = np.flatnonzero(heaps.sizes < min(n_kept, int(np.count_nonzero(living))))
         if len(short):

@@ -2,7 +2,8 @@
 
 Few columns: supports are bit sets, and since no kernel value exceeds what the supports allow
 (`_loops.kernels.support_bound`), most rows are ruled out by their length alone or by a few
-popcounts. Many columns: inverted lists visit only the rows that share a column with the query.
+popcounts. Many columns: inverted lists visit only the rows that share a column with the query; or,
+if the kernel asks for supports alone, shared columns are counted for 64 rows at a time.
 
 Candidates from truncated inverted lists, for sparse text.
 
@@ -25,6 +26,7 @@ from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
+from ..._loops.search.counting import CountedRows, Counts, fill_bits, push_by_counts
 from ..._loops.search.pairs import Heaps, Queries
 from ..._loops.search.postings import (
     Lists,
@@ -58,6 +60,10 @@ _SCANNED_ROW = 8.0  # nanoseconds
 _SUMS = 1 << 18  # that a thread holds at a time
 _LISTED_ALONE = 1 << 16  # nonzeros that are not worth a thread of their own
 _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bit set
+_COUNTED_WORD = 0.75  # nanoseconds to add a bit set to the counts of 64 rows
+_WALKED_WORDS = 4.0  # times as long it takes to look through the counts
+_RARE = 256  # a column of at most one row in so many is listed where others are bit sets
+WAYS = SCAN, LISTS, COUNTS = "scan", "lists", "counts"
 
 
 class Exact(SearchMethod):
@@ -68,10 +74,17 @@ class Exact(SearchMethod):
 
     name = "exact"
 
-    def __init__(self, store: Store, scans: bool | None = None, *, n_wanted: int = 0) -> None:
+    def __init__(self, store: Store, way: str | None = None, *, n_wanted: int = 0) -> None:
         super().__init__(store)
-        self.scans = _scans_bits(store) if scans is None else scans
+        if way is not None:
+            self.way = way
         self._lists: Lists | None = None
+
+    @computed_once
+    def way(self) -> str:
+        """The cheapest way for queries like the rows."""
+        costs = _costs_of_ways(self.store)
+        return min(costs, key=costs.__getitem__)
 
     def search(
         self, team: Team, rows: Rows, alive: Array, first_row: int, heaps: Heaps,
@@ -84,20 +97,29 @@ class Exact(SearchMethod):
             self._search_by_sums(team, rows, queries, alive, first_row, heaps)
             return
         both = store.kernel.for_loops, queries, store.stored_rows
-        if self.scans:
-            where = BySize(*map(read_only, self._by_size)), alive, first_row
+        where = alive, first_row
+        if self.way == SCAN:
+            by_size = BySize(*map(read_only, self._by_size))
             team.run(
-                scan, lambda: (*both, *where, ScanScratch.new(n, width), heaps),
+                scan, lambda: (*both, by_size, *where, ScanScratch.new(n, width), heaps),
                 len(rows), BLOCK_QUERIES,
             )  # fmt: skip
+        elif self.way == COUNTS:
+            counted = store.kernel.for_loops, queries, CountedRows(*map(read_only, self._counted))
+            sizes = counted[-1].bits.shape[1], common_size(width)
+            with working_memory(Counts.new, *sizes) as counts:
+                team.run(
+                    push_by_counts, lambda: (*counted, *where, next(counts), heaps),
+                    len(rows), BLOCK_QUERIES,
+                )  # fmt: skip
         else:
-            listed = Lists(*map(read_only, self.lists(team))), alive, first_row
+            lists = Lists(*map(read_only, self.lists(team)))
             with (
                 working_memory(np.zeros, common_size(width)) as dense,
                 working_memory(ListSums.new, common_size(n)) as sums,
             ):
                 team.run(
-                    push_all, lambda: (*both, *listed, next(dense), next(sums), heaps),
+                    push_all, lambda: (*both, lists, *where, next(dense), next(sums), heaps),
                     len(rows), BLOCK_QUERIES,
                 )  # fmt: skip
 
@@ -131,12 +153,10 @@ class Exact(SearchMethod):
 
     @property
     def cost(self) -> float:
-        """The time to scan all rows, or to read the lists of a query that is like the rows."""
-        n = len(self.store)
-        return _SCANNED_ROW * n if self.scans else LIST_STEP * (self.store.steps_per_query + 1)
-
-    def _kept(self) -> Iterable[Array]:
-        return self._by_size if self.scans else self.lists(Team(None))
+        """The time it takes for a query that is like the rows."""
+        if self.way == SCAN:
+            return _SCANNED_ROW * len(self.store)
+        return _costs_of_ways(self.store)[self.way]
 
     def grown(self, store: Store, n_jobs: int | None) -> "Exact":
         """The exact search over other rows."""
@@ -164,6 +184,22 @@ class Exact(SearchMethod):
             read_only(store.bits[order]),
         )
 
+    @computed_once
+    def _counted(self) -> CountedRows:
+        store, team = self.store, Team(None)
+        n, order = len(store), np.argsort(store.lengths, kind="stable")
+        places = np.empty(n, np.int32)
+        places[order] = np.arange(n)
+        sorted_store = store.take(order)
+        heads, listed, _ = inverted_lists(sorted_store, sorted_store.values, team)
+        common = np.flatnonzero(store.frequencies > n // _RARE)
+        sets = np.full(store.width, -1, np.int32)
+        sets[common] = np.arange(len(common))
+        bits = np.zeros((len(common), 8 * -(-n // 512)), np.uint64)
+        team.run(fill_bits, (read_only(common), heads, listed, bits), len(common), 1)
+        lengths = sorted_store.lengths
+        return CountedRows(order.astype(np.int32), places, lengths, heads, listed, sets, bits)
+
     def lists(self, team: Team) -> Lists:
         """Inverted lists of the rows."""
         if self._lists is None:
@@ -186,10 +222,19 @@ def inverted_lists(store: Store, values: Array, team: Team) -> Lists:
     return Lists(*map(read_only, lists))
 
 
-def _scans_bits(store: Store) -> bool:
-    """Whether bit sets rule rows out faster than lists find them, for queries like the rows."""
-    n_words = store.bits.shape[1]
-    return bool(n_words and store.steps_per_query * _WORDS_PER_STEP > len(store) * n_words)
+def _costs_of_ways(store: Store) -> dict[str, float]:
+    """Nanoseconds that each way of exact search takes for a query that is like the rows."""
+    n, n_words, kernel = len(store), store.bits.shape[1], store.kernel
+    frequencies = store.frequencies.astype(float)
+    steps = np.square(frequencies) / max(1, n)
+    costs = {LISTS: LIST_STEP * (float(steps.sum()) + 1)}
+    if n_words and kernel.for_loops is not None:
+        costs[SCAN] = LIST_STEP / _WORDS_PER_STEP * n * n_words
+    elif kernel.for_loops is not None and not kernel.uses_values:
+        rare = frequencies <= n // _RARE
+        words = n / 64 * (frequencies[~rare].sum() / max(1, n) + _WALKED_WORDS)
+        costs[COUNTS] = _COUNTED_WORD * words + LIST_STEP * float(steps[rare].sum())
+    return costs
 
 
 SHARES = tuple(2.0 ** (step / 2) for step in range(-24, 7))  # of the rows, in steps along lists
@@ -272,7 +317,7 @@ class Inverted(CandidateMethod):
     @classmethod
     def is_worth_trying(cls, exact: Exact) -> bool:
         """Where columns are many."""
-        return not exact.scans
+        return exact.way == LISTS
 
     @classmethod
     def tune(cls, tuning: "Tuning") -> Tuned | None:

@@ -10,7 +10,7 @@ import corekernels as ck
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels.kernel_table import CORE1
-from corekernels.neighbors.candidates.exact import SCAN, WAYS, inverted_lists
+from corekernels.neighbors.candidates.exact import COUNTS, SCAN, WAYS, inverted_lists
 from corekernels.neighbors.store import join, make_queries, make_store
 from support import oracles
 from support.clusters import METHODS
@@ -216,15 +216,33 @@ def test_stores():
     assert (both.take(np.array([2, 0])).lengths == [2, 2]).all()
 
 
-def test_lists_made_by_several_threads():
+def test_lists_of_columns_that_every_row_has():
     rng = np.random.default_rng(0)
     X = sparse.random_array((2000, 700), density=0.2, rng=rng, format="csr", dtype=np.float32)
     X = X.tolil()
-    X[:, :3] = 1  # columns of every row
+    X[:, :3] = 1
     X = X.tocsr()
     store = make_store(check_rows(X), CORE1)
-    for n_threads in (1, 4):
-        heads, rows, values = inverted_lists(store, store.values, Team(n_threads))
-        back = sparse.csc_array((values, rows, heads), shape=X.shape)
-        assert back.has_sorted_indices
-        assert (back != X).nnz == 0
+    heads, rows, values = inverted_lists(store, store.values)
+    back = sparse.csc_array((values, rows, heads), shape=X.shape)
+    assert back.has_sorted_indices
+    assert (back != X).nnz == 0
+
+
+def test_shared_columns_are_counted_across_lines_and_sides():
+    """Common and rare columns, rows of very different lengths, ties, and rows that were removed."""
+    rng = np.random.default_rng(0)
+    rarity = 1 / (1 + np.arange(5000))
+    X = np.zeros((3000, 5000), np.float32)
+    for row in X:
+        row[rng.choice(5000, rng.integers(0, 60), replace=False, p=rarity / rarity.sum())] = 1
+    index = exact_index(sparse.csr_array(X), "resemblance", way=COUNTS)
+    assert index._snapshot.main.way == COUNTS
+    gone = rng.choice(3000, 300, replace=False)
+    index.remove(gone)
+    K = oracles.resemblance(X[:50], X)
+    K[:, gone] = -1
+    for k in (1, 10, 2700):
+        distances, found = index.kneighbors(sparse.csr_array(X[:50]), k)
+        np.testing.assert_array_equal(found, np.argsort(-K.round(12), axis=1, kind="stable")[:, :k])
+        np.testing.assert_allclose(1 - distances, -np.sort(-K, axis=1)[:, :k], atol=1e-12)

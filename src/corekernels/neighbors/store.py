@@ -161,6 +161,7 @@ _DENSE_SHARE = 8  # rows with a nonzero in so many columns: all columns take no 
 _BLOCK_ROWS = 256  # that a thread summarises at a time
 _PART_VALUES = 1 << 18  # looked at by a thread at a time
 _BLOCK_QUERIES = 16  # that a thread compares at a time
+_SAMPLED_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,12 @@ class Store:
     def frequencies(self) -> Array:
         """In how many rows each column is."""
         return np.bincount(self.columns, minlength=self.width)
+
+    @computed_once
+    def some_queries(self) -> Queries:
+        """Queries that are like the rows: some of these."""
+        rows = np.arange(0, len(self), max(1, len(self) // _SAMPLED_ROWS))
+        return make_queries(self.take(rows).rows(), self, Team(1))
 
     def take(self, rows: Array) -> "Store":
         """Some of the rows, in the order given."""

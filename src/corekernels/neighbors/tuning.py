@@ -140,7 +140,7 @@ class HeldOut:
         """
         n = len(self.alive)
         growth = self.n_asked / self.n_wanted * n / max(1, len(self.rest))
-        return min(n, math.ceil(size * math.sqrt(growth) - 1e-9))
+        return min(n, round(size * math.sqrt(growth)))
 
     def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
         """The value of another kernel for each query and true neighbour."""
@@ -288,7 +288,7 @@ def choose(
             f"method: {method.name} proposes no rows that are near by {store.kernel.name}; choose "
             f"one of {', '.join(serving)}."
         )
-    if method is Exact:
+    if method is not None and method.is_exact:
         return Choice(exact, "exact search, as asked for", 1.0)
     if method is None and len(store) <= FEW_ROWS:
         return Choice(exact, f"exact search: {len(store)} rows are few", 1.0)

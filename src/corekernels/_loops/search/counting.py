@@ -96,7 +96,7 @@ def _push_by_counts(kernel, queries, q, stored, alive, first_row, counts, heaps)
                 while mask:
                     place = first + w * WORD + np.int64(trailing_zeros(mask))
                     mask &= mask - np.uint64(1)
-                    row = np.int64(stored.order[place])
+                    row = stored.order[place]
                     if alive[first_row + row]:
                         key = _value(kernel, f1, stored.lengths[place], _count_of(place, planes))
                         size = push(key, first_row + row, size, keys, rows)

@@ -66,6 +66,7 @@ class SearchMethod(ABC):
     """
 
     name: ClassVar[str]
+    is_exact: ClassVar[bool] = False  # whether it misses no row, so that nothing is to be tuned
 
     store: Store
     n_wanted: int = field(default=0, kw_only=True)  # neighbours that the settings were found for

@@ -18,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from ..._core.arguments import Array
 from ..._core.forks import computed_once
@@ -33,9 +34,7 @@ from ..._loops.search.postings import (
     ListSums,
     Ranking,
     best_by_lists,
-    count_columns,
     count_steps,
-    fill_lists,
     push_all,
     push_values,
     sum_lists,
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
 
 _SCANNED_ROW = 8.0  # nanoseconds
 _SUMS = 1 << 18  # that a thread holds at a time
-_LISTED_ALONE = 1 << 16  # nonzeros that are not worth a thread of their own
 _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bit set
 _COUNTED_WORD = 0.75  # nanoseconds to add a bit set to the counts of 64 rows
 _WALKED_WORDS = 4.0  # times as long it takes to look through the counts
@@ -73,12 +71,12 @@ class Exact(SearchMethod):
     """
 
     name = "exact"
+    is_exact = True
 
     def __init__(self, store: Store, way: str | None = None, *, n_wanted: int = 0) -> None:
         super().__init__(store)
         if way is not None:
             self.way = way
-        self._lists: Lists | None = None
 
     @computed_once
     def way(self) -> str:
@@ -113,7 +111,7 @@ class Exact(SearchMethod):
                     len(rows), BLOCK_QUERIES,
                 )  # fmt: skip
         else:
-            lists = Lists(*map(read_only, self.lists(team)))
+            lists = Lists(*map(read_only, self._lists))
             with (
                 working_memory(np.zeros, common_size(width)) as dense,
                 working_memory(ListSums.new, common_size(n)) as sums,
@@ -130,7 +128,7 @@ class Exact(SearchMethod):
         store, kernel, lists = (
             self.store,
             self.store.kernel,
-            Lists(*map(read_only, self.lists(team))),
+            Lists(*map(read_only, self._lists)),
         )
         own1 = kernel.own_sums(rows.indptr, rows.data)[:, np.newaxis]
         own2, f1 = kernel.own_sums(store.indptr, store.values), rows.lengths[:, np.newaxis]
@@ -191,7 +189,7 @@ class Exact(SearchMethod):
         places = np.empty(n, np.int32)
         places[order] = np.arange(n)
         sorted_store = store.take(order)
-        heads, listed, _ = inverted_lists(sorted_store, sorted_store.values, team)
+        heads, listed, _ = inverted_lists(sorted_store, sorted_store.values)
         common = np.flatnonzero(store.frequencies > n // _RARE)
         sets = np.full(store.width, -1, np.int32)
         sets[common] = np.arange(len(common))
@@ -200,26 +198,17 @@ class Exact(SearchMethod):
         lengths = sorted_store.lengths
         return CountedRows(order.astype(np.int32), places, lengths, heads, listed, sets, bits)
 
-    def lists(self, team: Team) -> Lists:
-        """Inverted lists of the rows."""
-        if self._lists is None:
-            self._lists = inverted_lists(self.store, self.store.values, team)
-        return self._lists
+    @computed_once
+    def _lists(self) -> Lists:
+        return inverted_lists(self.store, self.store.values)
 
 
-def inverted_lists(store: Store, values: Array, team: Team) -> Lists:
-    """For each column of a store the rows that have it, with values."""
-    columns, heads = store.columns, np.zeros(store.width + 1, np.int64)
-    lists = Lists(heads, np.empty(len(columns), np.int32), np.empty(len(columns), values.dtype))
-    n_ranges = min(team.n_threads, max(1, len(columns) // _LISTED_ALONE))
-    ranges = np.linspace(0, store.width, n_ranges + 1).astype(np.int64)
-    team.run(count_columns, (columns, ranges, heads), n_ranges, 1)
-    np.cumsum(heads, out=heads)
-    ranges[1:-1] = np.searchsorted(heads, np.linspace(0, len(columns), n_ranges + 1)[1:-1])
-    team.run(fill_lists, (store.indptr, columns, values, ranges, lists), n_ranges, 1)
-    heads[:-1] = heads[1:]
-    heads[-1] = len(columns)
-    return Lists(*map(read_only, lists))
+def inverted_lists(store: Store, values: Array) -> Lists:
+    """For each column of a store the rows that have it, ascending, with values."""
+    shape = len(store), store.width
+    columns = sparse.csr_array((values, store.columns, store.indptr), shape=shape).tocsc()
+    heads, rows = read_only(columns.indptr, np.int64), read_only(columns.indices, np.int32)
+    return Lists(heads, rows, read_only(columns.data))
 
 
 def _costs_of_ways(store: Store) -> dict[str, float]:
@@ -241,7 +230,6 @@ SHARES = tuple(2.0 ** (step / 2) for step in range(-24, 7))  # of the rows, in s
 _FINER = tuple(2.0 ** (step / 4) for step in range(-4, 5))
 _RANKED = 8  # rows ranked again per neighbour wanted, at most, while the depth is looked for
 _LEAST_RANKED = 64
-_SAMPLED_ROWS = 256  # whose steps are counted
 
 # beyond all that tuning tries; a damaged file must not make a query take minutes
 _MOST_STEPS, _MOST_RANKED = 64.0, 1 << 31
@@ -280,7 +268,7 @@ class Inverted(CandidateMethod):
                 unit_values(self.store.indptr, read_only(values), units)
             else:
                 np.divide(values, max(values.max(initial=0), -values.min(initial=0), 1e-70), units)
-            self._lists = inverted_lists(self.store, read_only(units), team)
+            self._lists = inverted_lists(self.store, read_only(units))
         return self._lists
 
     def candidates(
@@ -301,12 +289,11 @@ class Inverted(CandidateMethod):
     @property
     def cost(self) -> float:
         """Steps along lists of queries like the rows, and rows ranked again."""
-        store, team = self.store, Team(1)
-        sample = np.arange(0, len(store), max(1, len(store) // _SAMPLED_ROWS))
-        queries = make_queries(store.take(sample).rows(), store, team)
-        steps, chosen = np.empty(len(sample), np.int64), np.empty(store.width, np.int64)
+        store, team, queries = self.store, Team(1), self.store.some_queries
+        n = len(queries.lengths)
+        steps, chosen = np.empty(n, np.int64), np.empty(store.width, np.int64)
         listed = self._budget(), queries, self.lists(team).heads, chosen, steps
-        team.run(count_steps, listed, len(sample), len(sample))
+        team.run(count_steps, listed, n, n)
         return LIST_STEP * float(steps.mean()) + RANKED_ROW * self.n_kept
 
     @classmethod

@@ -33,7 +33,8 @@ class Candidate:
     Attributes
     ----------
     name : str
-        As in "core1, exact" or "core1, 1024 hashes".
+        As in "core1, exact" or "core1, 1024 hashes". Where time was too short for all rows, it
+        says from how many rows it learned.
     kind : {"linear", "exact", "hashed", "both", "gaussian", "fourier", "boosting"}
         "both" is linear and hashed features side by side.
     estimator : estimator
@@ -44,7 +45,7 @@ class Candidate:
     gain, gain_margin : float
         Score above that of the linear model, fold by fold, and half of its 95 % interval.
     seconds : float
-        Of one fit with its test.
+        Of one fit with its test; of Gaussian SVMs from the matrix of the kernel.
     """
 
     name: str

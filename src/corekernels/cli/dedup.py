@@ -21,17 +21,8 @@ from ..io.streams import display_name, is_stream, require_file
 from ..kernel_table import DUPLICATES_KERNELS
 from ..neighbors.duplicates.result import NearDuplicates
 from ..recipe import DEFAULT_KERNEL
+from . import options
 from .app import command
-from .options import (
-    Cluster,
-    Gamma,
-    Jobs,
-    Output,
-    Reading,
-    one_of,
-    require_file_target,
-    require_page,
-)
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -43,18 +34,18 @@ def dedup(
     target: Annotated[
         str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
     ],
-    reading: Reading,
-    output: Output,
+    reading: options.Reading,
+    output: options.Output,
     threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
     kernel: Annotated[
         str | None,
         Option(
-            help=f"{one_of(DUPLICATES_KERNELS)}: what similar means. Containment is the "
+            help=f"{options.one_of(DUPLICATES_KERNELS)}: what similar means. Containment is the "
             "share of a document's n-grams that a longer one has too.  [default: resemblance for "
             f"documents, {DEFAULT_KERNEL} for rows of numbers]"
         ),
     ] = None,
-    gamma: Gamma = None,
+    gamma: options.Gamma = None,
     groups: Annotated[
         str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
     ] = None,
@@ -100,8 +91,8 @@ def dedup(
     most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
     seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
     *,
-    cluster: Cluster,
-    n_jobs: Jobs = None,
+    cluster: options.Cluster,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory.
 
@@ -111,7 +102,7 @@ def dedup(
     with --resume goes on from there, and without it begins anew.
     """
     if cluster:
-        require_file_target(target)
+        options.require_file_target(target)
     if prefer != FIRST and not reading.text:
         raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     _require_targets(source, target, groups, keep, page, reading)
@@ -163,8 +154,8 @@ def dedup(
 
 
 def _opened(
-    engine: files.Engine | None, path: str, reading: Reading, output: Output, n_jobs: int | None,
-    labels: bool, like: Sequence[io.Origin] = (),
+    engine: files.Engine | None, path: str, reading: options.Reading, output: options.Output,
+    n_jobs: int | None, labels: bool, like: Sequence[io.Origin] = (),
 ) -> tuple[RowReader | PartPlan, RowReader]:  # fmt: skip
     """Rows to search, for an engine the plan of their parts, and a reader of them."""
     if engine is None:
@@ -197,7 +188,7 @@ def _require_alone(
 
 
 def _names(
-    found: NearDuplicates, reader: RowReader, others: RowReader | None, output: Output
+    found: NearDuplicates, reader: RowReader, others: RowReader | None, output: options.Output
 ) -> tuple[dict[int, str], dict[int, str]] | None:
     """What the rows of pairs are called, if they have names."""
     if not reader.has_names:
@@ -212,10 +203,10 @@ def _names(
 
 def _require_targets(
     source: str, target: str, groups: str | None, keep: str | None, page: Path | None,
-    reading: Reading,
+    reading: options.Reading,
 ) -> None:  # fmt: skip
     """Refuse files that cannot be written, before long work."""
-    require_page(page)
+    options.require_page(page)
     as_text = None if page is None else str(page)
     names = [name for name in (target, groups, keep, as_text) if name is not None]
     if names.count(STANDARD_OUTPUT) > 1:

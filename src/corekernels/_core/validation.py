@@ -245,7 +245,7 @@ def _index_type(n_columns: int) -> type[np.signedinteger[Any]]:
 
 
 def one_clean_row(X: Any, n_columns: int) -> Rows | None:
-    """A matrix of one row, CSR or dense, that is clean already; None if it is anything else.
+    """A matrix of one row, CSR or dense, that is clean but for its order; None if it is not.
 
     For searches that take less time than `as_matrix`, which says what is wrong with the others.
     """
@@ -267,7 +267,12 @@ def one_clean_row(X: Any, n_columns: int) -> Rows | None:
     else:
         return None
     indptr, data = read_only(np.array([0, len(data)])), read_only(data)
-    if inspect_rows(indptr, read_only(indices), data, n_columns):
+    flaws = inspect_rows(indptr, read_only(indices), data, n_columns)
+    if flaws == DISORDER:
+        order = indices.argsort()
+        indices, data = indices[order], read_only(data[order])
+        flaws = inspect_rows(indptr, read_only(indices), data, n_columns)  # a column may be twice
+    if flaws:
         return None
     return Rows(indptr, read_only(indices, _index_type(n_columns)), data, n_columns)
 

@@ -10,11 +10,13 @@ from ..compilation import inlined_loop, inner_loop, loop
 from ..mixing import mix
 from ..simd.bit_sets import WORD, bytes_between, equal_bytes, pack_marks
 from ..simd.integers import load_word, popcount, trailing_zeros
-from .normalisation import SPACE_MARK, WORD_MARK
 
 COLUMN_BITS = 62
 FREE = np.uint64(0xFFFFFFFFFFFFFFFF)  # a place of the table that holds no column
 NOT_THERE = -1
+
+# marks of the bytes of characters outside ASCII that are \w and \s
+WORD_MARK, SPACE_MARK = np.uint8(1), np.uint8(2)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -183,10 +183,10 @@ class DocumentFile(ABC):
         """A file like this one, written whole or not at all, for documents to be written to."""
 
 
-def no_column(column: str, known: Sequence[str]) -> str:
+def no_column(column: str, names: Sequence[str]) -> str:
     """What is wrong where a column is not there."""
-    shown = [name if len(name) <= _LONG else f"{name[:_LONG]}..." for name in known[:_SHOWN]]
-    shown += ["..."] if len(known) > _SHOWN else []
+    shown = [name if len(name) <= _LONG else f"{name[:_LONG]}..." for name in names[:_SHOWN]]
+    shown += ["..."] if len(names) > _SHOWN else []
     return f"has no column {column!r}; choose from: {', '.join(shown) or 'none'}"
 
 

@@ -185,9 +185,13 @@ def read_values(
             row += 1
         return faults
 
-    found = run_blocks(work, range(len(ends) - 1), None)
-    if any(found):
-        raise BadRecords({row: fault for faults in found for row, fault in faults.items()})
+    faults = {
+        k: fault
+        for part in run_blocks(work, range(len(ends) - 1), None)
+        for k, fault in part.items()
+    }
+    if faults:
+        raise BadRecords(faults)
     for column, text in enumerate(out):
         _close_gaps(text, offsets[column], ends, begins[:, column], filled[:, column])
     return {

@@ -145,8 +145,7 @@ def open_documents(
         raise ParameterError("text: names no column; name that of the text.")
     if format is not None:
         require_choice("format", format, tuple(FORMATS))
-    given = TextSettings.of() if shingles is None else shingles
-    settings = given if isinstance(given, TextSettings) else given.settings
+    settings = TextSettings.of() if shingles is None else getattr(shingles, "settings", shingles)
     if frequencies is not None:
         frequencies.require_settings(settings)
         settings = replace(settings, frequencies=frequencies.digest())

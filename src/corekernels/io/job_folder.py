@@ -169,8 +169,8 @@ class JobFolder:
 
     def names(self, pattern: str = "*") -> list[str]:
         """Names of the finished parts, sorted."""
-        found = [path.name for path in self.parts.glob(pattern)]
-        return sorted(name for name in found if not name.startswith("."))
+        names = (path.name for path in self.parts.glob(pattern))
+        return sorted(name for name in names if not name.startswith("."))
 
     def save(self, name: str, about: Any = None, **arrays: Array) -> None:
         """Write a part of arrays and a description that JSON can hold."""

@@ -138,8 +138,8 @@ def rows_of_vectors(vectors: Any, n_columns: int, name: str, first_row: int) -> 
     is_dense = fields["type"].to_numpy(zero_copy_only=False) == _DENSE
     lengths = np.diff(indptr)
     columns = np.arange(len(data)) - np.repeat(indptr[:-1], lengths)  # those of dense rows
-    given = fields["indices"].flatten().to_numpy(zero_copy_only=False)
-    columns[np.repeat(~is_dense, lengths)] = given
+    sparse_columns = fields["indices"].flatten().to_numpy(zero_copy_only=False)
+    columns[np.repeat(~is_dense, lengths)] = sparse_columns
     sizes = np.where(is_dense, lengths, fields["size"].fill_null(0).to_numpy())
     if (wrong := np.flatnonzero(sizes != n_columns)).size:
         raise DataError(
@@ -221,16 +221,16 @@ class ParquetReader(FileRows):
                 self._label = label if options.labels else None
                 self._plain = self._plain_columns(schema, label, options)
                 stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
-                known = len(self._plain) or stored or self._largest_column(source) + 1
+                n_here = len(self._plain) or stored or self._largest_column(source) + 1
         if self._plain:
-            self.n_columns, self.column_names = known, tuple(self._plain)
+            self.n_columns, self.column_names = n_here, tuple(self._plain)
             require_columns(self, n_columns)
-        if n_columns is not None and n_columns < known:
+        if n_columns is not None and n_columns < n_here:
             raise DataError(
-                f"{self.name}: has {known} columns, but there are to be {n_columns}; "
+                f"{self.name}: has {n_here} columns, but there are to be {n_columns}; "
                 "pass a larger n_columns."
             )
-        self.n_columns = n_columns or known
+        self.n_columns = n_columns or n_here
         if not 0 < self.n_columns < 2**63:
             raise FileError(f"{self.name}: no row has a column; pass n_columns if that is right.")
         self._names = [*(self._plain or ["indices", "values"])]
@@ -290,9 +290,9 @@ class ParquetReader(FileRows):
         """The largest column number, from the statistics if every row group has them."""
         chunks = column_chunks(source.metadata, "indices")
         statistics = [chunk.statistics for chunk in chunks if chunk.is_stats_set]
-        ranges = [known for known in statistics if known.has_min_max]
+        ranges = [each for each in statistics if each.has_min_max]
         if len(ranges) == len(chunks):
-            return max((int(known.max) for known in ranges), default=-1)
+            return max((int(each.max) for each in ranges), default=-1)
         largest = -1
         for batch in source.iter_batches(self._rows_per_batch(source), columns=["indices"]):
             columns = batch.column(0).flatten().drop_null()

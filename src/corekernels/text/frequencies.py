@@ -45,10 +45,10 @@ class DocumentCounts:
         cls, columns: Array, counts: Array, n_documents: int, error: int, max_columns: int
     ) -> "DocumentCounts":
         """Counts known before."""
-        known = cls(max_columns)
-        known._columns, known._counts = columns, counts
-        known.n_documents, known.error = n_documents, error
-        return known
+        table = cls(max_columns)
+        table._columns, table._counts = columns, counts
+        table.n_documents, table.error = n_documents, error
+        return table
 
     def add(self, columns: Array, n_documents: int) -> None:
         """Count documents by their columns, each of which occurs once per document."""

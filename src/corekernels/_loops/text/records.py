@@ -54,10 +54,10 @@ def find_lines(text, stop, skip_blank, starts, ends):
     """
     n, start = 0, np.int64(0)
     for first in range(0, stop, WORD):
-        found = equal_bytes(text, first, _NEWLINE)
-        while found != 0:
-            end = first + np.int64(trailing_zeros(found))
-            found &= found - _ONE
+        newlines = equal_bytes(text, first, _NEWLINE)
+        while newlines != 0:
+            end = first + np.int64(trailing_zeros(newlines))
+            newlines &= newlines - _ONE
             if end >= stop:
                 break
             if not (skip_blank and _is_blank(text, start, end)):

@@ -19,20 +19,12 @@ from .._core.arguments import Array
 from .._loops.learning.descent import Solution
 from ..errors import DataError
 from ..io.containers import load_arrays, save_arrays
-from ..linear.coefficients import pack
-from ..linear.descent import OneVsRest, descend
+from ..linear.coefficients import half_squares
+from ..linear.descent import descend, zero_solution
 from ..linear.labels import check_labels, encode_labels
 from ..linear.newton import Lanes, Passes, Vector
-from ..linear.problem import (
-    Block,
-    Measure,
-    Options,
-    Outcome,
-    State,
-    TrainingSet,
-    half_squares,
-    measure,
-)
+from ..linear.problem import Block, Measure, OneVsRest, Options, Outcome, measure
+from ..linear.rows import TrainingSet, pack
 from ..signatures import Signatures
 from .engines.base import Engine
 from .readers import load_signatures, require_labels
@@ -95,14 +87,14 @@ class GradientTask(NamedTuple):
     @classmethod
     def at(cls, job: LearnJob, path: Path, w: Vector) -> "GradientTask":
         """The task at w, which is written to that file."""
-        arrays: dict[str, Array] = {"planes": w.planes, "biases": w.biases}
+        arrays: dict[str, Array] = {"coef": w.coef, "biases": w.biases}
         save_arrays(path, _KIND, _VERSION, arrays, {}, durable=False, shared=True)
         return cls(job, str(path))
 
     def vector(self) -> Vector:
         """The vector w."""
         arrays, _ = load_arrays(Path(self.path), _KIND, _VERSION, mmap=False)
-        return Vector(arrays["planes"], arrays["biases"])
+        return Vector(arrays["coef"], arrays["biases"])
 
 
 class _Kept(NamedTuple):
@@ -147,7 +139,7 @@ def gradient_part(point: GradientTask, part: FilePart) -> tuple[Lanes, Array, La
         if not is_there:
             passes.move_to(w)
         losses = passes.gradient(out)
-    return losses, out.planes, out.biases
+    return losses, out.coef, out.biases
 
 
 class HessianTask(NamedTuple):
@@ -164,7 +156,7 @@ def product_part(task: HessianTask, part: FilePart) -> tuple[Array, Lanes, float
     with _passes_at(task.point, part) as passes:
         passes.choose_lanes(task.lanes)
         share = passes.product(task.direction, out)
-    return out.planes, out.biases, share, 1
+    return out.coef, out.biases, share, 1
 
 
 class LineSearchTask(NamedTuple):
@@ -208,8 +200,8 @@ class EngineSums:
 
     def gradient(self, out: Vector) -> Lanes:
         """Add the gradient of the losses to `out`; the losses, lane by lane."""
-        losses, planes, biases = self.engine.total(gradient_part, self._point, self.parts)
-        out.planes[...] += planes
+        losses, coef, biases = self.engine.total(gradient_part, self._point, self.parts)
+        out.coef[...] += coef
         out.biases[:] += biases
         return losses
 
@@ -220,8 +212,8 @@ class EngineSums:
     def product(self, direction: Vector, out: Vector) -> float:
         """Add the Hessian of the losses times a direction to `out`; the share of rows visited."""
         task = HessianTask(self._point, self._lanes, direction)
-        planes, biases, share, n_parts = self.engine.total(product_part, task, self.parts)
-        out.planes[...] += planes
+        coef, biases, share, n_parts = self.engine.total(product_part, task, self.parts)
+        out.coef[...] += coef
         out.biases[:] += biases
         return float(share / n_parts)
 
@@ -263,13 +255,13 @@ def average_part(task: AverageTask, part: FilePart) -> tuple[Array, Lanes, float
     """
     share = float(task.shares[part.number])
     training, block = task.block(part)
-    state = State.zero(training.packed, block.n_lanes)
+    solution = zero_solution(training.packed, block.n_lanes)
     outcome = descend(
-        training.packed, replace(block, costs=block.costs / share), state, task.options
+        training.packed, replace(block, costs=block.costs / share), solution, task.options
     )
-    arrays = {"duals": share * state.duals}
+    arrays = {"duals": share * solution.duals}
     save_arrays(task.duals_file(part), _KIND, _VERSION, arrays, {}, durable=False, shared=True)
-    return np.float32(share) * state.planes, share * state.biases, share * outcome.n_iter
+    return np.float32(share) * solution.coef, share * solution.biases, share * outcome.n_iter
 
 
 def gap_part(task: tuple[AverageTask, GradientTask], part: FilePart) -> tuple[Lanes, Lanes]:
@@ -278,19 +270,19 @@ def gap_part(task: tuple[AverageTask, GradientTask], part: FilePart) -> tuple[La
     training, block = average.block(part)
     w = point.vector()
     arrays, _ = load_arrays(average.duals_file(part), _KIND, _VERSION, mmap=False)
-    solution = Solution(arrays["duals"], w.planes, w.biases)
+    solution = Solution(arrays["duals"], w.coef, w.biases)
     at = measure(training.packed, block, solution, False, 1.0)
-    return at.objectives - half_squares(w.planes, w.biases), at.gaps
+    return at.objectives - half_squares(w.coef, w.biases), at.gaps
 
 
 def average(engine: Engine, parts: Sequence[FilePart], task: AverageTask) -> tuple[Vector, Outcome]:
     """The average of what all parts learn, weighed by their rows, with its duality gap."""
-    planes, biases, n_iter = engine.total(average_part, task, parts)
-    w = Vector(planes, biases)
+    coef, biases, n_iter = engine.total(average_part, task, parts)
+    w = Vector(coef, biases)
     path = Path(task.folder) / f"average-{task.job.block}"
     point = GradientTask.at(task.job, path, w)
     losses, gaps = engine.total(gap_part, (task, point), parts)
-    at = Measure(losses + half_squares(w.planes, w.biases), gaps)
+    at = Measure(losses + half_squares(w.coef, w.biases), gaps)
     path.unlink(missing_ok=True)
     for part in parts:
         task.duals_file(part).unlink(missing_ok=True)

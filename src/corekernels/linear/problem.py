@@ -199,6 +199,7 @@ def _restore(
     """
     codes, weights, scales, buffer = packed.rows()
     coef, n_lanes = solution.coef, len(solution.biases)
+    rows = rows[solution.duals[rows].any(axis=1)]
     width = 1 if coef.ndim == 2 else LANES
     sums = np.zeros((packed.n_codes, last - first, width))
     for start, stop in row_blocks(0, len(rows), _ROWS):

@@ -30,13 +30,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compilation import ANY_ORDER, allocating_loop, inlined_loop, inner_loop, loop
+from ..mixing import step
 from ..simd.halves import code_of, read_weights, weight_of
 from ..simd.integers import LINE
 from ..simd.vectors import LANES, add, load, multiply_add, prefetch, splat, store
 
 _U = np.uint64
 _1, _2, _3, _WIDTH = _U(1), _U(2), _U(3), _U(LANES)
-_MULTIPLIER = _U(0x9E3779B97F4A7C15)
 _ROWS_TOGETHER = 64  # rows scored together
 _SLOTS_TOGETHER = 64  # slots of a row that are prefetched, and scored, at a time
 
@@ -69,15 +69,14 @@ def row_scales(weights, lengths, n_hashes, out):
 
 @loop
 def row_digests(codes, weights, scales, out):
-    """A hash of each row's contents: equal rows have equal ones."""
+    """A hash of each row's contents, the sum of those of its slots: equal rows have equal ones."""
     for i in range(out.shape[0]):
-        digest = _U(1)
+        digest = _U(0)
         for j in range(codes.shape[1]):
             word = _U(codes[i, j])
             if weights is not None:
                 word |= _U(weights[i, j]) << _U(32)
-            digest = (digest ^ word) * _MULTIPLIER
-            digest ^= digest >> _U(29)
+            digest += step(word, j)
         out[i] = digest if scales[i] > 0 else ~digest
 
 

@@ -332,7 +332,7 @@ def test_sums_of_vectors(rows, n_lanes):
 
 
 def test_shrunk_rows_are_skipped():
-    """They, and their part in the coefficients, stay as they are; others may be shrunk, and move."""
+    """They and their part in the coefficients stay as they are; others may be shrunk, and move."""
     codes = np.zeros((3, 4), np.uint8)
     rows = packed_rows(codes, None, np.full(3, 0.5, np.float32), None)
     targets = np.array([[1], [1], [-1]], np.int8)

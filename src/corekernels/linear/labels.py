@@ -21,7 +21,7 @@ def check_labels(y: Any, n_rows: int, *, several: bool = False) -> Array:
     If rows may have several, and y is a table of 0 and 1 with a column per label: that, as bools.
     """
     try:
-        shape = y.shape if sparse.issparse(y) else np.shape(y)
+        shape = (y if sparse.issparse(y) else np.asarray(y)).shape
         if len(shape) == 2 and shape[1] > 1:
             return _check_table(y, n_rows, shape[1], several)
         if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):

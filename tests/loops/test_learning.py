@@ -26,15 +26,16 @@ from support import objectives
 OPTIONS = Options(tol=1e-5, max_iter=300, seed=(0,))
 
 
-@pytest.fixture(
-    params=[
-        (7, np.uint8, True),
-        (8, np.uint16, True),
-        (5, np.uint8, False),
-        (7, np.int8, True),
-        (6, np.int16, True),
-    ]
-)
+KINDS = [
+    (7, np.uint8, True),
+    (8, np.uint16, True),
+    (5, np.uint8, False),
+    (7, np.int8, True),
+    (6, np.int16, True),
+]
+
+
+@pytest.fixture(params=KINDS)
 def rows(request):
     """Codes, weights (bits of halves), lengths of 9 rows over 6 codes; row 4 is empty.
 
@@ -231,14 +232,28 @@ def ask(question, *arguments):
     return njit(lambda given: question(*given))(arguments)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss", "squared_error"])
+TARGET_TYPES = {
+    name: np.int8 if loss.predicts == "classes" else np.float64 for name, loss in LOSSES.items()
+}
+
+
+def each_kind_and(name, first, *others):
+    """All kinds of rows with the first value of a parameter, and one kind with the others.
+
+    Loops are compiled for each kind and value; what is done with the one does not see the other.
+    """
+    cases = [(kind, first) for kind in KINDS] + [(KINDS[0], other) for other in others]
+    return pytest.mark.parametrize(("rows", name), cases, indirect=["rows"])
+
+
+@each_kind_and("loss", "squared_hinge", "hinge", "log_loss", "squared_error")
 @pytest.mark.parametrize("n_lanes", [1, 2])
 def test_descent_closes_the_gap(rows, loss, n_lanes):
     codes = rows[0]
     X = expand(*rows).reshape(9, -1)
     data = pack(*rows)
     rng = np.random.default_rng(2)
-    targets = rng.choice([-1, 1], (9, n_lanes)).astype(np.int8)
+    targets = rng.choice([-1, 1], (9, n_lanes)).astype(TARGET_TYPES[loss])
     row_costs = rng.uniform(0.5, 2, 9)
     costs = np.array([[0.5] * n_lanes, [1.5] * n_lanes])
     which = np.array([0, 1, 2, 4, 5, 7, 8])
@@ -272,7 +287,7 @@ def test_slopes_and_curvatures(name, target):
         assert loss.curvature(score, target, c) == pytest.approx(second, abs=1e-4)
 
 
-@pytest.mark.parametrize("n_lanes", [1, 3])
+@each_kind_and("n_lanes", 3, 1)
 def test_passes_over_rows(rows, n_lanes):
     """Gradient, Hessian product and losses along a line, against a dense matrix."""
     data, rng, y = pack(*rows), np.random.default_rng(3), np.array([1, -1] * 4 + [1.0])
@@ -389,14 +404,14 @@ def test_inner_products(n_lanes):
     np.testing.assert_allclose(inner_products(first, second, n_lanes), (x * y).sum((0, 1)))
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "squared_error"])
+@each_kind_and("loss", "squared_hinge", "squared_error")
 @pytest.mark.parametrize("n_lanes", [1, 2])
 def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
     """Planes stay the sum of the rows; the dual value is no worse than if nothing moved."""
     codes = rows[0]
     features = np.column_stack([expand(*rows).reshape(9, -1), np.full(9, 0.8)])
     data = pack(*rows)
-    targets = np.random.default_rng(2).choice([-1, 1], (9, n_lanes)).astype(np.int8)
+    targets = np.random.default_rng(2).choice([-1, 1], (9, n_lanes)).astype(TARGET_TYPES[loss])
     state, before = (training.zero_solution(data, n_lanes) for _ in range(2))
     for C in (0.1, 0.2, 0.4):
         costs = np.full((2, n_lanes), C)

@@ -13,7 +13,8 @@ from support.clusters import METHODS, clustered
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_columns", [300, 70_000])
 def test_one_row_is_answered_as_in_a_batch(method, n_columns):
-    X = clustered(1300, n_columns, 40)
+    X = clustered(1300, 300, 40)
+    X = sparse.csr_array((X.data, X.indices * (n_columns // 300), X.indptr), (1300, n_columns))
     index = ck.CoRENeighbors(method=method, recall=0.8, random_state=0).fit(X[:1000])
     index.add(X[1000:1100])
     index.remove(np.arange(0, 1100, 11))

@@ -5,12 +5,10 @@ is a terminal, True always, False never. A job of several steps has one bar for 
 (`Steps`), which estimates the time that is left of the whole.
 """
 
-import contextlib
 import os
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -24,80 +22,42 @@ _PATIENCE = 0.5  # seconds for a thread to stop, which may be waiting for a pipe
 
 
 def read_ahead(items: Iterable[Item]) -> Generator[Item]:
-    """The same items, made in a thread of their own, one of them before its turn.
+    """The same items, of which a thread makes the next one while one is being used.
 
     A child of `fork` does not have that thread: there, the next item is an error.
     """
     process = os.getpid()
-    waiting: queue.Queue[Any] = queue.Queue(1)
-    stopped = threading.Event()
-
-    def put(item: Any) -> None:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                waiting.put(item, timeout=0.1)
-                return
+    requests: queue.SimpleQueue[bool] = queue.SimpleQueue()  # whether to make another item
+    answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
     def make() -> None:
-        try:
-            for item in items:
-                put((item, None))
-                if stopped.is_set():
-                    return
-        except BaseException as error:
-            put((_END, error))
-        else:
-            put((_END, None))
+        iterator = iter(items)
+        while requests.get():
+            try:
+                answers.put((next(iterator, _END), None))
+            except BaseException as error:
+                answers.put((_END, error))
 
     thread = threading.Thread(target=make, name="corekernels-read", daemon=True)
     thread.start()
+    requests.put(True)
     try:
         while True:
-            if os.getpid() != process:
-                raise DataError(
-                    "batches: were begun before this process was forked; read the file anew."
-                )
-            item, error = waiting.get()
+            item, error = answers.get()
             if error is not None:
                 raise error
             if item is _END:
                 return
+            requests.put(True)
             yield item
+            if os.getpid() != process:
+                raise DataError(
+                    "batches: were begun before this process was forked; read the file anew."
+                )
     finally:
         if os.getpid() == process:
-            stopped.set()
-            with contextlib.suppress(queue.Empty):
-                waiting.get_nowait()  # the thread may be waiting to put another
+            requests.put(False)
             thread.join(_PATIENCE)
-
-
-class WriteBehind:
-    """Calls a function in a thread of its own, in order, each time when the call before has ended.
-
-    An error is raised by the next call, or at the end of the `with` block.
-    """
-
-    def __init__(self, function: Callable[..., None]) -> None:
-        self._function = function
-        self._thread = ThreadPoolExecutor(1, "corekernels-write")
-        self._call: Future[None] | None = None
-
-    def __call__(self, *arguments: Any) -> None:
-        """Have the function called with these arguments."""
-        self._wait()
-        self._call = self._thread.submit(self._function, *arguments)
-
-    def __enter__(self) -> "WriteBehind":
-        return self
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._thread.shutdown()
-        if error is None:
-            self._wait()
-
-    def _wait(self) -> None:
-        if self._call is not None:
-            self._call.result()
 
 
 _JOB_FORMAT = "{desc}{percentage:3.0f}%|{bar}| {elapsed} passed, about {remaining} left{postfix}"

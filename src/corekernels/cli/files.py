@@ -45,7 +45,7 @@ def info(
     n_jobs: Jobs = None,
 ) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
-    from ..files.conversion import file_kind  # on use: hashing does without
+    from ..files.kernels import file_kind  # on use: hashing does without
 
     require_page(page, source)
     kind = "rows" if reading.text else file_kind(source, reading.format)

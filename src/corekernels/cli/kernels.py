@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from .. import files, planner
 from ..errors import ParameterError
-from ..files.estimates import Estimates
+from ..files.kernels import Estimates
 from ..files.readers import SignatureReader
 from ..kernel_table import gamma_in_use
 from ..recipe import DEFAULT_BITS, DEFAULT_KERNEL, DEFAULT_WEIGHT_BITS

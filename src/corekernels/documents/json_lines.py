@@ -19,7 +19,7 @@ from .file import DocumentTable, no_column, others, pyarrow, without
 from .records import RecordFile, Records
 
 _SEGMENT_BYTES = 1 << 20  # that a thread takes at least
-_REMEDY = "write one JSON object per line (jq -c does)"
+_REMEDY = "write one JSON object per line (jq -c does), or name the format: csv, tsv or lines"
 _QUOTE, _NULL, _TRUE = b'"nt'
 
 # what a value is, by its first byte

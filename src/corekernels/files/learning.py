@@ -32,9 +32,15 @@ from ..signatures import Signatures, concatenate
 from .engines import Engine
 from .hashing import HashJob, PartStore, rows_per_part
 from .part_sums import AverageTask, EngineSums, LabelCounts, LearnJob, average, labels_part
-from .readers import AnyReader, SignatureReader, hashed_batches, require_labels
-from .shards import merge_parts
-from .sources import PartPlan, Source, label_kind, plan_of, plan_parts, reader_of, require_one_kind
+from .readers import (
+    AnyReader,
+    SignatureReader,
+    hashed_batches,
+    label_kind,
+    require_labels,
+    require_one_kind,
+)
+from .sources import PartPlan, Source, plan_of, plan_parts
 
 AnyModel = TypeVar("AnyModel", CoREClassifier, CoRERegressor)
 
@@ -120,10 +126,8 @@ def train(
     model = model_for(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
     final = require_target(target, *source.paths)
     job = HashJob(source, recipe, rows_per_part(recipe), False, engine, progress, n_jobs, "train")
-    with _signatures(job, final, resume) as (S, y, provenance):
-        labels = require_labels(y, source.name)
-        with _naming_file(source.name):
-            model.fit_signatures(S, labels)
+    with _labelled(job, final, resume) as (S, y, provenance):
+        model.fit_signatures(S, y)
         model.save(target, provenance=provenance)
     return model
 
@@ -144,16 +148,14 @@ def sweep(
     others = [] if validation is None else [validation.name]
     final = None if target is None else require_target(target, *source.paths, *others)
     job = HashJob(source, recipe, rows_per_part(recipe), False, None, progress, n_jobs, "path")
-    with _signatures(job, final, False) as (S, y, provenance):
+    with _labelled(job, final, False) as (S, y, provenance):
         if validation is not None:
             hashed = hashed_batches(validation, recipe, "hashing", progress=progress, n_jobs=n_jobs)
             batches = list(hashed)
             held = [require_labels(batch.y, validation.name) for batch in batches]
             judges = (concatenate([batch.signatures for batch in batches]), np.concatenate(held))
-        labels = require_labels(y, source.name)
-        with _naming_file(source.name):
-            linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
-            path = c_path(S, labels, Cs, cv=cv, validation=judges, progress=progress, model=linear)
+        linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
+        path = c_path(S, y, Cs, cv=cv, validation=judges, progress=progress, model=linear)
         if target is not None:
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
             model.save(target, provenance=provenance)
@@ -161,50 +163,32 @@ def sweep(
 
 
 @contextlib.contextmanager
-def _naming_file(name: str) -> Iterator[None]:
-    """Errors about the labels y name the file that holds them."""
-    try:
-        yield
-    except DataError as error:
-        if not str(error).startswith("y: "):
-            raise
-        raise DataError(f"{name}: {str(error)[3:]}") from error
-
-
-@contextlib.contextmanager
-def _signatures(
+def _labelled(
     job: HashJob, target: Path | None, resume: bool
-) -> Iterator[tuple[Signatures, Array | None, list[Origin]]]:
-    """Signatures, labels and provenance of a job's source.
+) -> Iterator[tuple[Signatures, Array, list[Origin]]]:
+    """Signatures, labels and provenance of a job's source, which errors about labels name.
 
     Raw rows are hashed: into memory if they make one part, else into a file of the job's folder.
     """
     with contextlib.ExitStack() as stack:
-        if target is None:
-            target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model"
-        if getattr(job.source, "recipe", None) is not None:
-            reader = reader_of(job.source, job.n_jobs)
-            assert reader.holds == "signatures"
-            if job.engine is None or len(reader.paths) == 1:
-                yield *reader.read(), join_runs(reader.provenance)
-                return
-            store = job.store(stack, target, resume, True)
-            store.paths = [Path(path) for path in reader.paths]
-        else:
+        store = None
+        if getattr(job.source, "recipe", None) is None:
+            if target is None:
+                target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model"
             store = job.store(stack, target, resume, False)
             job.fill(store)
-        if store.only is not None:
-            signatures, labels, provenance = store.only
-            yield concatenate(list(signatures)), labels, list(provenance)
-            return
-        assert store.folder is not None
-        merged = store.paths[0]
-        if len(store.paths) > 1:
-            merged = store.folder.file("merged")
-            merge_parts(store.paths, merged, target, job.recipe)
-        reader = SignatureReader(merged)
-        yield *reader.read(), join_runs(reader.provenance)
-        store.discard()
+            S, y, provenance = store.read()
+        else:
+            reader = SignatureReader(job.source.paths)
+            (S, y), provenance = reader.read(), join_runs(reader.provenance)
+        try:
+            yield S, require_labels(y, job.source.name), provenance
+        except DataError as error:
+            if not str(error).startswith("y: "):
+                raise
+            raise DataError(f"{job.source.name}: {str(error)[3:]}") from error
+        if store is not None:
+            store.discard()
 
 
 def train_by_parts(
@@ -297,19 +281,18 @@ class _Learner:
                 bar.update(1)
 
             if not job.problem.loss.is_smooth:
-                task = AverageTask(job, self.options, self.shares, str(self.folder.parts))
-                w, outcome = average(self.engine, self.plan.parts, task)
-                objectives = outcome.objectives
-                report(w, Measure(objectives, outcome.relative_gaps * objectives))
+                task = AverageTask(job, self.options, self.shares, str(self.folder.path))
+                w, at, outcome = average(self.engine, self.plan.parts, task)
+                report(w, at)
                 return w, outcome
             options = replace(self.options, max_iter=max(1, self.options.max_iter - n_passes))
-            sums = EngineSums(self.engine, self.plan.parts, job, self.folder.parts)
 
             def step(w: Vector, at: Measure) -> None:
                 report(w, at)
                 passes = n_passes + int(newton._n_passes)
                 self.folder.save(saved, passes, coef=w.coef, biases=w.biases)
 
+            sums = EngineSums(self.engine, self.plan.parts, job)
             newton = Newton(sums, w, options, None, step)
             outcome = newton.solve()
             return w, replace(outcome, n_iter=outcome.n_iter + n_passes)

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from ..text.rows import rows_of_documents
 from ..text.settings import BM25, BY_RARITY, TextSettings
 from ..text.snippets import snippet
 from .engines import Engine
-from .lines import Counts, require_queries, write_lines
+from .lines import Counts, Lines, LinesJob, require_queries, write_lines
 from .readers import AnyReader
 from .sources import Source, reader_of
 
@@ -167,10 +167,6 @@ class SearchJob(NamedTuple):
         """The index."""
         return _loaded(self.searched) if isinstance(self.searched, str) else self.searched
 
-    def n_neighbors_of(self, index: CoRENeighbors) -> int:
-        """Neighbours per query."""
-        return index.n_neighbors if self.n_neighbors is None else self.n_neighbors
-
 
 @lru_cache(1)
 def _loaded(path: str) -> CoRENeighbors:
@@ -243,19 +239,18 @@ def search(
             raise ParameterError("n_checked: got one with an engine; check in this process.")
         about["index"] = file_stamps([index])
         index = os.path.abspath(index)
-    index = index if isinstance(index, CoRENeighbors) else os.fspath(index)
-    job = SearchJob(index, n_neighbors, radius, n_checked, [])
+    searched = index if isinstance(index, CoRENeighbors) else os.fspath(index)
+    job = SearchJob(searched, n_neighbors, radius, n_checked, [])
     if name.endswith(".npz"):
         counts = _write_arrays(job, source, target, progress)
     else:
         counts = write_lines(
-            found_lines, job, source, target, b"query\tid\tsimilarity\n", about=about,
-            is_numbered=True, engine=engine, resume=resume, progress=progress,
+            LinesJob(found_lines, job, about, is_numbered=True), source, target,
+            b"query\tid\tsimilarity\n", engine=engine, resume=resume, progress=progress,
         )  # fmt: skip
     check = None
     if n_checked:
-        first = sparse.vstack(job.checked, format="csr")
-        check = job.opened().check_recall(first, job.n_neighbors_of(job.opened()))
+        check = job.opened().check_recall(sparse.vstack(job.checked, format="csr"), n_neighbors)
     per_query = counts.lines // counts.rows if radius is None else None
     return SearchReport(name, counts.rows, per_query, radius, *counts[1:], check)
 
@@ -267,26 +262,20 @@ def _answers(
     index = job.opened()
     names = getattr(index, "feature_names_in_", None)
     require_same_names(reader.name, reader.provenance, index.provenance_, names)
-    if job.radius is None:
-        ask = partial(_nearest, index, job.n_neighbors_of(index))
-    else:
-        ask = partial(_within, index, job.radius)
     n_queries = 0
     for batch in with_progress(require_rows(reader), "searching", progress):
         if not n_queries:
-            ask(batch.X[:1])  # the first search loads the loops
+            _found(index, job, batch.X[:1])  # the first search loads the loops
         if n_queries < job.n_checked:
             job.checked.append(batch.X[: job.n_checked - n_queries])
         n_queries += len(batch)
         start = time.perf_counter()
-        found = ask(batch.X)
+        found = _found(index, job, batch.X)
         seconds = time.perf_counter() - start
         yield batch, found, Counts(len(batch), len(found.ids), seconds)
 
 
-def found_lines(
-    job: SearchJob, reader: AnyReader, progress: Progress
-) -> Iterator[tuple[bytes, Counts]]:
+def found_lines(job: SearchJob, reader: AnyReader, progress: Progress) -> Lines:
     """The lines of a reader's queries."""
     index = job.opened()
     for batch, found, counts in _answers(job, reader, progress):
@@ -406,13 +395,12 @@ class _Found(NamedTuple):
         return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
 
 
-def _nearest(index: CoRENeighbors, n_neighbors: int, X: Any) -> _Found:
-    distances, ids = index.kneighbors(X, n_neighbors)
-    return _Found(np.full(len(ids), ids.shape[1]), distances.ravel(), ids.ravel())
-
-
-def _within(index: CoRENeighbors, radius: float, X: Any) -> _Found:
-    distances, ids = index.radius_neighbors(X, radius)
+def _found(index: CoRENeighbors, job: SearchJob, X: Any) -> _Found:
+    """The nearest rows of queries, or those within the radius."""
+    if job.radius is None:
+        distances, ids = index.kneighbors(X, job.n_neighbors)
+        return _Found(np.full(len(ids), ids.shape[1]), distances.ravel(), ids.ravel())
+    distances, ids = index.radius_neighbors(X, job.radius)
     lengths = np.array([len(row) for row in ids])
     return _Found(lengths, np.concatenate(distances), np.concatenate(ids))
 

@@ -111,7 +111,10 @@ def open_rows(
     kind = format or (TEXT if is_stream(path) else detect(path))
     row_format = require_row_format(kind, path)
     if is_stream(path) and not row_format.is_text:
-        raise FileError(f"{display_name(path)}: only svmlight text can be read from a pipe.")
+        raise FileError(
+            f"{display_name(path)}: only svmlight text can be read from a pipe; save it in a file "
+            "first."
+        )
     if one_based is not None and not row_format.is_text:
         raise ParameterError(f"one_based: only svmlight text may count from 1; {path} is {kind}.")
     if missing != "error" and not row_format.names_columns:

@@ -83,7 +83,7 @@ def _check_table(y: Any, n_rows: int, n_columns: int, several: bool) -> npt.NDAr
     if not several:
         raise DataError(
             f"y: has {n_columns} columns, but one label per row is wanted here; several labels per "
-            "row are learned by `fit` of a classifier, or column by column."
+            "row are learned by `fit` only, of a classifier, or column by column."
         )
     table = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if table.dtype.kind not in "biufO" or not np.isin(table, (0, 1)).all():

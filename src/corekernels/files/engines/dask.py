@@ -17,10 +17,10 @@ from .base import (
     Task,
     add_up,
     attempt,
-    checked_results,
     gather_group,
     reason_of,
     total_of,
+    value_of,
 )
 
 _GROUP = "group"  # the column of numbers of groups, in tables of records
@@ -122,7 +122,7 @@ class DaskEngine(Engine):
         lists = [gathered(sent, part) for part in shuffled.to_delayed()]
         futures = self.client.compute(lists, retries=_RETRIES)
         pairs = [pair for group in self.client.gather(futures) for pair in group]
-        return checked_results([result for _, result in sorted(pairs, key=lambda pair: pair[0])])
+        return [value_of(result) for _, result in sorted(pairs, key=lambda pair: pair[0])]
 
     def _send(self, value: Any) -> Any:
         """A value for all tasks, as a task of its own: what a dead worker held is made again."""
@@ -161,7 +161,7 @@ def _each(work: tuple[Task, Any], arguments: Sequence[Any]) -> list[Any]:
 def _as_table(work: tuple[Task, Any], argument: Any) -> Any:
     """The records of a task as a table, with the numbers of their groups."""
     pandas = require_extra("pandas", "dask", "Dask clusters")
-    (pieces,) = checked_results([attempt(work, argument)])
+    pieces = value_of(attempt(work, argument))
     groups = np.repeat(list(pieces), [len(records) for records in pieces.values()])
     records = np.concatenate(list(pieces.values()))
     return pandas.DataFrame.from_records(records).assign(**{_GROUP: groups.astype(np.int64)})

@@ -5,6 +5,7 @@ column that tells.
 """
 
 import os
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,16 +15,14 @@ import numpy as np
 
 from ..._core.arguments import Array, PathLike, require_extra
 from ..._core.validation import Rows, as_matrix, clean_arrays, clean_rows
-from ...errors import CoREError, DataError
+from ...errors import DataError
 from ...io.parquet import dense_rows, flat_lists, labels_of_arrow, rows_of_lists, rows_of_vectors
 from ...io.provenance import Origin
 from ...recipe import Recipe
 from ...signatures import Signatures
-from ..hashing import HashReport, Piece, hand_over, shards_of_job
-from ..readers import sketch_batch
-from ..shards import part_name
-from ..sources import require_one_kind
-from .base import Engine, Failure
+from ..hashing import HashReport, Piece, Written, hand_over, shards_of_job
+from ..readers import part_name, require_one_kind, sketch_batch
+from .base import Engine, attempt, value_of
 
 
 class FrameColumns(NamedTuple):
@@ -160,11 +159,11 @@ def hash_dask_frame(
     about = {"job": "hash", **recipe.asdict(), "blocks": names}
     with shards_of_job(Path(target), about, recipe, resume=resume) as store:
         arguments = list(zip(names, blocks, y, strict=True))
-        n_rows = store.make(engine, partial(_hash_block, columns), arguments, names, progress)
+        n_rows = store.make(engine, partial(_hash_block, columns), arguments, progress)
         return hand_over(store, Path(target), n_rows)
 
 
-def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> tuple[str, int]:
+def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> Written:
     """A task: the signatures and labels of a block as a shard."""
     (name, block, y), path = argument
     if not hasattr(block, "columns"):
@@ -225,38 +224,36 @@ def hash_spark_frame(
     with shards_of_job(Path(target), about, recipe, resume=False) as store:
         ordered = frame.repartitionByRange(n_parts, id).sortWithinPartitions(id)
         assert store.folder is not None
-        work = partial(_write_partition, recipe, str(store.folder.parts), columns, name)
-        fields = "number int, labels string, rows long, failure string, message string"
-        parts = sorted(ordered.mapInArrow(work, fields).collect())
-        for part in parts:
-            if part.failure:
-                raise Failure(part.failure, part.message).error()
-        require_one_kind({part.labels: f"{name}-{part.number}" for part in reversed(parts)})
-        for place, part in enumerate(parts):  # ranges may be empty
-            written = store.folder.file(part_name(part.number))
-            store.paths.append(written.replace(store.path(place)))
-        return hand_over(store, Path(target), sum(part.rows for part in parts))
+        work = partial(_write_partition, (recipe, str(store.folder.parts), columns, name))
+        rows = ordered.mapInArrow(work, "written binary").collect()
+        written = sorted(pickle.loads(row.written) for row in rows)
+        kinds, n_rows = dict[str, str](), 0
+        for place, (number, result) in enumerate(written):  # ranges may be empty
+            source, labels, n_written = value_of(result)
+            kinds.setdefault(labels, source)
+            require_one_kind(kinds)
+            store.paths.append(store.folder.file(part_name(number)).replace(store.path(place)))
+            n_rows += n_written
+        return hand_over(store, Path(target), n_rows)
 
 
-def _write_partition(
-    recipe: Recipe, folder: str, columns: FrameColumns, name: str, batches: Iterator[Any]
-) -> Iterator[Any]:
-    """Write the rows of a partition as a shard; a row about it, if it has any."""
+def _write_partition(work: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
+    """Write the rows of a partition, if it has any: its number and what came of it."""
     arrow = require_extra("pyarrow", "spark", "Spark frames")
     number = require_extra("pyspark", "spark", "Spark frames").TaskContext.get().partitionId()
-    failure, labels, n_rows = Failure("", ""), "", 0
-    try:
-        piece = _piece_of_tables(recipe, columns, f"{name}-{number}", batches)
-        if piece.signatures:
-            path = os.path.join(folder, part_name(number))
-            labels, n_rows = piece.write(path, recipe, shared=True)
-    except CoREError as error:
-        failure = Failure(type(error).__name__, str(error))
-    if n_rows or failure.kind:
-        about = {"labels": labels, "rows": n_rows}
-        about |= {"failure": failure.kind, "message": failure.message}
-        row = {"number": arrow.array([number], arrow.int32())}
-        yield arrow.RecordBatch.from_pydict(row | {name: [value] for name, value in about.items()})
+    written = attempt((_write_shard, (*work, number)), batches)
+    if written is not None:
+        row = {"written": [pickle.dumps((number, written))]}
+        yield arrow.RecordBatch.from_pydict(row)
+
+
+def _write_shard(work: tuple[Any, ...], batches: Iterator[Any]) -> Written | None:
+    """A task: write Arrow batches as a shard; see `Piece.write`."""
+    recipe, folder, columns, name, number = work
+    piece = _piece_of_tables(recipe, columns, f"{name}-{number}", batches)
+    if not piece.signatures:
+        return None
+    return piece.write(os.path.join(folder, part_name(number)), recipe, shared=True)
 
 
 def _piece_of_tables(

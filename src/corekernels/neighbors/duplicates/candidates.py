@@ -91,12 +91,15 @@ def repeated_keys(keys: Array, rows: Array) -> tuple[Array, Array]:
     """
     order = np.argsort(keys)
     ordered = keys[order]
-    is_repeated = np.zeros(len(keys), bool)
-    is_repeated[1:] = ordered[1:] == ordered[:-1]
-    is_repeated[:-1] |= is_repeated[1:].copy()
-    ordered, found = read_only(ordered[is_repeated]), rows[order[is_repeated]].astype(np.int64)
-    loops.ascend_within_keys(ordered, found)
-    return ordered, read_only(found)
+    is_first = np.ones(len(keys) + 1, bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:-1])
+    is_repeated = ~(is_first[:-1] & is_first[1:])
+    places = np.flatnonzero(is_repeated)
+    rows = rows[order[places]]
+    width = rows.max(initial=0) + 1
+    numbers = np.cumsum(is_first[places]) * width + rows
+    numbers.sort()  # several times faster than np.lexsort
+    return ordered[places], numbers % width
 
 
 def table_pairs(
@@ -104,15 +107,15 @@ def table_pairs(
 ) -> Iterator[Array]:
     """The pairs of rows that share a key in some table, each once, in portions of about `most`.
 
-    `keys` (n_rows, n_tables) are those of the rows, which ascend; links to the next row with the
+    `keys` (n_tables, n_rows) are those of the rows, which ascend; links to the next row with the
     same key take their place.
     """
     links, every = keys.view(np.int64), np.arange(len(rows))
-    for table in range(keys.shape[1]):
-        repeated, places = repeated_keys(keys[:, table].copy(), every)
-        links[:, table] = loops.NO_LINK
+    for keys_of_table, links_of_table in zip(keys, links, strict=True):
+        repeated, places = repeated_keys(keys_of_table, every)
+        links_of_table[:] = loops.NO_LINK
         is_linked = repeated[1:] == repeated[:-1]
-        links[places[:-1][is_linked], table] = places[1:][is_linked]
+        links_of_table[places[:-1][is_linked]] = places[1:][is_linked]
     yield from _linked_pairs(links, rows, n_rows, boundary, most)
 
 
@@ -134,7 +137,7 @@ def key_pairs(
         is_not_paired = np.arange(len(keys)) - np.repeat(starts, sizes) >= REPRESENTATIVES
         is_not_paired &= np.repeat(sizes > largest, sizes) & ~is_last
         links[is_not_paired] = loops.NO_LINK - 1 - links[is_not_paired]
-    return distinct(list(_linked_pairs(links[:, None], rows, n_rows, boundary, _TOGETHER)))
+    return distinct(list(_linked_pairs(links[None], rows, n_rows, boundary, _TOGETHER)))
 
 
 def distinct(pairs: Sequence[Array]) -> Array:
@@ -147,7 +150,7 @@ def distinct(pairs: Sequence[Array]) -> Array:
 def _linked_pairs(
     links: Array, rows: Array, n_rows: int, boundary: int | None, most: int
 ) -> Iterator[Array]:
-    """The pairs of rows that links connect, in portions, each ascending."""
+    """The pairs of rows that links (n_tables, n_rows) connect, in portions, each ascending."""
     state, seen = np.zeros(2, np.int64), np.zeros(len(rows), np.uint8)
     links, rows = read_only(links), read_only(rows, np.int64)
     least = -1 if boundary is None else boundary

@@ -222,7 +222,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:
-        """What is added to each plane's scores."""
+        """The intercept of each weight vector in `coef_`, added to its scores."""
         check_is_fitted(self)
         return self._planes.intercepts
 

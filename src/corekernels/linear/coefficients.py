@@ -102,7 +102,7 @@ class Packed:
 
     @property
     def _bits(self) -> tuple[Array, Array | None]:
-        """Codes and weights as unsigned integers; where they share one, the slots and None."""
+        """Codes and weights as unsigned integers; the slots and None where one integer has both."""
         if self.codes.dtype.kind == "u":
             return self.codes, self.weights
         return self.codes.view(f"u{self.codes.itemsize}"), None

@@ -111,7 +111,7 @@ def _extremes_of_slices(
 ):
     """Codes and values of the slots from slices; groups of slots whose bins are full are skipped.
 
-    Slots from the half of a bank on count locations from the top.
+    The first half of a bank's slots take the least location, the second half the greatest.
     """
     zero, table, n_low = np.int64(0), banks.tables, banks.width // 2
     two = 2 * LINE // table.itemsize

@@ -129,7 +129,7 @@ def rotate(signs, out):
 
 @loop(inline="always")
 def _transform_across(out, distances):
-    """The transform across lines, in the steps of these distances; their order decides on bits."""
+    """Walsh-Hadamard steps between lines these distances apart; their order fixes the rounding."""
     for n_lines in distances:
         distance = n_lines * PLACES
         for first in range(0, BUCKETS, 2 * distance):

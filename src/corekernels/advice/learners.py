@@ -131,13 +131,13 @@ class Learners:
 
     def compile_loops(self) -> None:
         """Hash and learn a little, so that no learner's time includes compiling."""
-        some = np.unique(self.y, return_index=True)[1][:50]  # of each class, if there are classes
+        few = np.unique(self.y, return_index=True)[1][:50]  # of each class, if there are classes
         for steps in self.core_steps():
-            X = make_pipeline(*steps, FunctionTransformer()).fit_transform(self.X[some])
+            X = make_pipeline(*steps, FunctionTransformer()).fit_transform(self.X[few])
             for name, kernel in HASHED_KERNELS.items():
                 if kernel.uses_values:
                     getattr(kernels, name)(X)
-                    self._hashed_model(Core(steps, name), 16, 1.0).fit(X, self.y[some])
+                    self._hashed_model(Core(steps, name), 16, 1.0).fit(X, self.y[few])
 
     def core_steps(self) -> list[Steps]:
         """What stands before CoRE kernels, to choose from."""

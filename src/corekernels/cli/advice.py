@@ -57,21 +57,21 @@ def advise(
         reader, 10 * rows, most_read=most_read, seed=seed, labelled=True, progress=output.progress
     )
     output.show_notes(reader)
-    found = advise_on(
+    result = advise_on(
         X, y, task=task, n_rows=rows, sizes=size, cv=cv, repeats=repeats,
         time_limit=time_limit, random_state=seed, n_jobs=n_jobs, progress=output.progress,
     )  # fmt: skip
     if plot is not None:
-        save_figure(advice_figure(found), plot)
+        save_figure(advice_figure(result), plot)
     if page is not None:
-        report.write_page(report.advice_report(found, X, source, reading.given), page)
+        report.write_page(report.advice_report(result, X, source, reading.given), page)
     if output.as_json:
-        show(_as_json(found), True)
+        show(_as_json(result), True)
         return
-    for note in found.notes:
+    for note in result.notes:
         output.note(note)
-    show_table(*found.table())
-    print(f"\n{found.sentence}\n\n{found.best.code}")
+    show_table(*result.table())
+    print(f"\n{result.sentence}\n\n{result.best.code}")
 
 
 def _as_json(advice: Advice) -> dict[str, Any]:

@@ -205,8 +205,8 @@ def _visible_usage() -> Iterator[None]:
         raise
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"corekernels {corekernels.__version__}")
         raise typer.Exit
 

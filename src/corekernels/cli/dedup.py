@@ -78,7 +78,7 @@ def dedup(
     page: Annotated[
         Path | None,
         Option(
-            "--page", "--report", metavar="PAGE.html", help="Write a page about what was found."
+            "--page", "--report", metavar="PAGE.html", help="Write a page about what was result."
         ),
     ] = None,
     copies_once: Annotated[
@@ -106,9 +106,12 @@ def dedup(
     if prefer != FIRST and not reading.text:
         raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     _require_targets(source, target, groups, keep, page, reading)
-    parts = _parts(target, resume)
-    if parts is not None:
+    parts = None
+    if target != STANDARD_OUTPUT:
+        parts = unfinished_folder(target)
         output.note_unfinished(target, resume)
+    elif resume:
+        raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
     if against is not None:
         _require_alone(against, groups, prefer, copies_once, reduce_to)
     if reduce_to is not None and keep is None:
@@ -125,27 +128,27 @@ def dedup(
             other_data, others = _opened(
                 engine, against, reading, output, n_jobs, False, reader.provenance
             )
-        found = files.near_duplicates(
+        result = files.near_duplicates(
             data, threshold, kernel, against=other_data, all_pairs=not copies_once,
             most_pairs=most_pairs, working_memory=working_memory, seed=seed, gamma=gamma,
             parts=parts, resume=resume, engine=engine, progress=output.progress, n_jobs=n_jobs,
         )  # fmt: skip
-    rows = found.paired() if reduce_to is None else np.arange(found.rows)
+    rows = result.paired() if reduce_to is None else np.arange(result.rows)
     scores = None if prefer == FIRST else preference_scores(reader, prefer, rows, output.progress)
-    about = _about(found)
+    about = _about(result)
     if reduce_to is None:
-        dropped = found.redundant(scores)
+        dropped = result.redundant(scores)
     else:
-        dropped, about["rule"] = found.reduced_to(require_count("reduce_to", reduce_to), scores)
-        about["rows_kept"] = found.rows - len(dropped)
+        dropped, about["rule"] = result.reduced_to(require_count("reduce_to", reduce_to), scores)
+        about["rows_kept"] = result.rows - len(dropped)
     if groups is not None:
-        files.write_groups(found, to_write(groups), scores)
-    files.write_pairs(found, to_write(target), _names(found, reader, others, output))
+        files.write_groups(result, to_write(groups), scores)
+    files.write_pairs(result, to_write(target), _names(result, reader, others, output))
     if keep is not None:
         reader.write_without(keep, dropped, progress=output.progress)
     if page is not None:
         about_pairs = report.duplicates_report(
-            found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
+            result, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
         )
         report.write_page(about_pairs, page)
     if parts is not None:
@@ -166,15 +169,6 @@ def _opened(
     return plan, require_rows(reader_of(plan, n_jobs))
 
 
-def _parts(target: str, resume: bool) -> Path | None:
-    """The folder of what is done, for a later run; none if pairs are printed."""
-    if target != STANDARD_OUTPUT:
-        return unfinished_folder(target)
-    if resume:
-        raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
-    return None
-
-
 def _require_alone(
     against: str, groups: str | None, prefer: str, copies_once: bool, reduce_to: int | None
 ) -> None:
@@ -188,15 +182,15 @@ def _require_alone(
 
 
 def _names(
-    found: NearDuplicates, reader: RowReader, others: RowReader | None, output: options.Output
+    result: NearDuplicates, reader: RowReader, others: RowReader | None, output: options.Output
 ) -> tuple[dict[int, str], dict[int, str]] | None:
     """What the rows of pairs are called, if they have names."""
     if not reader.has_names:
         return None
     if others is None:
-        names = reader.names(found.paired(), output.progress)
+        names = reader.names(result.paired(), output.progress)
         return names, names
-    sides = zip((reader, others), found.pairs.T, strict=True)
+    sides = zip((reader, others), result.pairs.T, strict=True)
     left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
     return left, right
 
@@ -218,13 +212,15 @@ def _require_targets(
         require_target(name, source, *written[:place])
 
 
-def _about(found: NearDuplicates) -> dict[str, Any]:
-    """The numbers of a result, for the terminal."""
-    near = len(found.redundant())
+def _about(result: NearDuplicates) -> dict[str, Any]:
+    """Numbers for the terminal."""
+    near = len(result.redundant())
     about = {
-        "rows": found.rows, "rows_against": found.rows_against, "copies": found.copies,
-        "pairs": len(found.pairs), "groups": len(found.groups()), "rows_near": near,
-        "rows_kept": found.rows - near, "expected_missed": found.expected_missed,
+        "rows": result.rows, "rows_against": result.rows_against, "copies": result.copies,
+        "pairs": len(result.pairs), "groups": len(result.groups()), "rows_near": near,
+        "rows_kept": result.rows - near, "expected_missed": result.expected_missed,
     }  # fmt: skip
-    left_out = ("rows_against", "rows_near") if found.rows_against is None else ("copies", "groups")
+    left_out = (
+        ("rows_against", "rows_near") if result.rows_against is None else ("copies", "groups")
+    )
     return {name: value for name, value in about.items() if name not in left_out}

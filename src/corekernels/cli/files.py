@@ -48,11 +48,11 @@ def info(
         raise ParameterError(f"--page: is for files of rows; {source} holds a file of {kind}.")
     if kind == "rows":
         reader = reading.open_rows(source, n_jobs=n_jobs)
-        found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
+        description = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
         if page is not None:
-            report.write_page(report.survey_report(found, source, reading.given), page)
-        about = asdict(found) if output.as_json else _about_rows(found)
+            report.write_page(report.survey_report(description, source, reading.given), page)
+        about = asdict(description) if output.as_json else _about_rows(description)
         if reading.text and not output.as_json:
             about["near-duplicates"] = "resemblance of 3-grams of words, 0.8 or more (dedup)"
         show({"format": reader.format, **about}, output.as_json)
@@ -134,10 +134,10 @@ def frequencies(
     """
     reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
     require_target(target, source)
-    found = files.count_frequencies(
+    counted = files.count_frequencies(
         reader, target, max_columns=max_columns, progress=output.progress
     )
-    output.show({"target": str(target), **_about_counts(found)}, reader)
+    output.show({"target": str(target), **_about_counts(counted)}, reader)
 
 
 @command("corekernels kernel test.svm K.npy --kernel core1 --against train.svm")
@@ -198,10 +198,10 @@ def estimate(
         rows = [_row_numbers(text) for text in pair or []]
         _print_estimates([files.estimate_pairs(reader, rows, others)], output.as_json)
         return
-    asked = matching.open(queries, reader, labels=False, n_jobs=n_jobs)
-    found = files.nearest(reader, asked, nearest, progress=output.progress, n_jobs=n_jobs)
-    _print_estimates(found, output.as_json)
-    output.show_notes(asked)
+    query_rows = matching.open(queries, reader, labels=False, n_jobs=n_jobs)
+    estimates = files.nearest(reader, query_rows, nearest, progress=output.progress, n_jobs=n_jobs)
+    _print_estimates(estimates, output.as_json)
+    output.show_notes(query_rows)
 
 
 @command("corekernels plan --error 0.05 --kernel core1 --n-rows 1000000")
@@ -224,12 +224,12 @@ def plan(
     n_rows: Annotated[int | None, Option(help="Rows, for the bytes of all.")] = None,
 ) -> None:
     """How many hashes an error takes, or what error they give; memory."""
-    found = planner.plan(
+    result = planner.plan(
         error, n_hashes=n_hashes, kernel=kernel, n_bits=n_bits, confidence=confidence,
         R=resemblance, rho=rho, length=length, heaviness=heaviness, n_columns=n_columns,
         n_rows=n_rows, gamma=gamma, weight_bits=weight_bits,
     )  # fmt: skip
-    show(asdict(found), output.as_json)
+    show(asdict(result), output.as_json)
 
 
 @command("corekernels version --json")
@@ -252,7 +252,7 @@ def _print_estimates(batches: "Iterable[Estimates]", as_json: bool) -> None:
     """One line per pair, as batches come; or one JSON object."""
     names = ("i", "j", "value", "standard_error")
     columns = ([getattr(batch, name).tolist() for name in names] for batch in batches)
-    pairs = (pair for some in columns for pair in zip(*some, strict=True))
+    pairs = (pair for batch in columns for pair in zip(*batch, strict=True))
     if as_json:
         show({"pairs": [dict(zip(names, pair, strict=True)) for pair in pairs]}, True)
         return
@@ -261,33 +261,33 @@ def _print_estimates(batches: "Iterable[Estimates]", as_json: bool) -> None:
         print(f"{i}\t{j}\t{value:.5f}\t{error:.5f}")
 
 
-def _about_rows(found: "Survey") -> dict[str, Any]:
-    lengths = " ".join(f"{name} {value:,.4g}" for name, value in found.row_lengths.items())
-    plan = found.plan
+def _about_rows(survey: "Survey") -> dict[str, Any]:
+    lengths = " ".join(f"{name} {value:,.4g}" for name, value in survey.row_lengths.items())
+    plan = survey.plan
     about: dict[str, Any] = {
-        "rows": f"{found.rows:,} ({found.empty_rows:,} empty)",
-        "columns": found.columns,
-        "nonzeros": f"{found.nonzeros:,} (density {found.density:.3%})",
+        "rows": f"{survey.rows:,} ({survey.empty_rows:,} empty)",
+        "columns": survey.columns,
+        "nonzeros": f"{survey.nonzeros:,} (density {survey.density:.3%})",
         "nonzeros_per_row": lengths,
-        "values": _range(found),
-        "heaviness": f"{found.heaviness:.3g} (1 binary, about 2 TF-IDF, hundreds raw counts)",
+        "values": _range(survey),
+        "heaviness": f"{survey.heaviness:.3g} (1 binary, about 2 TF-IDF, hundreds raw counts)",
     }
-    if found.classes is not None:
-        about["labels"] = f"{len(found.classes):,} classes"
-        about["learn_on"] = _learn_on(found.rows)
+    if survey.classes is not None:
+        about["labels"] = f"{len(survey.classes):,} classes"
+        about["learn_on"] = _learn_on(survey.rows)
     return about | {
         "suggested": f"--kernel {plan.kernel} --n-hashes {plan.n_hashes} --n-bits {plan.n_bits}",
-        "because": found.reason,
+        "because": survey.reason,
         "error": f"{plan.error:.2g} on close pairs (confidence {plan.confidence:.0%})",
         "memory": f"{(plan.n_bytes or 0) / 1e6:,.3g} MB of signatures",
     }
 
 
-def _range(found: "Survey") -> str:
+def _range(survey: "Survey") -> str:
     """The values that are not 0."""
-    if not found.nonzeros:
+    if not survey.nonzeros:
         return "all 0"
-    return f"{found.least:.4g} to {found.greatest:.4g}" + (", all equal" if found.binary else "")
+    return f"{survey.least:.4g} to {survey.greatest:.4g}" + (", all equal" if survey.binary else "")
 
 
 _ROWS_FOR_ONE_MACHINE = 10_000_000  # that it learns from in minutes, once they are hashed
@@ -329,10 +329,11 @@ def _about_index(path: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _about_counts(found: "InverseDocumentFrequency") -> dict[str, Any]:
+def _about_counts(frequencies: "InverseDocumentFrequency") -> dict[str, Any]:
+    settings = frequencies.settings_.asdict() if frequencies.settings_ else {}
     return {
-        "documents": found.n_documents_, "columns": len(found.columns_), "error": found.error_,
-        "digest": found.digest(), **(found.settings_.asdict() if found.settings_ else {}),
+        "documents": frequencies.n_documents_, "columns": len(frequencies.columns_),
+        "error": frequencies.error_, "digest": frequencies.digest(), **settings,
     }  # fmt: skip
 
 

@@ -143,7 +143,7 @@ def predict(
     if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
-    wanted = "scores" if scores else "probabilities" if proba else "labels"
+    what = "scores" if scores else "probabilities" if proba else "labels"
     options.require_lines_target(target, cluster, resume)
     with cluster.started() as engine:
         rows = matching.open(
@@ -152,7 +152,7 @@ def predict(
         if engine is not None:
             output.note_unfinished(target, resume)
         n_rows = files.predict(
-            loaded, rows, to_write(target), output=wanted, engine=engine, resume=resume,
+            loaded, rows, to_write(target), output=what, engine=engine, resume=resume,
             progress=output.progress,
         )  # fmt: skip
     output.show({"target": target, "rows": n_rows}, rows, target)
@@ -172,20 +172,22 @@ def evaluate(
     loaded = _loaded(model, n_jobs)
     with cluster.started() as engine:
         rows = matching.open(source, loaded, engine, output, format=format, n_jobs=n_jobs)
-        found = files.evaluate(loaded, rows, engine=engine, progress=output.progress)
+        result = files.evaluate(loaded, rows, engine=engine, progress=output.progress)
     output.show_notes(rows)
-    if isinstance(found, RegressionEvaluation):
-        show(asdict(found), output.as_json)
+    if isinstance(result, RegressionEvaluation):
+        show(asdict(result), output.as_json)
         return
     names = ["rows", "accuracy", "standard_error"]
     if output.as_json:
         names += ["classes", "recall", "precision", "confusion"]
-    show({name: getattr(found, name) for name in names}, output.as_json)
+    show({name: getattr(result, name) for name in names}, output.as_json)
     if output.as_json:
         return
     print()
-    labels = map(label_text, found.classes.tolist())
-    columns = zip(labels, found.confusion.sum(axis=1), found.recall, found.precision, strict=True)
+    labels = map(label_text, result.classes.tolist())
+    columns = zip(
+        labels, result.confusion.sum(axis=1), result.recall, result.precision, strict=True
+    )
     table = [[label, f"{n:,}", f"{r:.4f}", f"{p:.4f}"] for label, n, r, p in columns]
     show_table(["class", "rows", "recall", "precision"], table)
 
@@ -228,23 +230,23 @@ def path(
             **text, one_based=reading.one_based, ignore_new_columns=ignore_new_columns
         )
         scored = matching.open(validation, reader, n_jobs=n_jobs)
-    found = sweep(
+    curve = sweep(
         reader, recipe, _numbers(Cs), target=target, validation=scored, cv=cv, n_jobs=n_jobs,
         progress=output.progress, **learning.parameters(),
     )  # fmt: skip
     output.show_notes(reader)
     if plot is not None:
-        save_figure(c_path_figure(found), plot)
+        save_figure(c_path_figure(curve), plot)
     if page is not None:
-        report.write_page(report.c_path_report(found, recipe, source, reading.given), page)
+        report.write_page(report.c_path_report(curve, recipe, source, reading.given), page)
     if output.as_json:
-        result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
-        show(result | {"scores": found.scores, "best_C": found.best_C}, True)
+        result = {"Cs": curve.Cs, "accuracy": curve.mean, "standard_error": curve.standard_error}
+        show(result | {"scores": curve.scores, "best_C": curve.best_C}, True)
         return
-    bars = text_bars(found.mean.tolist())
-    lines = zip(found.Cs, found.mean, found.standard_error, bars, strict=True)
+    bars = text_bars(curve.mean.tolist())
+    lines = zip(curve.Cs, curve.mean, curve.standard_error, bars, strict=True)
     table = [
-        [f"{C:g}", f"{mean:.4f}", f"{error:.4f}", bar + (" *" if found.best_C == C else "")]
+        [f"{C:g}", f"{mean:.4f}", f"{error:.4f}", bar + (" *" if curve.best_C == C else "")]
         for C, mean, error, bar in lines
     ]
     show_table(["C", "accuracy", "+-", ""], table)

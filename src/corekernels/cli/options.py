@@ -111,10 +111,10 @@ class Output:
 
     def note_unfinished(self, target: PathLike, resume: bool) -> None:
         """Say what an unfinished run has left, if anything, and what becomes of it."""
-        left = describe_unfinished(target)
-        if left is not None:
+        unfinished = describe_unfinished(target)
+        if unfinished is not None:
             what = "goes on with" if resume else "removes (--resume would go on with)"
-            self.note(f"{target}: {what} {left}")
+            self.note(f"{target}: {what} {unfinished}")
 
     def note(self, text: str) -> None:
         """Print a note on standard error, unless quiet."""

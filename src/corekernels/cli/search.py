@@ -112,9 +112,9 @@ def search(
     """Write the most similar indexed rows of each row of QUERIES, nearest first."""
     if (source is None) == (not query):
         raise ParameterError("QUERIES, --query: give one of them, a file or words to look up.")
-    found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
+    loaded = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     if query:
-        _show_found(files.search_texts(found, query, n_neighbors), query, output)
+        _show_matches(files.search_texts(loaded, query, n_neighbors), query, output)
         return
     assert source is not None
     if cluster and check:
@@ -124,12 +124,12 @@ def search(
     options.require_lines_target(target, cluster, resume)
     with cluster.started() as engine:
         queries = matching.open(
-            source, found, engine, output, format=format, labels=False, n_jobs=n_jobs
+            source, loaded, engine, output, format=format, labels=False, n_jobs=n_jobs
         )
         if engine is not None:
             output.note_unfinished(target, resume)
         report = files.search(
-            path if engine is not None else found, queries, to_write(target), n_neighbors,
+            path if engine is not None else loaded, queries, to_write(target), n_neighbors,
             radius=radius, n_checked=check, engine=engine, resume=resume, progress=output.progress,
         )  # fmt: skip
     output.show(_about_search(report), queries, target)
@@ -140,18 +140,18 @@ def search(
         )
 
 
-def _show_found(found: list[list[Match]], queries: list[str], output: options.Output) -> None:
+def _show_matches(answers: list[list[Match]], queries: list[str], output: options.Output) -> None:
     """Print what was found for each of some words, and a note where that is nothing."""
-    for text, matches in zip(queries, found, strict=True):
+    for text, matches in zip(queries, answers, strict=True):
         if not matches:
             output.note(f"query {text!r}: nothing found; no document has a word, or n-gram, of it")
-    if any(match.snippet is None for matches in found for match in matches):
+    if any(match.snippet is None for matches in answers for match in matches):
         output.note("no snippets: the documents are not where they were indexed, or have changed")
     if output.as_json:
-        rows = [[match._asdict() for match in matches] for matches in found]
+        rows = [[match._asdict() for match in matches] for matches in answers]
         show({"queries": queries, "found": rows}, True)
         return
-    for text, matches in zip(queries, found, strict=True):
+    for text, matches in zip(queries, answers, strict=True):
         if len(queries) > 1:
             print(visible(text))
         lines = [[str(name), f"{value:.4f}", passage or ""] for name, value, passage in matches]

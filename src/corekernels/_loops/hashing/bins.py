@@ -164,7 +164,7 @@ def _bin_of(rank, bins):
 
 @inner_loop
 def fill_bins(ranks, values, bins):
-    """Put nonzeros into their bins: of each bin the first by rank stays."""
+    """Put nonzeros into their bins; each bin keeps the one of the lowest rank."""
     for p in range(ranks.shape[0]):
         place, first = _bin_of(ranks[p], bins), np.uint64(ranks[p]) << _HALF
         if values is not None:

@@ -118,7 +118,7 @@ def fill_buckets(columns, values, rotations, bank, drawn, out):
 
 @inlined_loop
 def rotate(signs, out):
-    """The transform across lines, the signs, and the whole transform."""
+    """Walsh-Hadamard transform across lines, then random signs, then the whole transform."""
     zero = splat_line(np.float32(0))
     _transform_across(out, (16, 8, 4, 2, 1))
     for first in range(0, BUCKETS, PLACES):

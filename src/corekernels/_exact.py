@@ -104,14 +104,14 @@ def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
     """The same rows over the columns in use, where most columns are not."""
     if X.n_columns <= _TABLE_COLUMNS:
         return X, Y
-    matrices = [rows.compact() for rows in (X, Y) if rows is not None]
-    columns = np.unique(np.concatenate([rows.indices for rows in matrices]))
-    numbers = (read_only(np.searchsorted(columns, rows.indices), np.int32) for rows in matrices)
-    found = [
-        replace(rows, indices=indices, n_columns=max(1, len(columns)))
-        for rows, indices in zip(matrices, numbers, strict=True)
-    ]
-    return found[0], None if Y is None else found[1]
+    columns = np.unique(np.concatenate([Z.compact().indices for Z in (X, Y) if Z is not None]))
+
+    def compacted(rows: Rows) -> Rows:
+        rows = rows.compact()
+        numbers = read_only(np.searchsorted(columns, rows.indices), np.int32)
+        return replace(rows, indices=numbers, n_columns=max(1, len(columns)))
+
+    return compacted(X), None if Y is None else compacted(Y)
 
 
 def plan_columns(X: Rows, Y: Rows | None, updates_per_product: float | None = None) -> ColumnPlan:

@@ -13,7 +13,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 import corekernels as ck
 from corekernels._core.progress import progress_bar
-from corekernels.advice.learners import Learner, Learners, sampled_rows
+from corekernels.advice.learners import Learner, Learners, sampled_rows, with_kernel_matrix
 from corekernels.advice.result import Confusion
 from corekernels.advice.trials import Trials, affordable_rows
 from corekernels.advice.verdict import _advice
@@ -251,13 +251,42 @@ def test_learners_that_take_too_long_learn_from_fewer_rows():
 
     fold = (np.arange(4000), np.arange(2))
     rows = Learners(np.zeros((4000, 1)), np.arange(4000) % 2, False, 0, None)
-    slow = Learner("slow", "hashed", ([SimpleNamespace()],) * 4)
+    slow = Learner("slow", "hashed", ([SimpleNamespace(n_hashes=1)],) * 4)
     with progress_bar(9, "", "", False) as bar:
-        trials = Slow(rows, [[fold] * 5], 2.0, 1, bar)
+        trials = Slow(rows, [[fold] * 5], 1.0, 1, bar)
         start = time.perf_counter()
         trials.try_out(slow)
-    assert time.perf_counter() - start < 4.0  # of 5.6 s for all
+    assert time.perf_counter() - start < 3.0  # of 5.6 s for all
     assert re.fullmatch(r"slow learned from \d+ rows only, for lack of time", trials.notes[0])
+    assert trials.notes[1] == "slow was tried with 1 of 4 settings, for lack of time"
+    assert re.fullmatch(r"slow, from \d+ of 4000 rows", _advice(trials, []).best.name)
+
+
+def test_what_takes_the_same_time_for_any_number_of_rows_learns_from_all():
+    class Steady(Trials):
+        def _fit_and_score(self, pipeline, fold, n_rows):
+            time.sleep(0.05)
+            return 0.5, np.zeros(len(fold[1]), int)
+
+    fold = (np.arange(1600), np.arange(2))
+    rows = Learners(np.zeros((1600, 1)), np.arange(1600) % 2, False, 0, None)
+    with progress_bar(9, "", "", False) as bar:
+        trial = Steady(rows, [[fold] * 5], 1.0, 1, bar).try_out(
+            Learner("steady", "boosting", ([SimpleNamespace()],))
+        )
+    assert trial.n_rows == 1600
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_gaussian_svms_are_computed_by_the_matrix_of_their_kernel(is_sparse):
+    X, y = crossed(150)
+    X = sparse.csr_array(X) if is_sparse else X
+    learners = Learners(X, y, False, 0, None), Learners(X, y + X.sum(axis=1), True, 0, None)
+    for one in learners:
+        for pipeline in one.gaussian().pipelines:
+            fast = with_kernel_matrix(pipeline).fit(X[:100], one.y[:100]).predict(X[100:])
+            plain = clone(pipeline).fit(X[:100], one.y[:100]).predict(X[100:])
+            assert fast == pytest.approx(plain, rel=1e-6)
 
 
 def test_affordable_rows():
@@ -309,10 +338,14 @@ def test_column_numbers_may_be_huge_and_labels_strings():
         shape=(150, 2**41),
     )
     few = {**FEW, "sizes": (16,), "cv": 2}
-    advice = ck.advise(wide, np.array(["a", "b", "c"])[y], **few)
+    labels = np.array(["a", "b", "c"])[y]
+    advice = ck.advise(wide, labels, **few)
     assert "boosting" in [candidate.kind for candidate in advice.candidates]
-    plain = ck.advise(X, y, **{**few, "time_limit": 1e-6})  # the first, which is always tried
-    assert advice.candidates[0].score == plain.candidates[0].score
+    few["time_limit"] = 1e-6  # the first alone, which is always tried
+    pairs = zip(
+        ck.advise(wide, labels, **few).candidates, ck.advise(X, y, **few).candidates, strict=True
+    )
+    assert all(one.score == other.score for one, other in pairs)
 
 
 def test_seeds_of_64_bits():

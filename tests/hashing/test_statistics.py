@@ -50,7 +50,7 @@ def variance(recipe, X):
     kept, columns = np.unique(X.indices, return_inverse=True)
     u, v = sparse.csr_array((X.data, columns, X.indptr), shape=(2, len(kept))).toarray()
     pair = theory.Pair.of(u, v)
-    chance = recipe.sketch.aliasing(pair.f1, pair.f2) or theory.NO_ALIASING
+    chance = recipe.sketch.aliasing(pair.f1, pair.f2)
     k = recipe.n_hashes
     return recipe.entry.variance(pair, k, chance=chance)
 

@@ -79,7 +79,7 @@ class Steps:
 
     def __init__(self, shares: Mapping[str, float], progress: bool | None) -> None:
         self._total = sum(shares.values())
-        self._left, self._times = dict(shares), dict.fromkeys(shares, 1)
+        self._shares = dict(shares)  # of the steps to come
         self._progress = progress
         self.done = 0.0  # share of the whole job
 
@@ -93,15 +93,9 @@ class Steps:
     def __exit__(self, *error: object) -> None:
         self.bar.close()
 
-    def expect(self, what: str, times: int) -> None:
-        """Say how often a step will be taken now: what is left of its share is for all of these."""
-        self._times[what] = max(1, times)
-
     def step(self, total: float | None, what: str) -> "_Step":
-        """The bar of a step."""
-        left, times = self._left.get(what, 0.0), self._times.get(what, 1)
-        self._left[what], self._times[what] = left - left / times, max(1, times - 1)
-        return _Step(self, total, what, left / times)
+        """The bar of a step; one that is taken again has no share any more."""
+        return _Step(self, total, what, self._shares.pop(what, 0.0))
 
     def advance_to(self, done: float) -> None:
         """Show that this share of the job is done."""
@@ -132,10 +126,6 @@ class _Step:
         if self._total:
             share = self._share * min(1.0, self.n / self._total)
             self._steps.advance_to(self._before + share)
-
-    def set_description(self, what: str) -> None:
-        """Show what is being done."""
-        self._steps.bar.set_description(what)
 
     def set_postfix_str(self, text: str, refresh: bool = True) -> None:
         """Show a text behind the bar."""

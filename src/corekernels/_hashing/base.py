@@ -72,10 +72,9 @@ class Sketch(ABC):
         These are left out, and there are none among clean rows.
         """
 
-    def aliasing(self, f1: Any, f2: Any) -> Aliasing | None:
-        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never."""
-        b = self.recipe.n_bits
-        return None if b is None else aliasing(f1, f2, self.n_locations, b)
+    def aliasing(self, f1: Any, f2: Any) -> Aliasing:
+        """How often codes of rows of f1 and f2 nonzeros are equal by chance."""
+        return aliasing(f1, f2, self.n_locations, self.recipe.n_bits)
 
     def variance_change(self, union: Any) -> Any:
         """Relative change of the variance of a mean over the slots by their dependence.

@@ -12,7 +12,6 @@ from .._core.validation import read_only
 from .._loops.hashing.slots import SlotSums, count_matches, sum_matches, sum_pairs
 from ..errors import DataError
 from ..kernel_table import SlotWeight
-from ..theory.aliasing import NO_ALIASING
 from ..theory.dependence import WeightRounding
 from ..theory.estimators import ROUNDING, LinearForm, RowNumbers, RowValues, Slots
 from .base import Arrays
@@ -78,7 +77,6 @@ def _mean_and_variance(
     kernel, sketch, rounding = recipe.entry, recipe.sketch, recipe.weight_rounding
     chance = sketch.aliasing(u.length, v.length)
     slots = _slot_averages(recipe, kernel.linear_form(u, v, chance), sums)
-    chance = chance or NO_ALIASING
     pair = kernel.observed_pair(slots, u.length, v.length, recipe.n_columns, chance)
     change = sketch.variance_change(pair.union)
     variance = np.maximum(kernel.variance(pair, slots.k, chance=chance, change=change), 0)

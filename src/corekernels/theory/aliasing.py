@@ -19,7 +19,7 @@ _LOCATIONS = 1 << 16  # that columns may share
 
 
 class Aliasing(NamedTuple):
-    """How often different locations have the same lowest b bits.
+    """How often different locations have the same lowest b bits: never, if nothing is said.
 
     Given that the minimum of the first row comes first, codes are equal with
     probability `first`; given that the second's does, with probability `second`.
@@ -32,10 +32,10 @@ class Aliasing(NamedTuple):
     (0.0625, 1.0)
     """
 
-    C1: Any
-    C2: Any
-    first: Any
-    second: Any
+    C1: Any = 0.0
+    C2: Any = 0.0
+    first: Any = 0.0
+    second: Any = 0.0
 
     def collision_probability(self, R: Any) -> Any:
         """Pr{codes equal} = C1 + (1 - C2) R.
@@ -44,9 +44,6 @@ class Aliasing(NamedTuple):
         np.float64(0.75)
         """
         return self.C1 + (1 - self.C2) * R
-
-
-NO_ALIASING = Aliasing(0.0, 0.0, 0.0, 0.0)  # of whole locations
 
 
 def aliasing(f1: Any, f2: Any, n_locations: int, b: int | None) -> Aliasing:
@@ -69,10 +66,10 @@ def aliasing(f1: Any, f2: Any, n_locations: int, b: int | None) -> Aliasing:
     >>> aliasing(100, 200, 2**32, 4).C1.round(5)      # 2 ** -4: sparse rows
     np.float64(0.0625)
     """
+    if b is None:
+        return Aliasing()
     f1, f2 = np.asarray(f1, float), np.asarray(f2, float)
     shape = np.broadcast_shapes(f1.shape, f2.shape)
-    if b is None:
-        return Aliasing(*(np.zeros(shape)[()] for _ in range(4)))
     (lengths1, i), (lengths2, j) = (np.unique(f, return_inverse=True) for f in (f1, f2))
     if lengths1.size * lengths2.size < math.prod(shape):  # once for each pair of lengths
         pairs = i.reshape(f1.shape), j.reshape(f2.shape)

@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -85,17 +85,7 @@ def kept_places(first: int, n: int, dropped: Array) -> Array:
     return np.delete(np.arange(n), dropped[start:stop] - first)
 
 
-class SomeRows(Protocol):
-    """What batches of any kind tell about themselves."""
-
-    @property
-    def first_row(self) -> int: ...
-    @property
-    def bytes_done(self) -> int: ...
-    def __len__(self) -> int: ...
-
-
-AnyBatch = TypeVar("AnyBatch", bound=SomeRows)
+AnyBatch = TypeVar("AnyBatch", bound=Any)
 
 
 class Reader(ABC):
@@ -396,15 +386,13 @@ class Selected(RowReader):
     ) -> None:  # fmt: skip
         super().__init__(reader.name)
         self._reader, self._first_row, self._numbered_from = reader, first_row, numbered_from
-        self.format, self.one_based, self.is_stream = (
-            reader.format, reader.one_based, reader.is_stream,
-        )  # fmt: skip
-        is_whole = n_rows is None
+        self._n_rows, is_whole = n_rows, n_rows is None
+        self.format, self.one_based = reader.format, reader.one_based
+        self.is_stream = reader.is_stream
         self.n_rows, self.n_bytes = (reader.n_rows, reader.n_bytes) if is_whole else (n_rows, None)
-        self._n_rows = n_rows
         self.n_columns = reader.n_columns if n_columns is None else n_columns
         names = reader.column_names
-        self.column_names = None if names is None else names[: self.n_columns]
+        self.column_names = names and names[: self.n_columns]
         self._n_dropped = 0
 
     @property
@@ -424,7 +412,11 @@ class Selected(RowReader):
         for batch in self._reader.batches_from(self._first_row) if self._n_rows != 0 else ():
             if self._n_rows is not None and row + len(batch) > self._n_rows:
                 batch = batch.part(0, self._n_rows - row)
-            yield replace(batch, rows=self._narrowed(batch), first_row=self._numbered_from + row)
+            rows = batch.rows
+            if self.n_columns < self._reader.n_columns:
+                rows = clean_rows(batch.X[:, : self.n_columns], self.name)
+                self._n_dropped += batch.rows.nnz - rows.nnz
+            yield replace(batch, rows=rows, first_row=self._numbered_from + row)
             row += len(batch)
             if row == self._n_rows:
                 return
@@ -434,10 +426,3 @@ class Selected(RowReader):
                 f"{self._first_row + (self._n_rows or 0)} were counted before; do not change files "
                 "while they are read."
             )
-
-    def _narrowed(self, batch: Batch) -> Rows:
-        if self.n_columns == self._reader.n_columns:
-            return batch.rows
-        narrow = batch.X[:, : self.n_columns]
-        self._n_dropped += batch.rows.nnz - narrow.nnz
-        return clean_rows(narrow, self.name)

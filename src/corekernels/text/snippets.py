@@ -12,9 +12,9 @@ def snippet(text: str, query: str, width: int = 100) -> str:
     '… rose. The rose. A thorn of …'
     """
     text = " ".join(text.split())
-    wanted = {word.lower() for word in _WORD.findall(query)}
-    words = [(found.start(), found.end(), found[0].lower()) for found in _WORD.finditer(text)]
-    hits = [word for word in words if word[2] in wanted]
+    query_words = {word.lower() for word in _WORD.findall(query)}
+    words = [(match.start(), match.end(), match[0].lower()) for match in _WORD.finditer(text)]
+    hits = [word for word in words if word[2] in query_words]
     best, n_best, first = (0, 0), 0, 0
     for last, (_, end, _) in enumerate(hits):
         while end - hits[first][0] > width and first < last:

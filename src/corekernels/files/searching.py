@@ -339,10 +339,11 @@ def search_texts(
         raise bad.error(lambda row: f"query {row + 1}") from None
     for text, n_grams in zip(texts, np.diff(rows.indptr), strict=True):
         if not n_grams:
-            raise ParameterError(
-                f"query: {text!r} has no {settings.unit.rstrip('s')} to look up"
-                + (f" (of {settings.min_length} characters or more)." if text.strip() else ".")
-            )
+            what = settings.unit.rstrip("s") + " to look up"
+            if settings.ngrams[0] > 1:
+                what = f"{settings.ngrams[0]} {settings.unit} in a row, which the index is made of"
+            of_length = f" (of {settings.min_length} characters or more)" if text.strip() else ""
+            raise ParameterError(f"query: {text!r} has no {what}{of_length}.")
     if index.frequencies_ is not None:
         rows = index.frequencies_.weighted_queries(rows)
     distances, ids = index.kneighbors(rows.matrix(), n_neighbors)

@@ -156,7 +156,7 @@ class ArrowDocuments(Documents):
 class DocumentFile(ABC):
     """Documents of one file, in batches.
 
-    Attributes have the meaning of those of `io.Reader`. With `starts_anywhere`, `documents`
+    Attributes have the meaning of those of `io.RowReader`. With `starts_anywhere`, `documents`
     begins with document `start` without reading those before.
     """
 

@@ -20,12 +20,11 @@ from ..io.atomic import require_target
 from ..io.job_folder import JobFolder, unfinished_folder
 from ..io.provenance import Origin, checking, join_runs, require_like
 from ..linear import CPath, HashedLinearClassifier, c_path
-from ..linear.coefficients import Planes, lane_blocks, new_planes
-from ..linear.descent import OneVsRest
+from ..linear.coefficients import Coefficients, lane_blocks, zero_coef
 from ..linear.labels import check_class_weight
 from ..linear.losses import loss_of
 from ..linear.newton import Newton, Vector
-from ..linear.problem import Measure, Options, Outcome
+from ..linear.problem import Measure, OneVsRest, Options, Outcome
 from ..models import Model
 from ..recipe import Recipe
 from ..regressor import CoRERegressor
@@ -227,7 +226,7 @@ def train_by_parts(
         learner = _Learner(engine, plan, learn, ends, shares, folder, on_round, progress)
         blocks = [
             learner.learn(number, len(lanes))
-            for number, lanes in enumerate(lane_blocks(problem.n_planes))
+            for number, lanes in enumerate(lane_blocks(problem.n_problems))
         ]
         model = _as_model(recipe, options, blocks, classes, int(class_counts.sum()))
         model.save(final, provenance=join_runs(SignatureReader(plan.paths).provenance))
@@ -253,7 +252,7 @@ def _joined_counts(plan: PartPlan, counts: Sequence[LabelCounts]) -> tuple[Array
 
 @dataclass
 class _Learner:
-    """Learns the planes of a job, a block at a time."""
+    """Learns the weight vectors of a job, a block at a time."""
 
     engine: Engine
     plan: PartPlan
@@ -269,8 +268,8 @@ class _Learner:
         assert self.plan.recipe is not None
         job, saved = self.job._replace(block=number), f"block-{number}"
         start, numbers = time.perf_counter(), itertools.count()
-        planes = new_planes(job.n_codes, self.plan.recipe.n_hashes, n_lanes)
-        w, n_passes = self._before(saved, Vector(planes, np.zeros(n_lanes)))
+        coef = zero_coef(job.n_codes, self.plan.recipe.n_hashes, n_lanes)
+        w, n_passes = self._before(saved, Vector(coef, np.zeros(n_lanes)))
         with progress_bar(None, f"learning, block {number}", "rounds", self.progress) as bar:
 
             def report(w: Vector, at: Measure) -> None:
@@ -281,7 +280,7 @@ class _Learner:
                 bar.set_postfix_str(f"objective {objective:.6g}, gap {gap:.1e}", refresh=False)
                 bar.update(1)
 
-            if "newton" not in job.problem.loss.solvers:
+            if not job.problem.loss.is_smooth:
                 task = AverageTask(job, self.options, self.shares, str(self.folder.path))
                 w, at, outcome = average(self.engine, self.plan.parts, task)
                 report(w, at)
@@ -291,7 +290,7 @@ class _Learner:
             def step(w: Vector, at: Measure) -> None:
                 report(w, at)
                 passes = n_passes + int(newton._n_passes)
-                self.folder.save(saved, passes, planes=w.planes, biases=w.biases)
+                self.folder.save(saved, passes, coef=w.coef, biases=w.biases)
 
             sums = EngineSums(self.engine, self.plan.parts, job)
             newton = Newton(sums, w, options, None, step)
@@ -305,27 +304,27 @@ class _Learner:
             if found is None:
                 return w, 0
             arrays, n_passes = found
-            require_like("planes", arrays["planes"], w.planes)
+            require_like("coef", arrays["coef"], w.coef)
             require_like("biases", arrays["biases"], w.biases)
-            return Vector(arrays["planes"], arrays["biases"]), int(n_passes)
+            return Vector(arrays["coef"], arrays["biases"]), int(n_passes)
 
 
 def _as_model(
     recipe: Recipe, options: dict[str, Any], blocks: Sequence[tuple[Vector, Outcome]],
     classes: Array, n_rows: int,
 ) -> CoREClassifier:  # fmt: skip
-    """An ordinary model that has learned these planes, which have the codes that occur."""
+    """An ordinary model that has learned these weight vectors, which have the codes that occur."""
     assert recipe.n_bits is not None
-    planes = []
+    whole = []
     for w, _ in blocks:
-        block = new_planes(1 << recipe.n_bits, recipe.n_hashes, w.n_lanes)
-        block[: len(w.planes)] = w.planes
-        planes.append(block)
+        block = zero_coef(1 << recipe.n_bits, recipe.n_hashes, w.n_lanes)
+        block[: len(w.coef)] = w.coef
+        whole.append(block)
     biases = np.concatenate([w.biases for w, _ in blocks])
     model = model_for(CoREClassifier, recipe, None, options)
     model.recipe_ = recipe
     linear = model._new_linear()
-    linear._keep(Planes(recipe, planes, biases), n_rows)
+    linear._keep(Coefficients(recipe, whole, biases), n_rows)
     linear.classes_ = classes
     linear.n_iter_ = max(outcome.n_iter for _, outcome in blocks)
     return model._adopt(recipe, linear)

@@ -19,20 +19,12 @@ from .._core.arguments import Array
 from .._loops.learning.descent import Solution
 from ..errors import DataError
 from ..io.job_folder import JobFolder
-from ..linear.coefficients import pack
-from ..linear.descent import OneVsRest, descend
+from ..linear.coefficients import half_squares
+from ..linear.descent import descend, zero_solution
 from ..linear.labels import check_labels, encode_labels
 from ..linear.newton import Lanes, Passes, Vector
-from ..linear.problem import (
-    Block,
-    Measure,
-    Options,
-    Outcome,
-    State,
-    TrainingSet,
-    half_squares,
-    measure,
-)
+from ..linear.problem import Block, Measure, OneVsRest, Options, Outcome, measure
+from ..linear.rows import TrainingSet, pack
 from ..signatures import Signatures
 from .engines import Engine
 from .readers import load_signatures, require_labels
@@ -123,7 +115,7 @@ def gradient_part(point: GradientTask, part: FilePart) -> tuple[Lanes, Array, La
     out = point.w.zeros_like()
     with _passes_at(point, part, finds_gradient=True) as passes:
         losses = passes.gradient(out)
-    return losses, out.planes, out.biases
+    return losses, out.coef, out.biases
 
 
 class HessianTask(NamedTuple):
@@ -140,7 +132,7 @@ def product_part(task: HessianTask, part: FilePart) -> tuple[Array, Lanes, float
     with _passes_at(task.point, part) as passes:
         passes.choose_lanes(task.lanes)
         share = passes.product(task.direction, out)
-    return out.planes, out.biases, share, 1
+    return out.coef, out.biases, share, 1
 
 
 class LineSearchTask(NamedTuple):
@@ -171,8 +163,8 @@ class EngineSums:
 
     def gradient(self, out: Vector) -> Lanes:
         """Add the gradient of the losses to `out`; the losses, lane by lane."""
-        losses, planes, biases = self.engine.total(gradient_part, self._point, self.parts)
-        out.planes[...] += planes
+        losses, coef, biases = self.engine.total(gradient_part, self._point, self.parts)
+        out.coef[...] += coef
         out.biases[:] += biases
         return losses
 
@@ -183,8 +175,8 @@ class EngineSums:
     def product(self, direction: Vector, out: Vector) -> float:
         """Add the Hessian of the losses times a direction to `out`; the share of rows visited."""
         task = HessianTask(self._point, self._lanes, direction)
-        planes, biases, share, n_parts = self.engine.total(product_part, task, self.parts)
-        out.planes[...] += planes
+        coef, biases, share, n_parts = self.engine.total(product_part, task, self.parts)
+        out.coef[...] += coef
         out.biases[:] += biases
         return float(share / n_parts)
 
@@ -224,10 +216,10 @@ def average_part(task: AverageTask, part: FilePart) -> tuple[Array, Lanes, float
     share = float(task.shares[part.number])
     training, block = task.job.training_set(part)
     block = replace(block, costs=block.costs / share)
-    state = State.zero(training.packed, block.n_lanes)
-    outcome = descend(training.packed, block, state, task.options)
-    JobFolder(task.folder).save(task.duals_name(part), duals=share * state.duals)
-    return np.float32(share) * state.planes, share * state.biases, share * outcome.n_iter
+    solution = zero_solution(training.packed, block.n_lanes)
+    outcome = descend(training.packed, block, solution, task.options)
+    JobFolder(task.folder).save(task.duals_name(part), duals=share * solution.duals)
+    return np.float32(share) * solution.coef, share * solution.biases, share * outcome.n_iter
 
 
 def gap_part(task: tuple[AverageTask, Vector], part: FilePart) -> tuple[Lanes, Lanes]:
@@ -236,19 +228,19 @@ def gap_part(task: tuple[AverageTask, Vector], part: FilePart) -> tuple[Lanes, L
     training, block = average.job.training_set(part)
     saved = JobFolder(average.folder).load(average.duals_name(part))
     assert saved is not None
-    solution = Solution(saved[0]["duals"], w.planes, w.biases)
+    solution = Solution(saved[0]["duals"], w.coef, w.biases)
     at = measure(training.packed, block, solution, False, 1.0)
-    return at.objectives - half_squares(w.planes, w.biases), at.gaps
+    return at.objectives - half_squares(w.coef, w.biases), at.gaps
 
 
 def average(
     engine: Engine, parts: Sequence[FilePart], task: AverageTask
 ) -> tuple[Vector, Measure, Outcome]:
     """The average of what all parts learn, weighed by their rows, with its duality gap."""
-    planes, biases, n_iter = engine.total(average_part, task, parts)
-    w = Vector(planes, biases)
+    coef, biases, n_iter = engine.total(average_part, task, parts)
+    w = Vector(coef, biases)
     losses, gaps = engine.total(gap_part, (task, w), parts)
-    at = Measure(losses + half_squares(w.planes, w.biases), gaps)
+    at = Measure(losses + half_squares(w.coef, w.biases), gaps)
     JobFolder(task.folder).remove(f"duals-{task.job.block}-*")
     relative = at.relative_gaps()
     converged = bool((relative <= task.options.tol).all())

@@ -110,7 +110,7 @@ def _join(planes, n_planes, kind, out):
 
 @inlined_loop
 def values_behind(locations, places, shift, marks, out):
-    """Values of the minima of slots from `shift` on: the marks where their bits were."""
+    """Values behind the minima of the slots from `shift` on: `marks` where their locations lie."""
     for j in range(out.shape[0]):
         place = np.uint64(places[np.uint64(locations[j])]) + np.uint64(shift + j)
         out[j] = marks[place]

@@ -79,7 +79,7 @@ def test_wide_features_have_wide_indices():
 )
 def test_pipelines_beat_the_linear_model(model):
     train, test = slice(0, 900), slice(900, None)
-    pipeline = make_pipeline(ck.CoREHasher(n_hashes=2048, n_bits=4, random_state=0), model)
+    pipeline = make_pipeline(ck.CoREHasher(n_hashes=512, n_bits=4, random_state=0), model)
     hashed = pipeline.fit(X[train], y[train]).score(X[test], y[test])
     scaled = X / 16
     plain = clone(model).fit(scaled[train], y[train]).score(scaled[test], y[test])

@@ -45,8 +45,8 @@ def test_learning_from_slots_is_learning_from_their_codes_and_weights(X, bits, s
         (ck.linear.HashedLinearClassifier("log_loss", **options), y == 1),
         (ck.linear.HashedLinearRegressor(**options), y),
     ):
-        expected = [planes.copy() for planes in model.fit(halves, labels)._planes.blocks]
-        for mine, theirs in zip(model.fit(S, labels)._planes.blocks, expected, strict=True):
+        expected = [planes.copy() for planes in model.fit(halves, labels)._coefficients.blocks]
+        for mine, theirs in zip(model.fit(S, labels)._coefficients.blocks, expected, strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=0, atol=atol)
         assert len(model.predict(S)) == 60
 

@@ -1,17 +1,15 @@
 """Gram blocks from clean rows: panels, blocks, threads.
 
 Y is taken in panels of rows small enough that a panel's dense columns, bit sets and inverted
-index stay in the caches; the rows of X pass by each panel in blocks, one block per task. Panels
-are prepared by the same threads, somewhat ahead. With Y = X only blocks on and above the
-diagonal are computed.
+index stay in the caches; the rows of X pass by each panel in blocks, one block per task. With
+Y = X only blocks on and above the diagonal are computed.
 """
 
 import contextlib
 import os
 from collections.abc import Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -22,7 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 from ._core.arguments import Array
 from ._core.forks import ForkLock
-from ._core.threads import row_blocks, run_blocks, thread_count
+from ._core.threads import row_blocks, run_blocks
 from ._core.validation import Rows, check_pair, read_only
 from ._loops import gram as loops
 from ._loops.gram import BlockRows, PanelRows
@@ -106,14 +104,14 @@ def compact_columns(X: Rows, Y: Rows | None) -> tuple[Rows, Rows | None]:
     """The same rows over the columns in use, where most columns are not."""
     if X.n_columns <= _TABLE_COLUMNS:
         return X, Y
-    matrices = [rows.compact() for rows in (X, Y) if rows is not None]
-    columns = np.unique(np.concatenate([rows.indices for rows in matrices]))
-    numbers = (read_only(np.searchsorted(columns, rows.indices), np.int32) for rows in matrices)
-    found = [
-        replace(rows, indices=indices, n_columns=max(1, len(columns)))
-        for rows, indices in zip(matrices, numbers, strict=True)
-    ]
-    return found[0], None if Y is None else found[1]
+    columns = np.unique(np.concatenate([Z.compact().indices for Z in (X, Y) if Z is not None]))
+
+    def compacted(rows: Rows) -> Rows:
+        rows = rows.compact()
+        numbers = read_only(np.searchsorted(columns, rows.indices), np.int32)
+        return replace(rows, indices=numbers, n_columns=max(1, len(columns)))
+
+    return compacted(X), None if Y is None else compacted(Y)
 
 
 def plan_columns(X: Rows, Y: Rows | None, updates_per_product: float | None = None) -> ColumnPlan:
@@ -177,72 +175,44 @@ def fill_gram(
     others = X if Y is None else Y
     panel_rows = _fitting_rows(panel_rows, columns.n_dense * out.itemsize)
     block_rows = max(1, panel_rows // (2 if len(X) >= _MANY_ROWS else 4))
-    blocks = partial(row_blocks, 0, size=block_rows)
-    panels = [
-        _Panel(others, span, columns, formula.kernel, blocks(span[1] if Y is None else len(X)))
-        for span in row_blocks(0, len(others), panel_rows)
-    ][::-1]  # with Y = X the last one has most blocks, and small jobs at the end even the load
-    n_ahead = 1 + thread_count(n_jobs) // max(1, len(panels[0].blocks) if panels else 1)
 
-    def work(task: tuple[_Panel, tuple[int, int] | None]) -> None:
+    def tasks() -> Iterator[tuple[_Panel, tuple[int, int]]]:
+        # with Y = X the last panel has most blocks, and small jobs at the end even the load
+        for span in reversed(row_blocks(0, len(others), panel_rows)):
+            panel = _Panel(others, span, columns, formula.kernel)
+            for block in row_blocks(0, span[1] if Y is None else len(X), block_rows):
+                yield panel, block
+
+    def work(task: tuple[_Panel, tuple[int, int]]) -> None:
         panel, block = task
-        if block is None:
-            panel.prepare()
-        elif Y is None and block[1] > panel.start:
+        if Y is None and block[1] > panel.start:
             _fill_diagonal(X, panel, block, formula, out)
         else:
             target = out[block[0] : block[1], panel.start : panel.stop]
             mirrored = out[panel.start : panel.stop, block[0] : block[1]] if Y is None else out[:0]
             _fill_block(X, panel, block, formula, target, mirrored)
-        if block is not None:
-            panel.done()
 
     with single_threaded_blas():
-        run_blocks(work, _in_turn(panels, n_ahead), n_jobs)
+        run_blocks(work, tasks(), n_jobs)
 
 
 class _Panel:
-    """Some rows of Y, made ready by one thread and used by others until all blocks are done."""
+    """Some rows of Y, made ready by the first block that needs them, and freed by the last."""
 
     def __init__(
-        self, rows: Rows, span: tuple[int, int], columns: ColumnPlan, kernel: Kernel,
-        blocks: list[tuple[int, int]],
-    ) -> None:  # fmt: skip
+        self, rows: Rows, span: tuple[int, int], columns: ColumnPlan, kernel: Kernel
+    ) -> None:
         self.start, self.stop = span
-        self.rows, self.columns, self.blocks = rows.block(*span), columns, blocks
-        self.kernel = kernel
-        self._ready: Future[tuple[Array, PanelRows]] = Future()
-        self._left, self._lock = len(blocks), Lock()
-
-    def prepare(self) -> None:
-        """Spread its dense columns and invert the others."""
-        try:
-            self._ready.set_result(_panel_rows(self.rows, self.columns, self.kernel))
-        except BaseException as error:
-            self._ready.set_exception(error)
-            raise
+        self.rows, self.columns, self.kernel = rows.block(*span), columns, kernel
+        self._parts: tuple[Array, PanelRows] | None = None
+        self._lock = Lock()
 
     def parts(self) -> tuple[Array, PanelRows]:
-        """Dense columns, and the rest as the loops take it; waits until they are ready."""
-        return self._ready.result()
-
-    def done(self) -> None:
-        """One block fewer is left; after the last one the memory is free."""
+        """Dense columns, and the rest as the loops take it."""
         with self._lock:
-            self._left -= 1
-            if not self._left:
-                del self._ready
-
-
-def _in_turn(panels: list[_Panel], n_ahead: int) -> Iterator[tuple[_Panel, tuple[int, int] | None]]:
-    """Blocks of one panel after another, each panel prepared (None) some panels earlier."""
-    for panel in panels[:n_ahead]:
-        yield panel, None
-    for number, panel in enumerate(panels):
-        if number + n_ahead < len(panels):
-            yield panels[number + n_ahead], None
-        for block in panel.blocks:
-            yield panel, block
+            if self._parts is None:
+                self._parts = _panel_rows(self.rows, self.columns, self.kernel)
+            return self._parts
 
 
 def _fill_block(

@@ -53,7 +53,7 @@ from .theory.pairs import (
 )
 
 DEFAULT_GAMMA = 2.0
-TERMS = PRODUCTS, MINIMA = "product", "minimum"
+PRODUCTS, MINIMA = "product", "minimum"
 
 
 class PairSums(NamedTuple):
@@ -221,8 +221,8 @@ class HashedKernel(FamilyKernel):
     keeps_sums : bool
         Whether signatures keep the sum of each unit row's values.
     linear_form : callable
-        The estimator of two rows (`theory.RowNumbers`) and their chance collisions (None for
-        whole locations) as a `theory.LinearForm` in the slots.
+        The estimator of two rows (`theory.RowNumbers`) and their chance collisions as a
+        `theory.LinearForm` in the slots.
     variance : callable
         Variance of the estimator, from a `theory.Pair` and the number of hashes; options
         `chance` (the chance collisions) and `change` (what slots that depend on each other
@@ -236,7 +236,7 @@ class HashedKernel(FamilyKernel):
 
     slot_weight: SlotWeight
     keeps_sums: bool = False
-    linear_form: Callable[[RowNumbers, RowNumbers, Aliasing | None], LinearForm]
+    linear_form: Callable[[RowNumbers, RowNumbers, Aliasing], LinearForm]
     variance: Callable[..., Any]
     observed_pair: Callable[..., Pair]
     rounded_weights: Callable[[int], WeightRounding] | None = None

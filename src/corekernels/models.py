@@ -20,7 +20,6 @@ def load_model(path: PathLike) -> Model:
     >>> type(again).__name__, bool((again.predict([[0, 2.0]]) == model.predict([[0, 2.0]])).all())
     ('CoRERegressor', True)
     """
-    saved = read_model(path, CLASSIFIER, REGRESSOR)
-    if saved.classes is None:
-        return CoRERegressor._restored(path, saved)
-    return CoREClassifier._restored(path, saved)
+    container = read_model(path, CLASSIFIER, REGRESSOR)
+    kind = CoREClassifier if container.kind == CLASSIFIER else CoRERegressor
+    return kind._restored(path, container)

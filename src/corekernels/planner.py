@@ -11,7 +11,6 @@ import numpy as np
 from ._hashing.base import Sketch
 from .errors import ParameterError
 from .recipe import MAX_BITS, MAX_COLUMNS, MAX_HASHES, Recipe
-from .theory.aliasing import NO_ALIASING
 from .theory.pairs import Pair
 
 _TYPICAL_LENGTH = 100
@@ -126,7 +125,7 @@ def plan(
 
     def error_of(n_hashes: int) -> float:
         sketch = replace(one_slot, n_hashes=n_hashes).sketch
-        chance = sketch.aliasing(length, length) or NO_ALIASING
+        chance = sketch.aliasing(length, length)
         change = sketch.variance_change(pairs.union)
         variance = entry.variance(pairs, n_hashes, chance=chance, change=change)
         return z * math.sqrt(max(0.0, float(np.max(variance))))

@@ -83,6 +83,7 @@ def test_rows_are_counted_as_the_ones_learned_from(in_digits):
     assert model.predict([[0, 5, 0]]) == [8]
     assert ok("predict m.ck new.svm -").stdout == "8\n8\n"
     assert ok("predict m.ck - -", input="0 1:5\n").stdout == "8\n"
+    assert "values with commas" in run("predict m.ck - -", input="a,b\n1,2\n").stderr
     assert ok("predict m.ck new.svm - --one-based").stdout == "7\n7\n"
     ok("hash zero.svm zero.sig --n-hashes 64")
     found = as_json("estimate zero.sig --queries new.svm --nearest 1")["pairs"]

@@ -125,7 +125,7 @@ def test_what_an_unfinished_run_has_left_is_said(monkeypatch):
 
     line = "hash parts shards --n-hashes 32 --shard-rows 10"
     with monkeypatch.context() as patch:
-        patch.setattr("corekernels.files.hashing.HashJob._fill_here", half_of(killed))
+        patch.setattr("corekernels.files.hashing.HashJob.fill", half_of(killed))
         with pytest.raises(Killed):
             run(line)
     result = ok(f"{line} --resume")
@@ -199,6 +199,9 @@ def test_a_model_of_text_knows_its_column():
     assert Path("out").read_text() == "0\n1\n" * 10
     result = ok("predict text.ck - -", input=Path("texts.jsonl").read_text())
     assert result.stdout == "0\n1\n" * 10
+    table = "body,y\none red rose,0\ntwo blue thorns,1\n"
+    assert "or name the format: csv, tsv" in run("predict text.ck - -", input=table).stderr
+    assert ok("predict text.ck - - --format csv", input=table).stdout == "1\n0\n"
     # and `head` ends the command without a word
     with gzip.open("many.jsonl.gz", "wt") as file:
         file.writelines('{"body": "one red rose"}\n' for _ in range(60_000))

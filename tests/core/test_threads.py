@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
@@ -15,7 +15,6 @@ from corekernels._core import threads
 from corekernels._core.threads import (
     row_blocks,
     run_blocks,
-    run_together,
     stop_if_asked,
     thread_count,
 )
@@ -94,20 +93,24 @@ def test_blocks_inside_blocks():
     assert run_blocks(work, range(5), 3) == [6 * item for item in range(5)]
 
 
-def test_help_is_called_as_long_as_it_is_needed():
-    """By each thread for the next, so that the fourth is never called where three do all."""
-    awake, n_needed, together = [], [3], threading.Barrier(3, timeout=10)
+class NobodyFree:
+    """A pool whose threads never get to what is submitted."""
 
-    def work(number):
-        awake.append(number)
-        together.wait()
+    def __init__(self):
+        self.asked = 0
 
-    def is_needed():
-        n_needed[0] -= 1
-        return n_needed[0] > 0
+    def submit(self, *call):
+        self.asked += 1
+        return Future()
 
-    run_together(work, 8, is_needed, list)
-    assert sorted(awake) == [0, 1, 2]
+
+def test_a_thread_calls_one_other_for_help_if_there_is_more_than_one_item(monkeypatch):
+    """That one would call the next."""
+    monkeypatch.setattr(threads, "_pool", pool := NobodyFree())
+    assert run_blocks(abs, range(20), 8) == list(range(20))
+    assert pool.asked == 1
+    assert run_blocks(abs, range(1), 8) == [0]
+    assert pool.asked == 1
 
 
 def test_calls_inside_calls_do_not_wait_for_a_free_thread(monkeypatch):
@@ -138,19 +141,6 @@ def test_many_callers_at_once():
             assert results == [list(range(start, start + 9))] * 50
 
 
-def test_no_thread_is_woken_after_an_error():
-    begun, stopped = [], []
-
-    def work(number):
-        begun.append(number)
-        raise ValueError(f"thread {number}")
-
-    with pytest.raises(ValueError, match="thread"):
-        run_together(work, 100, lambda: len(begun) < 1, lambda: stopped.append(True))
-    assert len(begun) <= 2
-    assert stopped
-
-
 def test_errors_keep_their_causes():
     def work(item):
         try:
@@ -165,40 +155,40 @@ def test_errors_keep_their_causes():
 
 
 def test_an_interrupt_stops_the_others_before_they_are_waited_for():
-    left = list(range(10_000))
-
-    def work(number):
-        if number == 0:
+    def work(item):
+        if item == 0:
             raise KeyboardInterrupt
-        while left:
-            left.pop()
-            time.sleep(0.01)  # all of it would take 100 seconds
+        time.sleep(0.01)  # all of it would take 100 seconds
 
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        run_together(work, 2, lambda: True, left.clear)
+        run_blocks(work, range(10_000), 2)
     assert time.perf_counter() - start < 50
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="threads get no signals here")
 def test_an_interrupt_while_others_are_waited_for():
     """It is raised when they have come back, so that nobody writes to the caller's arrays later."""
-    begun, is_interrupted, ended = threading.Event(), threading.Event(), []
+    begun, ended = threading.Event(), []
 
-    def work(number):
-        if number == 0:
+    def work(item):
+        if item == 0:
             assert begun.wait(10)
             return
         begun.set()
         time.sleep(0.1)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        is_interrupted.wait(10)
-        ended.append(number)
+        try:
+            while True:
+                stop_if_asked()
+                time.sleep(0.001)
+        finally:
+            ended.append(item)
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs have none
     try:
         with pytest.raises(KeyboardInterrupt):
-            run_together(work, 2, lambda: True, is_interrupted.set)
+            run_blocks(work, range(2), 2)
     finally:
         signal.signal(signal.SIGINT, handler)
     assert ended == [1]

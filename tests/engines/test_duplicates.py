@@ -1,6 +1,7 @@
 """Near-duplicates found by parts are those of one machine, pairs and groups."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from scipy import sparse
 
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
-from corekernels.files import dedup_tasks as tasks
+from corekernels.files import dedup_parts as tasks
 from corekernels.files.engines import LocalEngine
+from corekernels.io.job_folder import JobFolder
 from corekernels.neighbors.duplicates.search import Criterion
 
 THRESHOLD = 0.8
@@ -106,9 +108,9 @@ def test_two_families_of_near_copies(local, tmp_path):
     expected = files.near_duplicates(files.open_reader(tmp_path / "rows.npz"), 0.9)
     found = files.near_duplicates(plan, 0.9, engine=local, parts=tmp_path / "a")
     np.testing.assert_array_equal(found.pairs, expected.pairs)
-    n_candidates = sum(
-        len(np.load(path)) for path in (tmp_path / "a" / "parts").glob("candidates-*")
-    )
+    folder = JobFolder(tmp_path / "a")
+    parts = [folder.load(name) for name in folder.names("candidates-*")]
+    n_candidates = sum(len(arrays["numbers"]) for arrays, _ in parts)
     assert len(expected.pairs) == n_candidates == size * (size - 1)
     cut = files.near_duplicates(plan, 0.9, largest_bucket=50, engine=local, parts=tmp_path / "b")
     assert len(cut.pairs) < len(found.pairs) / 3
@@ -127,7 +129,7 @@ def test_a_large_bucket_is_represented_by_its_first_rows(local, corpus, tmp_path
     records = np.zeros(100, tasks.KEYS)
     records["row"] = np.arange(100)
     for largest, n_pairs in ((100, 99 * 100 // 2), (99, sum(99 - place for place in range(16)))):
-        assert len(tasks.gather_keys(task_job(tmp_path, 100, largest), records)) == n_pairs
+        assert tasks.gather_keys(task_job(tmp_path, 100, largest), records)[1] == n_pairs
 
 
 def task_job(folder, n_rows, largest_bucket):
@@ -144,12 +146,13 @@ def test_candidates_do_not_depend_on_the_order_of_records(local, corpus, tmp_pat
     job = task_job(tmp_path, 500, 9)
     tasks.store_part(job, plan.parts[0])
     tasks.hash_part(job, (0, np.empty(0, np.int64)))
-    every = tasks.KeyRange(0, 0, 64, 0, 2**64 - 1)
-    (records,) = tasks.keys_part(job, every).values()
-    before = tasks.gather_keys(job, records)
-    assert len(before)
+    (records,) = tasks.keys_part(job, (0, 0, 64 * 2**64)).values()
+    name, n_pairs = tasks.gather_keys(job, records)
+    before = np.array(job.pairs(name).numbers)
+    assert len(before) == n_pairs > 0
     shuffled = np.random.default_rng(1).permutation(records)
-    np.testing.assert_array_equal(tasks.gather_keys(job, shuffled), before)
+    assert tasks.gather_keys(job, shuffled) == (name, n_pairs)
+    np.testing.assert_array_equal(job.pairs(name).numbers, before)
 
 
 def test_ranges_of_tables_and_keys_are_all_keys(local, corpus, tmp_path):
@@ -157,12 +160,9 @@ def test_ranges_of_tables_and_keys_are_all_keys(local, corpus, tmp_path):
     job = task_job(tmp_path, 500, None)
     tasks.store_part(job, plan.parts[0])
     tasks.hash_part(job, (0, np.empty(0, np.int64)))
-    (every,) = tasks.keys_part(job, tasks.KeyRange(0, 0, 64, 0, 2**64 - 1)).values()
-    middle = 2**63 + 12345
-    pieces = [
-        tasks.keys_part(job, tasks.KeyRange(0, first, first + 16, low, high))[0]
-        for first in range(0, 64, 16) for low, high in ((0, middle), (middle + 1, 2**64 - 1))
-    ]  # fmt: skip
+    (every,) = tasks.keys_part(job, (0, 0, 64 * 2**64)).values()
+    cuts = [0, 2**63 + 12345, 2**64, 7 * 2**64 + 3, 40 * 2**64 - 1, 64 * 2**64]
+    pieces = [tasks.keys_part(job, (0, *some))[0] for some in itertools.pairwise(cuts)]
     np.testing.assert_array_equal(np.sort(np.concatenate(pieces)), np.sort(every))
 
 

@@ -10,7 +10,7 @@ from corekernels.files import part_sums
 from corekernels.files.engines import LocalEngine
 from corekernels.files.readers import recipe_for
 from corekernels.io.job_folder import unfinished_folder
-from corekernels.linear.descent import OneVsRest
+from corekernels.linear.problem import OneVsRest
 from support.command_line import as_json, run
 
 TOL = 1e-3

@@ -11,10 +11,9 @@ from scipy import sparse
 import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError, RecipeMismatch
-from corekernels.files.conversion import file_kind
 from corekernels.files.hashing import PART_BYTES
-from corekernels.files.readers import SignatureReader, recipe_for
-from corekernels.files.shards import in_order, part_name
+from corekernels.files.kernels import file_kind
+from corekernels.files.readers import SignatureReader, in_order, part_name, recipe_for
 from corekernels.files.surveys import sample
 from corekernels.io import svmlight_text
 from corekernels.io.job_folder import unfinished_folder

@@ -20,10 +20,10 @@ PROMISED = 0.92
 # columns, nonzeros per row, columns in common, whether values are heavy-tailed
 FAMILIES = {
     "dense": (200, 140, 110, False),
-    "sparse": (20_000, 60, 30, False),
+    "sparse": (2000, 60, 30, False),
     "wide": (10**6, 60, 30, False),
-    "fewer nonzeros than hashes": (20_000, 15, 8, False),
-    "heavy-tailed": (20_000, 200, 100, True),
+    "fewer nonzeros than hashes": (2000, 15, 8, False),
+    "heavy-tailed": (2000, 200, 100, True),
     "few columns": (10, 6, 3, False),
 }
 

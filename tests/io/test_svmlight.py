@@ -97,6 +97,18 @@ def test_numbers_are_read_as_python_reads_them(rows, n):
     np.testing.assert_array_equal(X.data.view(np.int64), expected.view(np.int64))
 
 
+def test_zeros_and_numbers_of_too_many_digits_in_one_row(rows):
+    long = "0.3333333333333333333333333"
+    text = f"1 qid:1 1:0 2:{long} +3:0.0 4:1 5:0.{'0' * 400}1 # 6:7\n2 1:0\n3 1:2\n"
+    X, _ = rows(text, n_columns=6)
+    assert X.indptr.tolist() == [0, 2, 2, 3]
+    assert X.indices.tolist() == [1, 3, 0]
+    assert X.data.tolist() == [float(long), 1, 2]
+    for wrong in (f"{long}x", f"{long}e", f"{long}_1", f"{long}e999"):
+        with pytest.raises(DataError, match=f"line 1 has '2:{wrong}' where column:value"):
+            rows(f"1 1:0 2:{wrong} 4:1\n")
+
+
 def test_where_columns_count_from(rows):
     text = "1 1:5 3:6\n1 2:7\n"
     assert rows(text)[0].shape == (2, 3)

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from corekernels.errors import DataError, ParameterError
 from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
-from corekernels.linear.descent import as_planes, solve
+from corekernels.linear.coefficients import Coefficients
+from corekernels.linear.descent import solve
 from corekernels.linear.losses import loss_names
 from support import objectives
 
@@ -27,7 +28,7 @@ def test_gap_is_below_the_tolerance(digits, S, loss, tol):
     classes, problem, training = model._read(S, y, None)
     blocks = problem.blocks(training, C)
     states, outcomes = solve(training.packed, blocks, model._options(), None)
-    planes = as_planes(S.recipe, states, problem.intercept)
+    planes = Coefficients.of(S.recipe, states, problem.intercept)
     duals = np.concatenate([state.duals for state in states], axis=1)
     reported = np.concatenate([outcome.relative_gaps for outcome in outcomes])
     X = with_intercept(S)
@@ -36,7 +37,7 @@ def test_gap_is_below_the_tolerance(digits, S, loss, tol):
         assert (signs * a).min() >= 0
         if loss == "hinge":
             assert (signs * a).max() <= C
-        w = np.append(planes.coefficients()[plane], planes.intercepts[plane]).astype(np.float64)
+        w = np.append(planes.expanded()[plane], planes.intercepts[plane]).astype(np.float64)
         primal = objectives.primal(loss, w, X @ w, signs, C)
         gap = (primal - objectives.dual(loss, X.T @ a, signs, C, signs * a)) / primal
         assert gap <= tol * 1.01
@@ -50,10 +51,10 @@ def test_planes_are_as_near_as_their_tolerance_says(digits, S, loss):
     _, problem, training = model._read(S, digits[1], None)
     blocks, options = problem.blocks(training, 0.5), model._options()
     near, best = (
-        as_planes(S.recipe, solve(training.packed, blocks, some, None)[0], 1.0)
-        for some in (replace(options, plane_tol=0.01), options)
+        Coefficients.of(S.recipe, solve(training.packed, blocks, some, None)[0], 1.0)
+        for some in (replace(options, coef_tol=0.01), options)
     )
-    found, exact = (np.c_[p.coefficients(), p.intercepts].astype(float) for p in (near, best))
+    found, exact = (np.c_[p.expanded(), p.intercepts].astype(float) for p in (near, best))
     distances = np.linalg.norm(found - exact, axis=1) / np.linalg.norm(found, axis=1)
     # A gap of 1e-6 of the objective, itself at most 100 times |w|^2 / 2, is a distance of 0.01.
     assert distances.max() <= 0.1 + 0.01
@@ -70,8 +71,8 @@ def test_gap_of_the_hinge_loss_is_true_at_large_costs(digits, S, C):
             training.packed, problem.blocks(training, C), model._options(), None
         )
     X = with_intercept(S)
-    planes = as_planes(S.recipe, states, problem.intercept)
-    w = np.append(planes.coefficients()[0], planes.intercepts[0]).astype(np.float64)
+    planes = Coefficients.of(S.recipe, states, problem.intercept)
+    w = np.append(planes.expanded()[0], planes.intercepts[0]).astype(np.float64)
     signs = np.where(y == 1, 1.0, -1.0)
     rows, a = training.rows, states[0].duals[training.rows, 0]
     c = C * training.row_weights[rows]

@@ -8,8 +8,10 @@ import pytest
 import corekernels as ck
 from corekernels.errors import ParameterError
 from corekernels.linear import HashedLinearClassifier, HashedLinearRegressor
+from corekernels.linear.coefficients import Coefficients
+from corekernels.linear.descent import solve
 from corekernels.linear.newton import Newton, Passes, Vector
-from corekernels.linear.solver import SolverChoice, choose_solver, find_planes
+from corekernels.linear.solver import SolverChoice, choose_solver
 from support import objectives
 
 SMOOTH = ("squared_hinge", "log_loss")
@@ -73,8 +75,8 @@ def test_parts_of_the_rows_add_up(digits, S):
     (block,) = problem.blocks(training, 1.0)
     packed, rng = training.packed, np.random.default_rng(0)
     w, direction = (Vector.zero(packed, 1) for _ in range(2))
-    w.planes[...] = rng.normal(size=w.planes.shape) * 0.1
-    direction.planes[...] = rng.normal(size=w.planes.shape)
+    w.coef[...] = rng.normal(size=w.coef.shape) * 0.1
+    direction.coef[...] = rng.normal(size=w.coef.shape)
 
     def sums(rows):
         passes = Passes(packed, replace(block, rows=rows), None)
@@ -84,7 +86,7 @@ def test_parts_of_the_rows_add_up(digits, S):
         passes.choose_lanes(np.ones(1, np.bool_))
         passes.product(direction, product)
         along = passes.losses_along(direction, np.array([0.0, 0.5]))
-        return [losses, gradient.planes, gradient.biases, product.planes, product.biases, along]
+        return [losses, gradient.coef, gradient.biases, product.coef, product.biases, along]
 
     whole = sums(block.rows)
     parts = [sums(rows) for rows in np.array_split(block.rows, 3)]
@@ -165,23 +167,18 @@ def test_what_auto_takes(loss, n_classes, n_jobs, choice):
     y = np.arange(n) % n_classes
     _, problem, training = HashedLinearClassifier(loss)._read(S, y, None)
     block = problem.blocks(training, 1.0)[0]
-    assert choose_solver("auto", block, problem.n_planes, training, n_jobs) == choice
+    assert choose_solver("auto", block, problem.n_problems, training, n_jobs) == choice
 
 
 def test_narrow_blocks_become_usual_ones(digits, S):
-    """Two planes at a time find what eight do, within the tolerance."""
+    """Two problems at a time find what eight do, within the tolerance."""
     model = HashedLinearClassifier(tol=1e-6, random_state=0)
     _, problem, training = model._read(S, digits[1], None)
-
-    def make_blocks(width):
-        return problem.blocks(training, 1.0, width)
-
-    planes = {
-        width: find_planes(
-            training, make_blocks, S.recipe, SolverChoice("descent", width), model._options(), 2
-        )[0]
-        for width in (1, 2, 8)
-    }
+    found = {}
+    for width in (1, 2, 8):
+        blocks = problem.blocks(training, 1.0, width)
+        solutions, _ = solve(training.packed, blocks, model._options(), 2)
+        found[width] = Coefficients.of(S.recipe, solutions, problem.intercept).in_usual_blocks()
     for width in (1, 2):
-        np.testing.assert_allclose(planes[width].scores(S), planes[8].scores(S), atol=0.02)
-        assert [b.shape for b in planes[width].blocks] == [b.shape for b in planes[8].blocks]
+        np.testing.assert_allclose(found[width].scores(S), found[8].scores(S), atol=0.02)
+        assert [b.shape for b in found[width].blocks] == [b.shape for b in found[8].blocks]

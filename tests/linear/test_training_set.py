@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from corekernels.linear.coefficients import Packed, pack
-from corekernels.linear.problem import TrainingSet
+from corekernels.linear.rows import Packed, TrainingSet, digests_of, pack
 
 ROWS = [3, 1, 3, 0, 3, 5, 1]  # of the signatures
 
@@ -44,27 +43,14 @@ def test_order_depends_on_contents_alone(S):
     np.testing.assert_array_equal(order[other.rows], one.rows)
 
 
-def test_rows_of_equal_digest_are_compared(packed):
-    """Digests are hashes: different rows may share one."""
-    targets, weights = np.zeros(7, int), np.ones(7)
-    same = np.zeros(7, np.uint64)
-    training = TrainingSet(packed, np.arange(7), np.arange(8), weights, targets, weights, same)
-    found = training.subset(np.array([0, 2, 1, 3]))
-    assert sorted(found.rows.tolist()) == [0, 1, 3]
-    again = training.subset(np.array([3, 1, 2, 0]))
-    which = np.array(ROWS)
-    np.testing.assert_array_equal(which[again.rows], which[found.rows])
-
-
-def test_equal_rows_of_different_targets_follow_one_another(packed):
-    training = TrainingSet.of(packed, np.array([0, 1, 1, 0, 2, 1, 0]), np.ones(7), None)
-    groups = np.split(np.array(ROWS)[training.rows], training.starts[1:-1])
-    assert sorted(map(list, groups)) == [[0], [1, 1], [3, 3, 3], [5]]
+def test_the_weight_of_equal_rows_of_different_targets(packed):
+    targets, weights = np.array([0, 1, 1, 0, 2, 1, 0]), np.array([1.0, 2, 4, 8, 16, 32, 64])
+    training = TrainingSet.of(packed, targets, weights, None)
+    assert training.conflicting_weight == 66  # row 1; row 3: 21
+    assert training.subset(np.array([0, 3, 5])).conflicting_weight == 0
 
 
 def test_an_empty_row_is_not_the_row_of_the_least_codes():
     codes = np.zeros((2, 4), np.uint8)
-    codes[1, 0] = 1
-    scales = np.array([0, 0.5], np.float32)
-    packed = Packed(codes, None, scales, np.array([0, 1]), 2)
-    assert len(np.unique(packed.digests(None))) == 2
+    packed = Packed(codes, None, np.array([0, 0.5], np.float32), 2)
+    assert len(np.unique(digests_of(packed, None))) == 2

@@ -47,7 +47,7 @@ def test_keys_are_made_of_the_codes_of_their_table():
 
 def test_pairs_of_linked_rows():
     """Places 0, 2 and 3 share a key in the first table, 1, 2 and 3 in the second."""
-    links = np.array([[2, -1], [-1, 2], [3, 3], [-1, -1]])
+    links = np.array([[2, -1, 3, -1], [-1, 2, 3, -1]])
     rows, seen = np.array([1, 4, 6, 9]), np.zeros(4, np.uint8)
     for boundary, expected in ((-1, [16, 19, 46, 49, 69]), (5, [61, 91, 64, 94])):
         for room in (2, 3, 10):
@@ -57,9 +57,9 @@ def test_pairs_of_linked_rows():
                 found += out[: state[1]].tolist()
             assert found == expected
             assert not seen.any()
-    links[2, 0] = -2 - 3  # place 2 makes no pairs in the first table; place 0 goes on past it
+    links[0, 2] = -2 - 3  # place 2 makes no pairs in the first table; place 0 goes on past it
     state, out = np.zeros(2, np.int64), np.empty(10, np.int64)
-    loops.write_linked_pairs(links[:, :1].copy(), rows, 10, -1, state, seen, out)
+    loops.write_linked_pairs(links[:1], rows, 10, -1, state, seen, out)
     assert out[: state[1]].tolist() == [16, 19]
 
 

@@ -5,30 +5,37 @@ import pytest
 from numba import njit
 
 from corekernels._core.validation import read_only
-from corekernels._loops.learning import coefficients, descent, losses, scoring
-from corekernels._loops.learning import coefficients as blocks
+from corekernels._loops.learning import descent, losses, scoring
 from corekernels._loops.simd import halves, vectors
 from corekernels.linear import descent as training
 from corekernels.linear import newton
-from corekernels.linear.coefficients import Packed, codes_in_use, new_planes, side_by_side
+from corekernels.linear.coefficients import (
+    codes_in_use,
+    inner_products,
+    side_by_side,
+    zero_coef,
+)
 from corekernels.linear.descent import extrapolate
 from corekernels.linear.losses import LOSSES
 from corekernels.linear.newton import Vector
-from corekernels.linear.problem import Block
+from corekernels.linear.path import _copy
+from corekernels.linear.problem import Block, Options
+from corekernels.linear.rows import Packed
 from support import objectives
 
-OPTIONS = training.Options(tol=1e-5, max_iter=300, seed=(0,))
+OPTIONS = Options(tol=1e-5, max_iter=300, seed=(0,))
 
 
-@pytest.fixture(
-    params=[
-        (7, np.uint8, True),
-        (8, np.uint16, True),
-        (5, np.uint8, False),
-        (7, np.int8, True),
-        (6, np.int16, True),
-    ]
-)
+KINDS = [
+    (7, np.uint8, True),
+    (8, np.uint16, True),
+    (5, np.uint8, False),
+    (7, np.int8, True),
+    (6, np.int16, True),
+]
+
+
+@pytest.fixture(params=KINDS)
 def rows(request):
     """Codes, weights (bits of halves), lengths of 9 rows over 6 codes; row 4 is empty.
 
@@ -65,17 +72,17 @@ def expand(codes, weights, lengths, n_codes=6):
 
 def scales_of(codes, weights, lengths):
     scales = np.empty(len(codes), np.float32)
-    coefficients.row_scales(weights, lengths, codes.shape[1], scales)
+    scoring.row_scales(weights, lengths, codes.shape[1], scales)
     return scales
 
 
 def pack(codes, weights, lengths):
-    return Packed(codes, weights, read_only(scales_of(codes, weights, lengths)), lengths, 6)
+    return Packed(codes, weights, read_only(scales_of(codes, weights, lengths)), 6)
 
 
 def packed_rows(codes, weights, scales, buffer):
     weights = None if weights is None else read_only(weights)
-    return coefficients.PackedRows(read_only(codes), weights, read_only(scales), buffer)
+    return scoring.PackedRows(read_only(codes), weights, read_only(scales), buffer)
 
 
 def problem_of(loss, targets):
@@ -83,6 +90,11 @@ def problem_of(loss, targets):
     row_costs, costs = np.ones(len(targets)), np.ones((2, targets.shape[1]))
     loss = LOSSES[loss].in_loops()
     return descent.Problem(loss, read_only(targets), read_only(row_costs), read_only(costs), 0.0)
+
+
+def lanes():
+    """Scratch of a sweep."""
+    return np.zeros((2, 8), np.float32)
 
 
 def test_lanes():
@@ -93,32 +105,30 @@ def test_lanes():
     np.testing.assert_array_equal(vectors.load(out, 8), vectors.add(vectors.splat(0), out[1]))
 
 
-@pytest.mark.parametrize("n_planes", [1, 3])
-def test_scores_and_additions(rows, n_planes):
+@pytest.mark.parametrize("n_lanes", [1, 3])
+def test_scores_and_additions(rows, n_lanes):
     codes, weights, _ = rows
     X, scales = expand(*rows), scales_of(*rows)
     rng = np.random.default_rng(1)
-    planes = new_planes(6, codes.shape[1], n_planes)
-    planes[...] = rng.normal(size=planes.shape)
-    dense = planes.reshape(6, codes.shape[1], -1)[..., :n_planes].astype(float)
-    intercepts = read_only(rng.normal(size=n_planes))
+    coef = zero_coef(6, codes.shape[1], n_lanes)
+    coef[...] = rng.normal(size=coef.shape)
+    dense = coef.reshape(6, codes.shape[1], -1)[..., :n_lanes].astype(float)
+    intercepts = read_only(rng.normal(size=n_lanes))
     which = read_only(np.array([8, 4, 0]))
-    out = np.empty((3, n_planes))
-    scoring.score_rows(
-        *pack(*rows).rows(), which, read_only(planes), None, n_planes, intercepts, out
-    )
+    out = np.empty((3, n_lanes))
+    scoring.score_rows(*pack(*rows).rows(), which, read_only(coef), None, n_lanes, intercepts, out)
     expected = np.einsum("ncj,cjp->np", X[which], dense) + intercepts
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
     steps = np.zeros(8, np.float32)
-    steps[:n_planes] = rng.normal(size=n_planes)
+    steps[:n_lanes] = rng.normal(size=n_lanes)
     numbers = None
     if weights is not None:
         numbers = np.empty(codes.shape[1], np.float32)
         halves.read_weights(weights, 2, 0, codes.shape[1], numbers)
-    scoring.add_row(codes, weights, 2, numbers, 5, steps * scales[2], planes)
-    found = planes.reshape(6, codes.shape[1], -1)[..., :n_planes]
-    np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_planes], atol=1e-5)
+    scoring.add_row(codes, weights, 2, numbers, 5, steps * scales[2], coef)
+    found = coef.reshape(6, codes.shape[1], -1)[..., :n_lanes]
+    np.testing.assert_allclose(found, dense + X[2][..., None] * steps[:n_lanes], atol=1e-5)
 
 
 def test_scales_of_long_rows():
@@ -129,13 +139,14 @@ def test_scales_of_long_rows():
 
 
 def test_digests_tell_rows_apart(rows):
-    codes, weights, lengths = rows
+    codes, weights, _ = rows
     out = np.empty(len(codes), np.uint64)
     some = None if weights is None else weights[3:5]
     with np.errstate(over="ignore"):
-        coefficients.row_digests(codes, weights, lengths, out)
+        scales = scales_of(*rows)
+        scoring.row_digests(codes, weights, scales, out)
         again = np.empty(2, np.uint64)
-        coefficients.row_digests(codes[3:5], some, lengths[3:5], again)
+        scoring.row_digests(codes[3:5], some, scales[3:5], again)
     assert len(np.unique(out)) == len(out)
     np.testing.assert_array_equal(again, out[3:5])
 
@@ -221,21 +232,33 @@ def ask(question, *arguments):
     return njit(lambda given: question(*given))(arguments)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "log_loss", "squared_error"])
+TARGET_TYPES = {
+    name: np.int8 if loss.predicts == "classes" else np.float64 for name, loss in LOSSES.items()
+}
+
+
+def each_kind_and(name, first, *others):
+    """All kinds of rows with the first value of a parameter, and one kind with the others.
+
+    Loops are compiled for each kind and value; what is done with the one does not see the other.
+    """
+    cases = [(kind, first) for kind in KINDS] + [(KINDS[0], other) for other in others]
+    return pytest.mark.parametrize(("rows", name), cases, indirect=["rows"])
+
+
+@each_kind_and("loss", "squared_hinge", "hinge", "log_loss", "squared_error")
 @pytest.mark.parametrize("n_lanes", [1, 2])
 def test_descent_closes_the_gap(rows, loss, n_lanes):
     codes = rows[0]
     X = expand(*rows).reshape(9, -1)
     data = pack(*rows)
     rng = np.random.default_rng(2)
-    targets = rng.choice([-1, 1], (9, n_lanes)).astype(np.int8)
+    targets = rng.choice([-1, 1], (9, n_lanes)).astype(TARGET_TYPES[loss])
     row_costs = rng.uniform(0.5, 2, 9)
     costs = np.array([[0.5] * n_lanes, [1.5] * n_lanes])
     which = np.array([0, 1, 2, 4, 5, 7, 8])
-    block = training.Block(
-        LOSSES[loss], which, read_only(targets), read_only(row_costs), costs, 0.8
-    )
-    state = training.State.zero(data, n_lanes)
+    block = Block(LOSSES[loss], which, read_only(targets), read_only(row_costs), costs, 0.8)
+    state = training.zero_solution(data, n_lanes)
     outcome = training.descend(data, block, state, OPTIONS)
     assert outcome.converged
     assert not state.duals[[3, 6]].any()
@@ -245,8 +268,8 @@ def test_descent_closes_the_gap(rows, loss, n_lanes):
         features = np.column_stack([X[which], np.full(len(which), 0.8)])
         sign = np.ones(len(y)) if loss == "squared_error" else y
         w = features.T @ a
-        planes = state.planes.reshape(6, codes.shape[1], -1)[..., lane]
-        np.testing.assert_allclose(planes.reshape(-1), w[:-1], atol=1e-5)
+        coef = state.coef.reshape(6, codes.shape[1], -1)[..., lane]
+        np.testing.assert_allclose(coef.reshape(-1), w[:-1], atol=1e-5)
         primal = objectives.primal(loss, w, features @ w, y, c)
         assert primal - objectives.dual(loss, w, y, c, sign * a) <= 1.1e-5 * primal
         assert outcome.objectives[lane] == pytest.approx(primal, rel=1e-5)
@@ -264,7 +287,7 @@ def test_slopes_and_curvatures(name, target):
         assert loss.curvature(score, target, c) == pytest.approx(second, abs=1e-4)
 
 
-@pytest.mark.parametrize("n_lanes", [1, 3])
+@each_kind_and("n_lanes", 3, 1)
 def test_passes_over_rows(rows, n_lanes):
     """Gradient, Hessian product and losses along a line, against a dense matrix."""
     data, rng, y = pack(*rows), np.random.default_rng(3), np.array([1, -1] * 4 + [1.0])
@@ -277,7 +300,7 @@ def test_passes_over_rows(rows, n_lanes):
     )
     w, direction, gradient, product = (Vector.zero(data, n_lanes) for _ in range(4))
     for vector in (w, direction):
-        vector.planes[..., :n_lanes] = rng.normal(size=vector.planes[..., :n_lanes].shape)
+        vector.coef[..., :n_lanes] = rng.normal(size=vector.coef[..., :n_lanes].shape)
         vector.biases[:] = rng.normal(size=n_lanes)
     sums = newton.Passes(data, block, 2)
     sums.move_to(w)
@@ -287,8 +310,8 @@ def test_passes_over_rows(rows, n_lanes):
     along = sums.losses_along(direction, np.array([0.0, 0.3]))
 
     def dense(vector, lane):
-        planes = vector.planes.reshape(*vector.planes.shape[:2], -1)[..., lane]
-        return np.append(planes.reshape(-1), vector.biases[lane]).astype(float)
+        coef = vector.coef.reshape(*vector.coef.shape[:2], -1)[..., lane]
+        return np.append(coef.reshape(-1), vector.biases[lane]).astype(float)
 
     Z, signs = X[chosen], y[chosen]
     for lane in range(n_lanes):
@@ -308,15 +331,15 @@ def test_sums_of_vectors(rows, n_lanes):
     data, rng = pack(*rows), np.random.default_rng(4)
     x, y, z = (Vector.zero(data, n_lanes) for _ in range(3))
     for vector in (x, y, z):
-        vector.planes[..., :n_lanes] = rng.normal(size=vector.planes[..., :n_lanes].shape)
+        vector.coef[..., :n_lanes] = rng.normal(size=vector.coef[..., :n_lanes].shape)
         vector.biases[:] = rng.normal(size=n_lanes)
     factors = np.array([0.5, -1.0, 0.25])[:n_lanes]
-    expected = x.planes + y.planes * (factors[0] if n_lanes == 1 else [*factors, 0, 0, 0, 0, 0])
+    expected = x.coef + y.coef * (factors[0] if n_lanes == 1 else [*factors, 0, 0, 0, 0, 0])
     squares, products = z.add(factors, y, y, 2, base=x)
-    np.testing.assert_allclose(z.planes, expected, rtol=1e-6)
+    np.testing.assert_allclose(z.coef, expected, rtol=1e-6)
     np.testing.assert_allclose(z.biases, x.biases + factors * y.biases)
-    flat = z.planes.reshape(-1, 1 if n_lanes == 1 else 8)[:, :n_lanes]
-    other = y.planes.reshape(flat.shape[0], -1)[:, :n_lanes]
+    flat = z.coef.reshape(-1, 1 if n_lanes == 1 else 8)[:, :n_lanes]
+    other = y.coef.reshape(flat.shape[0], -1)[:, :n_lanes]
     np.testing.assert_allclose(squares, (flat**2).sum(axis=0) + z.biases**2, rtol=1e-5)
     np.testing.assert_allclose(
         products, (flat * other).sum(axis=0) + z.biases * y.biases, rtol=1e-4, atol=1e-5
@@ -324,7 +347,7 @@ def test_sums_of_vectors(rows, n_lanes):
 
 
 def test_shrunk_rows_are_skipped():
-    """They, and their part in the planes, stay as they are; others may be shrunk, and move."""
+    """They and their part in the coefficients stay as they are; others may be shrunk, and move."""
     codes = np.zeros((3, 4), np.uint8)
     rows = packed_rows(codes, None, np.full(3, 0.5, np.float32), None)
     targets = np.array([[1], [1], [-1]], np.int8)
@@ -336,10 +359,10 @@ def test_shrunk_rows_are_skipped():
         unlimited = read_only(np.array([np.inf]))
         active = descent.Active(read_only(np.ones(1, np.bool_)), unlimited, shrunk)
         order = read_only(np.arange(3))
-        return descent.sweep(rows, order, problem, active, solution, limits, sums)
+        return descent.sweep(rows, order, problem, active, solution, *lanes(), limits, sums)
 
     assert not moves(np.ones(3, np.uint8))
-    assert not solution.planes.any()
+    assert not solution.coef.any()
     assert moves(np.zeros(3, np.uint8))
     assert solution.duals[0] == 1
     assert solution.duals[2] == -1
@@ -350,16 +373,16 @@ def test_rows_beyond_the_limits_are_shrunk():
     rows = packed_rows(np.zeros((2, 1), np.uint8), None, np.ones(2, np.float32), None)
     targets = np.array([[1], [-1]], np.int8)
     problem = problem_of("squared_hinge", targets)
-    planes = np.full((1, 1), 3, np.float32)  # scores of 3: slopes 2 and 4
-    solution = descent.Solution(np.zeros((2, 1)), planes, np.zeros(1))
+    coef = np.full((1, 1), 3, np.float32)  # scores of 3: slopes 2 and 4
+    solution = descent.Solution(np.zeros((2, 1)), coef, np.zeros(1))
     limits, sums = np.empty(1), np.empty((2, 1))
     for highest, expected in [(2.5, [0, 0]), (1.5, [1, 0])]:
-        solution.duals[:], planes[:] = 0, 3
+        solution.duals[:], coef[:] = 0, 3
         shrunk = np.zeros(2, np.uint8)
         bounds = read_only(np.array([highest]))
         active = descent.Active(read_only(np.ones(1, np.bool_)), bounds, shrunk)
         order = read_only(np.arange(2))
-        assert descent.sweep(rows, order, problem, active, solution, limits, sums)
+        assert descent.sweep(rows, order, problem, active, solution, *lanes(), limits, sums)
         assert shrunk.tolist() == expected
         assert limits.tolist() == [4]
 
@@ -371,31 +394,28 @@ def test_codes_in_use():
     assert codes_in_use(goal, out).tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize("n_planes", [1, 3])
-def test_planes_are_multiplied(n_planes):
+@pytest.mark.parametrize("n_lanes", [1, 3])
+def test_inner_products(n_lanes):
     rng = np.random.default_rng(3)
-    first, second = (new_planes(4, 70, n_planes) for _ in range(2))
-    for planes in (first, second):
-        planes[1:3] = rng.normal(size=planes[1:3].shape)
-    x, y = (p.reshape(4, 70, -1)[..., :n_planes].astype(float) for p in (first, second))
-    out = np.empty((3, n_planes))
-    blocks.plane_products(first, second, out)
-    expected = [(x * x).sum((0, 1)), (x * y).sum((0, 1)), (y * y).sum((0, 1))]
-    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-4)
+    first, second = (zero_coef(4, 70, n_lanes) for _ in range(2))
+    for coef in (first, second):
+        coef[1:3] = rng.normal(size=coef[1:3].shape)
+    x, y = (p.reshape(4, 70, -1)[..., :n_lanes].astype(float) for p in (first, second))
+    np.testing.assert_allclose(inner_products(first, second, n_lanes), (x * y).sum((0, 1)))
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "squared_error"])
+@each_kind_and("loss", "squared_hinge", "squared_error")
 @pytest.mark.parametrize("n_lanes", [1, 2])
 def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
     """Planes stay the sum of the rows; the dual value is no worse than if nothing moved."""
     codes = rows[0]
     features = np.column_stack([expand(*rows).reshape(9, -1), np.full(9, 0.8)])
     data = pack(*rows)
-    targets = np.random.default_rng(2).choice([-1, 1], (9, n_lanes)).astype(np.int8)
-    state, before = (training.State.zero(data, n_lanes) for _ in range(2))
+    targets = np.random.default_rng(2).choice([-1, 1], (9, n_lanes)).astype(TARGET_TYPES[loss])
+    state, before = (training.zero_solution(data, n_lanes) for _ in range(2))
     for C in (0.1, 0.2, 0.4):
         costs = np.full((2, n_lanes), C)
-        block = training.Block(
+        block = Block(
             LOSSES[loss], np.arange(9), read_only(targets), read_only(np.ones(9)), costs, 0.8
         )
         now, then = state.duals.copy(), before.duals.copy()
@@ -404,8 +424,8 @@ def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
         for lane in range(n_lanes):
             y, a = targets[:, lane].astype(float), state.duals[:, lane]
             w, sign = features.T @ a, 1 if loss == "squared_error" else y
-            planes = state.planes.reshape(6, codes.shape[1], -1)[..., lane]
-            np.testing.assert_allclose(planes.reshape(-1), w[:-1], atol=1e-5)
+            coef = state.coef.reshape(6, codes.shape[1], -1)[..., lane]
+            np.testing.assert_allclose(coef.reshape(-1), w[:-1], atol=1e-5)
             assert state.biases[lane] == pytest.approx(w[-1])
             for f, g in [(1, 0), (1.1, 0), (2, 0), (2, -1), (1, 0.1)]:
                 other = f * now[:, lane] + g * then[:, lane]
@@ -415,20 +435,20 @@ def test_extrapolated_start_is_consistent_and_better(rows, loss, n_lanes):
 
 
 def test_states_are_copied(rows):
-    state, copy = (training.State.zero(pack(*rows), 2) for _ in range(2))
-    state.planes[1], copy.planes[2] = 5, 7
-    copy.copy_from(state)
-    np.testing.assert_array_equal(copy.planes, state.planes)
+    state, copy = (training.zero_solution(pack(*rows), 2) for _ in range(2))
+    state.coef[1], copy.coef[2] = 5, 7
+    _copy(state, copy)
+    np.testing.assert_array_equal(copy.coef, state.coef)
 
 
-def test_paired_planes_score_as_two_blocks_do(rows):
+def test_paired_blocks_score_as_two_blocks_do(rows):
     codes, weights, lengths = rows
     rng = np.random.default_rng(3)
-    planes, others = rng.normal(size=(2, 6, codes.shape[1], vectors.LANES)).astype(np.float32)
-    planes[5] = others[5] = 0
-    both = side_by_side(planes, others)
+    coef, others = rng.normal(size=(2, 6, codes.shape[1], vectors.LANES)).astype(np.float32)
+    coef[5] = others[5] = 0
+    both = side_by_side(coef, others)
     X = expand(codes, weights, lengths).reshape(len(codes), -1)
-    exact = np.hstack([X @ block.reshape(-1, vectors.LANES) for block in (planes, others)])
+    exact = np.hstack([X @ block.reshape(-1, vectors.LANES) for block in (coef, others)])
     out = np.empty((len(codes), 2 * vectors.LANES))
     scoring.score_rows(
         *pack(*rows).rows(), read_only(np.arange(len(codes))), both,
@@ -439,7 +459,7 @@ def test_paired_planes_score_as_two_blocks_do(rows):
 
 
 def test_more_than_two_to_the_31_slots(tmp_path):
-    """Files with holes are as long as they say: rows and planes lie beyond 2^31 elements."""
+    """Files with holes are as long as they say: rows and coefficients lie beyond 2^31 elements."""
     n, k, far = 2**20 + 3, 2051, 2**20 + 1
     codes = np.memmap(tmp_path / "codes", np.uint8, "w+", shape=(n, k))
     weights = np.memmap(tmp_path / "weights", np.float16, "w+", shape=(n, k))
@@ -453,7 +473,7 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     limits = read_only(np.array([np.inf] * 2))
     active = descent.Active(read_only(np.ones(2, np.bool_)), limits, np.zeros(n, np.uint8))
     solution = descent.Solution(np.zeros((n, 2)), near, np.zeros(2))
-    outputs = np.empty(2), np.empty((2, 2))
+    outputs = *lanes(), np.empty(2), np.empty((2, 2))
     one_row = read_only(np.array([far]))
     assert descent.sweep(rows, one_row, problem, active, solution, *outputs)
     expected = weights[far] * np.float32(solution.duals[far, 0])
@@ -462,14 +482,14 @@ def test_more_than_two_to_the_31_slots(tmp_path):
     scoring.score_rows(*rows, one_row, read_only(near), None, 2, read_only(np.zeros(2)), out)
     assert out[0, 0] == pytest.approx(float(weights[far].astype(float) @ expected), rel=1e-4)
 
-    planes = np.memmap(tmp_path / "planes", np.float32, "w+", shape=(2**16, 4100, 8))
-    assert planes[-1].size * (2**16 - 1) > 2**31
+    coef = np.memmap(tmp_path / "coef", np.float32, "w+", shape=(2**16, 4100, 8))
+    assert coef[-1].size * (2**16 - 1) > 2**31
     last = np.full((1, 4100), 2**16 - 1, np.uint16)
     steps = np.arange(8, dtype=np.float32)
-    scoring.add_row(read_only(last), None, 0, None, 0, steps, planes)
-    np.testing.assert_array_equal(planes[-1], np.tile(steps, (4100, 1)))
+    scoring.add_row(read_only(last), None, 0, None, 0, steps, coef)
+    np.testing.assert_array_equal(coef[-1], np.tile(steps, (4100, 1)))
     out, one = np.empty((1, 8)), np.ones(1, np.float32)
     rows = packed_rows(last, None, one, None)
     first = read_only(np.array([0]))
-    scoring.score_rows(*rows, first, read_only(planes), None, 8, read_only(np.zeros(8)), out)
+    scoring.score_rows(*rows, first, read_only(coef), None, 8, read_only(np.zeros(8)), out)
     np.testing.assert_array_equal(out[0], 4100 * steps)

@@ -9,7 +9,7 @@ from corekernels._core.validation import check_rows, read_only
 from corekernels._loops.search import buckets, pairs, postings
 from corekernels._loops.search import graph as beam
 from corekernels.kernel_table import CORE1, HASHED_KERNELS
-from corekernels.neighbors.candidates.exact import inverted_lists
+from corekernels.neighbors.candidates.exact import WAYS, inverted_lists
 from corekernels.neighbors.store import make_queries, make_store, number_columns
 from support import oracles
 from support.indexes import exact_index
@@ -22,10 +22,10 @@ def X():
     return X
 
 
-@pytest.mark.parametrize("scans", [True, False])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kernel", tuple(HASHED_KERNELS))
-def test_scan_and_lists(X, scans, kernel):
-    distances, found = exact_index(X, kernel, 4, scans=scans).kneighbors(X[:6])
+def test_scan_and_lists(X, way, kernel):
+    distances, found = exact_index(X, kernel, 4, way=way).kneighbors(X[:6])
     K = oracles.kernel(kernel, X[:6], X).round(12)
     np.testing.assert_array_equal(found, np.argsort(-K, axis=1, kind="stable")[:, :4])
     np.testing.assert_allclose(1 - distances, -np.sort(-K, axis=1)[:, :4], atol=1e-9)
@@ -46,14 +46,14 @@ def test_heaps():
 
 def test_lists_and_candidates(X):
     store = make_store(check_rows(X), CORE1)
-    heads, rows, values = inverted_lists(store, store.values, Team(1))
+    heads, rows, values = inverted_lists(store, store.values)
     back = sparse.csc_array((values.astype(float), rows, heads), shape=X.shape)
     np.testing.assert_array_equal(back.toarray(), X)
     team = Team(1)
     queries = make_queries(check_rows(X[:3]), store, team)
     for kernel, entry in HASHED_KERNELS.items():
         units = (X / np.maximum(np.linalg.norm(X, axis=1), 1)[:, None]).astype(np.float32)
-        lists = inverted_lists(store, units[X != 0], Team(1))
+        lists = inverted_lists(store, units[X != 0])
         out = np.empty((3, 5), np.int32)
         lengths, ranking = read_only(store.lengths, np.int32), postings.Ranking.new(30, 5, 50)
         alive = read_only(np.ones(len(X), np.uint8))
@@ -80,8 +80,9 @@ def test_graph_links_and_walks():
         n = beam.group_links(order[start:stop], links, degrees, counts, found)
         assert not counts.any()
         team.run(beam.link_back, (found, words, scratch, links, degrees), n, 4)
-    graph = words, order, words, read_only(links), read_only(degrees)
-    team.run(beam.walk_all, (*graph, scratch, 10, out), 40, 8)
+    graph = order, words, read_only(links), read_only(degrees)
+    lengths = read_only(np.ones(40, np.int64))
+    team.run(beam.walk_all, (words, lengths, *graph, scratch, 10, out), 40, 8)
     neighbors = read_only(words[out.reshape(-1)])
     team.run(beam.closer_sketches, (words, neighbors, words, closer), 40, 8)
     assert degrees.max() <= 6
@@ -96,12 +97,12 @@ def test_graph_links_and_walks():
 
 def test_sketches():
     words = np.zeros((1, 8), np.uint64)
+    codes = read_only(np.arange(510, dtype=np.uint8)[None] % 2)
     signs = read_only(np.array([[0.5, -0.5]], np.float16)).view(np.uint16)
-    team = Team(1)
-    team.run(beam.pack_bits, (read_only(np.array([[1, 2, 3]], np.uint8)), 62, words), 1, 1)
-    team.run(beam.pack_signs, (signs, 128, words), 1, 1)
+    Team(1).run(beam.pack_bits, (codes, signs, 2, words), 1, 1)
     assert beam.distance(words[0], ~words[0]) == 512
-    assert words[0, :3].tolist() == [1 << 62, 1, 1]
+    assert set(words[0, :7].tolist()) == {0xAAAAAAAAAAAAAAAA}
+    assert words[0, 7] == 0x6AAAAAAAAAAAAAAA  # the last two bits are those of 0.5 and -0.5
 
 
 def test_tables():

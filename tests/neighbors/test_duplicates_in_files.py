@@ -1,6 +1,9 @@
 """Near-duplicates of files are those of matrices in memory, in memory that is stated."""
 
+import contextlib
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +15,15 @@ import corekernels as ck
 from corekernels import files, io
 from corekernels.errors import DataError, FileError, ParameterError
 from corekernels.files import dedup
-from corekernels.files.dedup_tasks import DedupJob
+from corekernels.files.dedup_parts import DedupJob
 from corekernels.kernel_table import CORE1, CORE2
 from corekernels.neighbors.duplicates.candidates import key_pairs, plan_tables, table_pairs
-from corekernels.neighbors.duplicates.copies import find_copies, pairs_with_copies
+from corekernels.neighbors.duplicates.copies import (
+    count_with_copies,
+    equal_pairs,
+    find_copies,
+    pairs_with_copies,
+)
 from corekernels.neighbors.duplicates.rows import Pairs
 from corekernels.neighbors.duplicates.search import Criterion
 from support import oracles, peaks
@@ -28,7 +36,9 @@ def in_file(reader, threshold, kernel, megabytes, seed, plan=None):
     criterion = Criterion.of(kernel, threshold, seed)
     criterion = replace(criterion, tables=plan or criterion.tables)
     job = DedupJob("", criterion, 8, None, 1e6 * megabytes, True, 10**7, None)
-    return dedup._search_readers(job, [reader], None, False, False)
+    with contextlib.ExitStack() as stack:
+        parts = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "parts"
+        return dedup._search_readers(job, [reader], parts, False, False, stack)
 
 
 CASES = [
@@ -56,16 +66,17 @@ def X():
 
 @pytest.mark.parametrize(("kernel", "threshold"), CASES)
 def test_a_file_has_the_pairs_of_a_matrix(X, kernel, threshold):
+    X = X[-2300:]
     index = ck.CoRENeighbors(kernel, method="exact", random_state=3).fit(X)
     expected = index.near_duplicates(threshold)
-    n_copies = 5000 - 2 - len(np.unique(X.toarray(), axis=0))  # empty rows are no copies
-    for size, memory in ((5000, 1024), (1000, 3), (401, 0.1)):  # the last holds few rows
+    n_copies = 2300 - 2 - len(np.unique(X.toarray(), axis=0))  # empty rows are no copies
+    for size, memory in ((2300, 1024), (700, 1.2), (401, 0.1)):  # the last holds few rows
         found = in_file(Rows(X, size=size), threshold, kernel, memory, 3)
         np.testing.assert_array_equal(found.pairs, expected.pairs)
         # two copies may be compared in the other order, and be summed in it
         np.testing.assert_allclose(found.similarities, expected.similarities, rtol=1e-14)
         assert found.expected_missed == expected.expected_missed < 0.001
-        assert (found.rows, found.copies) == (5000, n_copies)
+        assert (found.rows, found.copies) == (2300, n_copies)
 
 
 @pytest.mark.parametrize("n_rows", [5000, 3500])
@@ -128,22 +139,22 @@ def test_candidates_are_all_pairs_of_equal_keys(values, n_tables, boundary):
     found = key_pairs(keys[is_some], of_keys[is_some], 100, boundary, None)
     assert found.tolist() == expected
     for most in (1, 5, 10**6):
-        every = np.repeat(values[:, None], n_tables, axis=1)
+        every = np.repeat(values[None], n_tables, axis=0)
         portions = [np.empty(0), *table_pairs(every, rows, 100, boundary, most)]
         assert sorted(np.concatenate(portions).tolist()) == expected
         assert max(map(len, portions)) <= max(most, 2 * len(values))
 
 
 def test_a_large_bucket_is_paired_with_its_first_rows():
-    keys, rows = np.repeat(np.arange(2, dtype=np.uint64), [3000, 20]), np.arange(3020)
+    keys, rows = np.repeat(np.arange(2, dtype=np.uint64), [900, 20]), np.arange(920)
     n_small = 20 * 19 // 2
-    for largest, n_pairs in ((None, 3000 * 2999 // 2), (2999, sum(2999 - n for n in range(16)))):
-        pairs = key_pairs(keys, rows, 3020, None, largest)
+    for largest, n_pairs in ((None, 900 * 899 // 2), (899, sum(899 - n for n in range(16)))):
+        pairs = key_pairs(keys, rows, 920, None, largest)
         assert len(pairs) == n_pairs + n_small
         assert len(np.unique(pairs)) == len(pairs)
-        left, right = np.divmod(pairs, 3020)
+        left, right = np.divmod(pairs, 920)
         assert (left < right).all()
-        assert left[left < 3000].max() == (2998 if largest is None else 15)
+        assert left[left < 900].max() == (898 if largest is None else 15)
 
 
 @settings(deadline=None)
@@ -160,14 +171,14 @@ def test_copies_are_expanded_to_all_pairs(kinds, data):
     alike = lambda i, j: kinds[i] == kinds[j] or (kinds[i], kinds[j]) in near  # noqa: E731
     every = [(i, j) for j in range(len(kinds)) for i in range(j) if alike(i, j)]
     few = [(i, j) for i, j in every if first[i] == i and first[j] == j]
-    pairs = Pairs(*np.array(few, np.int64).reshape(-1, 2).T, np.ones(len(few)))
-    i, j, _ = pairs_with_copies(pairs, copies, len(every))
-    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(every)
-    if every:
-        assert pairs_with_copies(pairs, copies, len(every) - 1) is None
-    i, j, _ = pairs_with_copies(pairs, copies, len(every), all_pairs=False)
-    of_firsts = {(first[row], row) for row in range(len(kinds)) if first[row] != row}
-    assert set(zip(i.tolist(), j.tolist(), strict=True)) == of_firsts | set(few)
+    n = len(kinds)
+    pairs = Pairs(np.array([i * n + j for i, j in few], np.int64), np.ones(len(few)))
+    both = Pairs.joined([equal_pairs(copies, n, True), pairs])
+    assert count_with_copies(both, copies, n) == len(every)
+    numbers, _ = pairs_with_copies(both, copies, n)
+    assert sorted(numbers.tolist()) == sorted(i * n + j for i, j in every)
+    of_firsts = {first[row] * n + row for row in range(n) if first[row] != row}
+    assert set(equal_pairs(copies, n, False).numbers.tolist()) == of_firsts
 
 
 def test_files_of_pairs_groups_and_rows(X, tmp_path):

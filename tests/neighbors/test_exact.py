@@ -10,7 +10,7 @@ import corekernels as ck
 from corekernels._core.team import Team
 from corekernels._core.validation import check_rows
 from corekernels.kernel_table import CORE1
-from corekernels.neighbors.candidates.exact import inverted_lists
+from corekernels.neighbors.candidates.exact import COUNTS, SCAN, WAYS, inverted_lists
 from corekernels.neighbors.store import join, make_queries, make_store
 from support import oracles
 from support.clusters import METHODS
@@ -20,8 +20,8 @@ from support.strategies import messy_pair
 KERNELS = ("core1", "core2", "resemblance")
 
 
-@pytest.fixture(params=[True, False], ids=["scan", "lists"])
-def scans(request):
+@pytest.fixture(params=WAYS)
+def way(request):
     return request.param
 
 
@@ -42,22 +42,22 @@ def check_against_brute_force(X, Q, kernel, k, distances, found):
     assert all(len(set(row)) == n_kept for row in found)
 
 
-@given(messy_pair(), st.sampled_from(KERNELS), st.integers(1, 12), st.booleans())
+@given(messy_pair(), st.sampled_from(KERNELS), st.integers(1, 12), st.sampled_from(WAYS))
 @settings(max_examples=60, deadline=None)
-def test_equals_brute_force_on_odd_matrices(pair, kernel, k, scans):
+def test_equals_brute_force_on_odd_matrices(pair, kernel, k, way):
     X, Q = pair
-    index = exact_index(X, kernel, k, scans=scans)
+    index = exact_index(X, kernel, k, way=way)
     check_against_brute_force(X, Q, kernel, k, *index.kneighbors(Q))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_equals_brute_force_on_many_rows(scans, kernel):
+def test_equals_brute_force_on_many_rows(way, kernel):
     rng = np.random.default_rng(0)
     X = rng.poisson(rng.random(90) * 0.5, (6000, 90)) * rng.integers(1, 5, (6000, 90))
     X[rng.integers(0, 6000, 50)] = 0
     X[3000:3100] = X[:100]  # ties
     Q = np.concatenate([X[:40], rng.poisson(0.3, (20, 90)), np.zeros((1, 90), int), -X[:5]])
-    index = exact_index(X, kernel, scans=scans)
+    index = exact_index(X, kernel, way=way)
     distances, found = index.kneighbors(Q)
     check_against_brute_force(X, Q, kernel, 10, distances, found)
     # whole numbers: values are exact, so are ties
@@ -66,10 +66,10 @@ def test_equals_brute_force_on_many_rows(scans, kernel):
     assert (found[60] == np.arange(10)).all()  # an empty query is as far from every row
 
 
-def test_a_row_is_at_distance_zero_from_itself(scans):
+def test_a_row_is_at_distance_zero_from_itself(way):
     X = np.random.default_rng(0).lognormal(sigma=3, size=(200, 30))
     X[X < 1] = 0
-    distances, found = exact_index(X, n_neighbors=1, scans=scans).kneighbors(X)
+    distances, found = exact_index(X, n_neighbors=1, way=way).kneighbors(X)
     present = X.any(axis=1)
     assert (found[present, 0] == np.flatnonzero(present)).all()
     assert (distances[present] == 0).all()
@@ -103,10 +103,10 @@ def test_values_of_any_magnitude():
     np.testing.assert_allclose(plain[0], scaled[0], atol=1e-12)
 
 
-def test_dense_equals_sparse_and_threads_do_not_matter(scans):
+def test_dense_equals_sparse_and_threads_do_not_matter(way):
     X = np.random.default_rng(0).poisson(0.3, (700, 50)).astype(np.float32)
-    one = exact_index(X, scans=scans, n_jobs=1).kneighbors(X)
-    many = exact_index(sparse.csc_array(X), scans=scans, n_jobs=3).kneighbors(sparse.coo_array(X))
+    one = exact_index(X, way=way, n_jobs=1).kneighbors(X)
+    many = exact_index(sparse.csc_array(X), way=way, n_jobs=3).kneighbors(sparse.coo_array(X))
     for a, b in zip(one, many, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -125,9 +125,9 @@ def test_radius(pair, kernel, radius):
         np.testing.assert_allclose(distances[q], apart[q, found[q]], atol=1e-6)
 
 
-def test_radius_with_many_rows_inside(scans):
+def test_radius_with_many_rows_inside(way):
     X = np.random.default_rng(0).poisson(1, (500, 20))
-    found = exact_index(X, scans=scans).radius_neighbors(X[:3], 2.0, return_distance=False)
+    found = exact_index(X, way=way).radius_neighbors(X[:3], 2.0, return_distance=False)
     assert [sorted(row) for row in found] == [list(range(500))] * 3
 
 
@@ -140,7 +140,7 @@ def test_dense_rows_of_bytes_are_compared_as_such_to_the_same_values(kernel):
     wide = sparse.csr_array((X[X > 0], np.nonzero(X)), shape=(300, 5000))
     for others in (halves, sparse_rows, -X, wide):
         assert make_store(check_rows(others), CORE1).byte_rows.shape == (300, 0)
-    index, other = exact_index(X, kernel, scans=True), exact_index(halves, kernel, scans=True)
+    index, other = exact_index(X, kernel, way=SCAN), exact_index(halves, kernel, way=SCAN)
     for Q in (X[:20], X[:20] / 4, -X[:5]):  # powers of two change no digit
         for found, expected in zip(index.kneighbors(Q), other.kneighbors(Q), strict=True):
             np.testing.assert_array_equal(found, expected)
@@ -168,7 +168,7 @@ def test_columns_that_dense_rows_of_bytes_do_not_have(kernel, method):
         index = ck.CoRENeighbors(kernel, method=method, recall=0.5, random_state=0).fit(X[:50])
         assert index.method_ == method
     else:
-        index = exact_index(X[:50], kernel, scans=method == "scan")
+        index = exact_index(X[:50], kernel, way=method)
     assert index._snapshot.main.store.byte_rows.shape[1] > 0
     index.add(X[50:])
     assert index._snapshot.tail.store.byte_rows.shape[1] > 0
@@ -216,15 +216,33 @@ def test_stores():
     assert (both.take(np.array([2, 0])).lengths == [2, 2]).all()
 
 
-def test_lists_made_by_several_threads():
+def test_lists_of_columns_that_every_row_has():
     rng = np.random.default_rng(0)
     X = sparse.random_array((2000, 700), density=0.2, rng=rng, format="csr", dtype=np.float32)
     X = X.tolil()
-    X[:, :3] = 1  # columns of every row
+    X[:, :3] = 1
     X = X.tocsr()
     store = make_store(check_rows(X), CORE1)
-    for n_threads in (1, 4):
-        heads, rows, values = inverted_lists(store, store.values, Team(n_threads))
-        back = sparse.csc_array((values, rows, heads), shape=X.shape)
-        assert back.has_sorted_indices
-        assert (back != X).nnz == 0
+    heads, rows, values = inverted_lists(store, store.values)
+    back = sparse.csc_array((values, rows, heads), shape=X.shape)
+    assert back.has_sorted_indices
+    assert (back != X).nnz == 0
+
+
+def test_shared_columns_are_counted_across_lines_and_sides():
+    """Common and rare columns, rows of very different lengths, ties, and rows that were removed."""
+    rng = np.random.default_rng(0)
+    rarity = 1 / (1 + np.arange(5000))
+    X = np.zeros((3000, 5000), np.float32)
+    for row in X:
+        row[rng.choice(5000, rng.integers(0, 60), replace=False, p=rarity / rarity.sum())] = 1
+    index = exact_index(sparse.csr_array(X), "resemblance", way=COUNTS)
+    assert index._snapshot.main.way == COUNTS
+    gone = rng.choice(3000, 300, replace=False)
+    index.remove(gone)
+    K = oracles.resemblance(X[:50], X)
+    K[:, gone] = -1
+    for k in (1, 10, 2700):
+        distances, found = index.kneighbors(sparse.csr_array(X[:50]), k)
+        np.testing.assert_array_equal(found, np.argsort(-K.round(12), axis=1, kind="stable")[:, :k])
+        np.testing.assert_allclose(1 - distances, -np.sort(-K, axis=1)[:, :k], atol=1e-12)

@@ -8,6 +8,7 @@ from scipy import sparse
 
 import corekernels as ck
 from corekernels.errors import DataError, ParameterError
+from corekernels.neighbors.candidates.exact import LISTS, SCAN
 from support import oracles
 from support.indexes import exact_index, with_short_tail
 from support.kernels import MinMax
@@ -40,12 +41,12 @@ def signed(n, width, density=0.2, seed=0, dtype=np.float64):
     return X.astype(dtype)
 
 
-@pytest.mark.parametrize("scans", [True, False], ids=["scan", "lists"])
+@pytest.mark.parametrize("way", [SCAN, LISTS])
 @given(messy_pair(), st.integers(1, 12))
 @settings(max_examples=60, deadline=None)
-def test_inner_products_of_odd_matrices(scans, pair, k):
+def test_inner_products_of_odd_matrices(way, pair, k):
     X, Q = pair
-    index = exact_index(X, "inner_product", k, scans=scans)
+    index = exact_index(X, "inner_product", k, way=way)
     check(values_of("inner_product", Q, X), min(k, X.shape[0]), *index.kneighbors(Q), digits=6)
 
 
@@ -57,9 +58,9 @@ def test_a_kernel_from_outside_on_odd_matrices(pair, k):
     check(values_of(MinMax(), Q, X), min(k, X.shape[0]), *index.kneighbors(Q), digits=6)
 
 
-@pytest.mark.parametrize("scans", [True, False], ids=["scan", "lists"])
+@pytest.mark.parametrize("way", [SCAN, LISTS])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-def test_inner_products_of_many_rows(scans, dtype):
+def test_inner_products_of_many_rows(way, dtype):
     """Enough for the scan to stop early, at rows whose norms are too small."""
     X, Q = signed(7000, 60, dtype=np.float64), signed(40, 60, seed=1)
     if dtype == np.uint8:
@@ -67,7 +68,7 @@ def test_inner_products_of_many_rows(scans, dtype):
     X, Q = X.astype(dtype), Q.astype(dtype)
     K = values_of("inner_product", Q, X)
     for n_jobs in (1, 3):
-        index = exact_index(X, "inner_product", 10, scans=scans, n_jobs=n_jobs)
+        index = exact_index(X, "inner_product", 10, way=way, n_jobs=n_jobs)
         check(K, 10, *index.kneighbors(Q))
         check(K, 1, *index.kneighbors(Q, 1))
 
@@ -75,8 +76,8 @@ def test_inner_products_of_many_rows(scans, dtype):
 def test_all_inner_products_are_negative():
     X = -np.abs(signed(300, 20, density=0.9)) - 1.0
     Q = np.abs(signed(5, 20, density=0.9, seed=1)) + 1.0
-    for scans in (True, False):
-        index = exact_index(X, "inner_product", 7, scans=scans)
+    for way in (SCAN, LISTS):
+        index = exact_index(X, "inner_product", 7, way=way)
         check(values_of("inner_product", Q, X), 7, *index.kneighbors(Q))
 
 

@@ -9,6 +9,7 @@ breaks by chance, and two in all but a small part of them.
 import itertools
 import warnings
 from functools import cache
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -84,7 +85,9 @@ def truth_of(kind, kernel):
 def promise(kind, kernel, method, k, wanted):
     """Share of the true neighbours found for each query, the estimate, and the method in use."""
     X, Q = rows_of(kind)
-    index = ck.CoRENeighbors(kernel, k, method=method, recall=wanted, random_state=0)
+    # other queries are held out for each case, so that their chances are independent
+    seed = crc32(repr((kind, kernel, method, k, wanted)).encode())
+    index = ck.CoRENeighbors(kernel, k, method=method, recall=wanted, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # exact search in its place keeps any promise
         index.fit(X)
@@ -192,10 +195,22 @@ def test_every_promise_is_kept(kind, kernel):
     check(cases_of(kind, KERNELS[kernel]))
 
 
-if __name__ == "__main__":  # python test_promises.py images,wide core1,core2
+if __name__ == "__main__":  # a piece of them: python test_promises.py images,wide core1,core2
     import sys
+    import time
 
     for kind, kernel in itertools.product(sys.argv[1].split(","), sys.argv[2].split(",")):
-        for case in cases_of(kind, KERNELS[kernel]):
-            for result in results_of([case]):
-                print(*result, flush=True)
+        start, cases, results = time.process_time(), cases_of(kind, KERNELS[kernel]), []
+        for case in cases:
+            results += results_of([case])
+        broken, apart = np.array([result[:2] for result in results]).reshape(-1, 2).T
+        for result in results:
+            if max(result[:2]) > 2:
+                print(*result)
+        print(
+            f"{kind}, {kernel}: {len(cases)} cases, {len(results)} not by exact search, of which "
+            f"{np.count_nonzero(broken > 2)} miss the recall asked for and "
+            f"{np.count_nonzero(apart > 2)} the estimate by two standard errors; "
+            f"{time.process_time() - start:.0f} s",
+            flush=True,
+        )

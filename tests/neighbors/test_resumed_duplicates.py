@@ -5,7 +5,7 @@ import pytest
 
 from corekernels import documents, files, text
 from corekernels.errors import FileError, ParameterError
-from corekernels.files import dedup_search, dedup_tasks
+from corekernels.files import dedup_parts
 from support.documents import make_documents, with_duplicates, write_json_lines
 
 SHINGLES = text.Shingles(ngrams=2, weights="binary")
@@ -68,7 +68,7 @@ def test_interrupted_while_rows_are_hashed(corpus, expected, tmp_path):
 
 
 def test_interrupted_while_pairs_are_compared(corpus, expected, tmp_path, monkeypatch):
-    compare, n_compared = dedup_tasks.similar_pairs, []
+    compare, n_compared = dedup_parts.similar_pairs, []
 
     def counted(*arguments):
         n_compared.append(1)
@@ -76,8 +76,8 @@ def test_interrupted_while_pairs_are_compared(corpus, expected, tmp_path, monkey
             raise KeyboardInterrupt
         return compare(*arguments)
 
-    monkeypatch.setattr(dedup_tasks, "similar_pairs", counted)
-    monkeypatch.setattr(dedup_search, "_PAIRS_PER_TASK", 20)
+    monkeypatch.setattr(dedup_parts, "similar_pairs", counted)
+    monkeypatch.setattr(dedup_parts, "_PAIRS_PER_TASK", 20)
     stop_at = 3
     with pytest.raises(KeyboardInterrupt):
         search(opened(corpus), parts=tmp_path / "parts")

@@ -26,14 +26,14 @@ def half_empty(n_rows):
 def test_empty_rows_are_no_held_out_queries():
     """Whatever is found for them is right, so that they would make any method look good."""
     store = make_store(check_rows(half_empty(1000)), CORE1)
-    held_out = hold_out(store, 5, 0, 1)
+    held_out = hold_out(store, 0.95, 5, 0, 1)
     assert (store.lengths[held_out.sample] > 0).all()
     assert len(held_out.sample) == 62  # an eighth of the others
     rows = np.concatenate([held_out.rest, held_out.sample])
     np.testing.assert_array_equal(np.sort(rows), np.arange(1000))
     assert held_out.alive.sum() == 938
     empty = make_store(check_rows(np.zeros((100, 3))), CORE1)
-    assert len(hold_out(empty, 5, 0, 1).sample) == 12
+    assert len(hold_out(empty, 0.95, 5, 0, 1).sample) == 12
 
 
 @pytest.mark.parametrize("method", ["lsh", "graph"])
@@ -82,9 +82,10 @@ def test_half_of_the_beam_is_followed_and_the_promise_kept_on_dense_rows():
     assert index.check_recall(X[3000:]).recall >= 0.95
 
 
-def test_more_queries_are_held_out_of_many_rows():
-    store = make_store(check_rows(np.eye(64)[np.arange(50_000) % 64]), CORE1)
-    assert len(hold_out(store, 1, 0, None).sample) == 50_000 // 64
+def test_the_fewer_misses_are_allowed_the_more_queries_are_held_out():
+    store = make_store(check_rows(np.eye(64)[np.arange(10_000) % 64]), CORE1)
+    sizes = [len(hold_out(store, recall, 1, 0, None).sample) for recall in (0.5, 0.95, 0.999)]
+    assert sizes == [256, 500, 1024]
 
 
 def test_widths_are_so_close_that_little_is_given_away():

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import corekernels as ck
 from corekernels.neighbors.candidates import Exact
+from corekernels.neighbors.candidates.exact import COUNTS, LISTS, SCAN
 
 
-def exact_index(X, kernel="core1", n_neighbors=10, *, scans, **options):
-    """An index that searches exactly: by scanning bit sets, or by walking inverted lists."""
+def exact_index(X, kernel="core1", n_neighbors=10, *, way, **options):
+    """An index that searches exactly: by bit sets of rows, inverted lists, or counts of columns."""
     index = ck.CoRENeighbors(kernel, n_neighbors, method="exact", **options).fit(X)
     store = index._snapshot.main.store
-    scans = scans and store.bits.shape[1] > 0  # many columns have no bit sets
-    index._snapshot = replace(index._snapshot, main=Exact(store, scans))
+    if (way == SCAN and not store.bits.shape[1]) or (way == COUNTS and store.kernel.uses_values):
+        way = LISTS  # many columns have no bit sets
+    index._snapshot = replace(index._snapshot, main=Exact(store, way))
     return index
 
 

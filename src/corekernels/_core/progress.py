@@ -5,12 +5,10 @@ is a terminal, True always, False never. A job of several steps has one bar for 
 (`Steps`), which estimates the time that is left of the whole.
 """
 
-import contextlib
 import os
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -24,80 +22,42 @@ _PATIENCE = 0.5  # seconds for a thread to stop, which may be waiting for a pipe
 
 
 def read_ahead(items: Iterable[Item]) -> Generator[Item]:
-    """The same items, made in a thread of their own, one of them before its turn.
+    """The same items, of which a thread makes the next one while one is being used.
 
     A child of `fork` does not have that thread: there, the next item is an error.
     """
     process = os.getpid()
-    waiting: queue.Queue[Any] = queue.Queue(1)
-    stopped = threading.Event()
-
-    def put(item: Any) -> None:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                waiting.put(item, timeout=0.1)
-                return
+    requests: queue.SimpleQueue[bool] = queue.SimpleQueue()  # whether to make another item
+    answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
     def make() -> None:
-        try:
-            for item in items:
-                put((item, None))
-                if stopped.is_set():
-                    return
-        except BaseException as error:
-            put((_END, error))
-        else:
-            put((_END, None))
+        iterator = iter(items)
+        while requests.get():
+            try:
+                answers.put((next(iterator, _END), None))
+            except BaseException as error:
+                answers.put((_END, error))
 
     thread = threading.Thread(target=make, name="corekernels-read", daemon=True)
     thread.start()
+    requests.put(True)
     try:
         while True:
-            if os.getpid() != process:
-                raise DataError(
-                    "batches: were begun before this process was forked; read the file anew."
-                )
-            item, error = waiting.get()
+            item, error = answers.get()
             if error is not None:
                 raise error
             if item is _END:
                 return
+            requests.put(True)
             yield item
+            if os.getpid() != process:
+                raise DataError(
+                    "batches: were begun before this process was forked; read the file anew."
+                )
     finally:
         if os.getpid() == process:
-            stopped.set()
-            with contextlib.suppress(queue.Empty):
-                waiting.get_nowait()  # the thread may be waiting to put another
+            requests.put(False)
             thread.join(_PATIENCE)
-
-
-class WriteBehind:
-    """Calls a function in a thread of its own, in order, each time when the call before has ended.
-
-    An error is raised by the next call, or at the end of the `with` block.
-    """
-
-    def __init__(self, function: Callable[..., None]) -> None:
-        self._function = function
-        self._thread = ThreadPoolExecutor(1, "corekernels-write")
-        self._call: Future[None] | None = None
-
-    def __call__(self, *arguments: Any) -> None:
-        """Have the function called with these arguments."""
-        self._wait()
-        self._call = self._thread.submit(self._function, *arguments)
-
-    def __enter__(self) -> "WriteBehind":
-        return self
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._thread.shutdown()
-        if error is None:
-            self._wait()
-
-    def _wait(self) -> None:
-        if self._call is not None:
-            self._call.result()
 
 
 _JOB_FORMAT = "{desc}{percentage:3.0f}%|{bar}| {elapsed} passed, about {remaining} left{postfix}"
@@ -119,7 +79,7 @@ class Steps:
 
     def __init__(self, shares: Mapping[str, float], progress: bool | None) -> None:
         self._total = sum(shares.values())
-        self._left, self._times = dict(shares), dict.fromkeys(shares, 1)
+        self._shares = dict(shares)  # of the steps to come
         self._progress = progress
         self.done = 0.0  # share of the whole job
 
@@ -133,15 +93,9 @@ class Steps:
     def __exit__(self, *error: object) -> None:
         self.bar.close()
 
-    def expect(self, what: str, times: int) -> None:
-        """Say how often a step will be taken now: what is left of its share is for all of these."""
-        self._times[what] = max(1, times)
-
     def step(self, total: float | None, what: str) -> "_Step":
-        """The bar of a step."""
-        left, times = self._left.get(what, 0.0), self._times.get(what, 1)
-        self._left[what], self._times[what] = left - left / times, max(1, times - 1)
-        return _Step(self, total, what, left / times)
+        """The bar of a step; one that is taken again has no share any more."""
+        return _Step(self, total, what, self._shares.pop(what, 0.0))
 
     def advance_to(self, done: float) -> None:
         """Show that this share of the job is done."""
@@ -172,10 +126,6 @@ class _Step:
         if self._total:
             share = self._share * min(1.0, self.n / self._total)
             self._steps.advance_to(self._before + share)
-
-    def set_description(self, what: str) -> None:
-        """Show what is being done."""
-        self._steps.bar.set_description(what)
 
     def set_postfix_str(self, text: str, refresh: bool = True) -> None:
         """Show a text behind the bar."""

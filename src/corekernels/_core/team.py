@@ -14,13 +14,13 @@ import numpy as np
 from .._loops.rows import Blocks
 from .forks import computed_once
 from .memory import aligned_zeros
-from .threads import run_together, thread_count
+from .threads import run_blocks, stop_if_asked, thread_count
 
 Step = Callable[[int], bool]  # does up to so many blocks; False once there are no more
 
 _CALL_SECONDS = 0.05
 _FIRST_BLOCKS = 4  # in the first call, whose time is not known yet
-_NO_BLOCK = 1 << 40  # more blocks than any job has; the counter of one that was stopped
+_MOST_BLOCKS = 1 << 40  # more than any job has
 
 
 class Team:
@@ -59,10 +59,10 @@ class Team:
             return
 
         def make_step(blocks: Blocks) -> Step:
-            mine = arguments() if callable(arguments) else arguments
+            of_thread = arguments() if callable(arguments) else arguments
 
             def step(n_blocks: int) -> bool:
-                loop(blocks, n_blocks, *mine)
+                loop(blocks, n_blocks, *of_thread)
                 return bool(self._counter[0] * block_rows < n_rows)
 
             return step
@@ -73,34 +73,31 @@ class Team:
         """The same, with a function of its own for each thread, which does some blocks.
 
         The functions are made before any thread begins: threads that all allocate memory in
-        Python wait for one another. After an error, or an interrupt from the keyboard, no
-        further block is begun.
+        Python wait for one another. After an error, or an interrupt from the keyboard, each thread
+        ends the blocks of its call.
         """
         self._counter[0] = 0
         n_threads = min(self.n_threads, -(-n_rows // block_rows))
         blocks = Blocks(self._counter, n_rows, block_rows, n_threads)
         steps = [make_step(blocks) for _ in range(n_threads)]
-        if not steps:
-            return
 
-        run_together(
-            lambda number: _take_all(steps[number]), n_threads,
-            lambda: bool(self._counter[0] * block_rows < n_rows), self._stop,
-        )  # fmt: skip
+        def work(step: Step) -> None:
+            if self._counter[0] * block_rows < n_rows:  # no call of a loop for nothing
+                _take_all(step)
 
-    def _stop(self) -> None:
-        self._counter[0] = _NO_BLOCK
+        run_blocks(work, steps, n_threads)
 
 
 def _take_all(step: Step) -> None:
     """Call a step until no block is left, for so many blocks that a call stays short."""
     n_blocks = _FIRST_BLOCKS
     while True:
+        stop_if_asked()
         start = time.perf_counter()
         if not step(n_blocks):
             return
         seconds = time.perf_counter() - start
         if seconds < _CALL_SECONDS:
-            n_blocks = min(2 * n_blocks, _NO_BLOCK)
+            n_blocks = min(2 * n_blocks, _MOST_BLOCKS)
         elif seconds > 4 * _CALL_SECONDS:
             n_blocks = max(1, n_blocks // 2)

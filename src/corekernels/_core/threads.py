@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import local
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numba import config
 
@@ -35,12 +35,12 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available
     try:
-        wanted = operator.index(n_jobs)
+        number = operator.index(n_jobs)
     except TypeError:
         raise ParameterError(f"n_jobs: got {n_jobs!r}; give an integer or None.") from None
-    if wanted == 0:
+    if number == 0:
         raise ParameterError("n_jobs: got 0; give 1 or more, -1 for all cores, or None.")
-    return wanted if wanted > 0 else max(1, available + 1 + wanted)
+    return number if number > 0 else max(1, available + 1 + number)
 
 
 def row_blocks(start: int, stop: int, size: int) -> list[tuple[int, int]]:
@@ -53,62 +53,29 @@ def run_blocks(
 ) -> list[Result]:
     """Results of `work` for each item, in order, on up to `n_jobs` threads, this one included.
 
-    After an error, or an interrupt from the keyboard, no item is begun, and items that call
-    `stop_if_asked` end early; of several errors the one of the earliest item is raised.
-    """
-    waiting = deque(enumerate(items))
-    n_items = len(waiting)
-    results: dict[int, Result] = {}
-    errors: dict[int, BaseException] = {}
-
-    def take_items(_: int) -> None:
-        while waiting:
-            try:
-                turn, item = waiting.popleft()
-            except IndexError:  # another thread took the last one
-                return
-            try:
-                results[turn] = work(item)
-            except BaseException as error:
-                errors[turn] = error
-                raise
-
-    n_threads = min(thread_count(n_jobs), n_items)
-    try:
-        run_together(take_items, n_threads, lambda: bool(waiting), waiting.clear)
-    except BaseException as error:
-        if error not in errors.values():  # an interrupt between two items
-            raise
-    if errors:
-        ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
-        raise errors[min(ended or errors)]
-    return [results[turn] for turn in range(n_items)]
-
-
-def run_together(
-    work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool],
-    stop: Callable[[], None],
-) -> None:  # fmt: skip
-    """Have `work` called with the numbers of threads: 0 for this one, up to `n_threads` in all.
-
-    Each thread calls the next for help if it is still needed, then begins itself: short work is
+    Each thread calls the next for help if items are waiting, then begins itself: short work is
     done before the last is awake. Help that has not begun when this thread is done is called off,
-    so that calls inside calls never wait for a free thread. After an error, or an interrupt from
-    the keyboard, `stop` is called, which is to keep the others from beginning anything more; it is
-    raised when all have come back.
+    so that calls inside calls never wait for a free thread.
+
+    After an error, or an interrupt from the keyboard, no item is begun, and items that call
+    `stop_if_asked` end early. It is raised when all threads have come back; of several errors the
+    one of the earliest item.
     """
-    run = _Run(work, n_threads, is_needed, stop)
+    run = _Run(work, items)
+    n_items = len(run.waiting)
     try:
-        run.take_part(0)
+        run.take_items(thread_count(n_jobs) - 1)
         run.wait()
-    except BaseException:
+    except BaseException:  # an interrupt between two items
         run.end()
         run.wait()
         raise
     finally:
-        run.close()
-    if run.errors:
-        raise run.errors[0]
+        results, errors = run.close()
+    if errors:
+        ended = [turn for turn in errors if not isinstance(errors[turn], _Stopped)]
+        raise errors[min(ended or errors)]
+    return [results[turn] for turn in range(n_items)]
 
 
 def stop_if_asked() -> None:
@@ -121,35 +88,37 @@ def stop_if_asked() -> None:
 
 
 class _Run:
-    """One call of `run_together`, and the one around it.
+    """One call of `run_blocks`, and the one around it.
 
     A class rather than a function that hands itself to another thread: no reference cycle, which
     would keep arrays in memory until Python looks for cycles.
     """
 
-    def __init__(
-        self, work: Callable[[int], None], n_threads: int, is_needed: Callable[[], bool],
-        stop: Callable[[], None],
-    ) -> None:  # fmt: skip
-        self.work, self.n_threads, self.is_needed, self.stop = work, n_threads, is_needed, stop
+    def __init__(self, work: Callable[[Any], Any], items: Iterable[Any]) -> None:
+        self.work, self.waiting = work, deque(enumerate(items))
         self.outer = _current()
         self.is_stopped = False
-        self.errors: list[BaseException] = []
+        self.results: dict[int, Any] = {}
+        self.errors: dict[int, BaseException] = {}
         self.helpers: list[Future[None]] = []
 
-    def take_part(self, number: int) -> None:
-        """Call the next thread for help, then do what this one is for."""
+    def take_items(self, n_helpers: int) -> None:
+        """Call a thread for help, which may call as many but one, then do what is waiting."""
         outer, _local.run = _current(), self
         try:
-            if self.is_stopped:
-                return
-            if number + 1 < self.n_threads and self.is_needed():
+            if n_helpers > 0 and len(self.waiting) > 1:
                 with contextlib.suppress(RuntimeError):  # no thread can be started: go on without
-                    self.helpers.append(_pool.submit(self.take_part, number + 1))
-            self.work(number)
-        except BaseException as error:
-            self.errors.append(error)
-            self.end()
+                    self.helpers.append(_pool.submit(self.take_items, n_helpers - 1))
+            while self.waiting:
+                try:
+                    turn, item = self.waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                try:
+                    self.results[turn] = self.work(item)
+                except BaseException as error:
+                    self.errors[turn] = error
+                    self.end()
         finally:
             _local.run = outer
 
@@ -164,12 +133,14 @@ class _Run:
     def end(self) -> None:
         """Let no thread begin anything more."""
         self.is_stopped = True
-        self.stop()
+        self.waiting.clear()
 
-    def close(self) -> None:
-        """Let go of what was worked on, which the pool may hold a little longer."""
+    def close(self) -> tuple[dict[int, Any], dict[int, BaseException]]:
+        """Results and errors; let go of them and of the work, as the pool may hold this longer."""
+        outcome = self.results, self.errors
         self.is_stopped = True
-        del self.work, self.is_needed, self.stop
+        del self.work, self.results, self.errors
+        return outcome
 
 
 class _Stopped(BaseException):

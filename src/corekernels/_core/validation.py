@@ -203,11 +203,10 @@ def clean_arrays(
     indptr: Array, indices: Array, data: Array, n_columns: int, name: str, first_row: int = 0
 ) -> Rows:
     """Clean rows of CSR arrays whose row pointers are sound; errors count rows from `first_row`."""
-    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
-    if not indices.size or 0 <= indices.min() <= indices.max() <= np.iinfo(index_type).max:
-        indices = indices.astype(index_type, copy=False)  # loops are compiled for one type then
-    elif indices.dtype not in (np.int32, np.int64):
-        indices = indices.astype(np.int64)
+    index_type = _index_type(n_columns)
+    if indices.dtype != index_type:  # before the loops, which are compiled for one type then
+        fits = not indices.size or 0 <= indices.min() <= indices.max() <= np.iinfo(index_type).max
+        indices = indices.astype(index_type if fits else np.int64, copy=False)
     indptr = read_only(indptr, np.int64)
     data = read_only(data, value_type(data.dtype, name))
     flaws = inspect_rows(indptr, read_only(indices), data, n_columns)
@@ -219,7 +218,11 @@ def clean_arrays(
             "data are damaged, or n_columns is too small."
         )
     if flaws & NOT_FINITE:
-        _refuse_not_finite(indptr, data, name, first_row)
+        row = first_not_finite(indptr, data)
+        what = "NaN" if np.isnan(data[indptr[row] : indptr[row + 1]]).any() else "infinity"
+        raise DataError(
+            f"{name}: row {first_row + row} contains {what}; fill or drop such values first."
+        )
     if flaws & (ZERO | DISORDER):
         shape = (len(indptr) - 1, n_columns)
         tidy = sparse.csr_array((data, indices, indptr), shape=shape, copy=True)
@@ -236,8 +239,13 @@ def clean_arrays(
     return Rows(indptr, read_only(indices, index_type), data, n_columns)
 
 
+def _index_type(n_columns: int) -> type[np.signedinteger[Any]]:
+    """The type of column numbers in clean rows."""
+    return np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
+
+
 def one_clean_row(X: Any, n_columns: int) -> Rows | None:
-    """A matrix of one row, CSR or dense, that is clean already; None if it is anything else.
+    """A matrix of one row, CSR or dense, that is clean but for its order; None if it is not.
 
     For searches that take less time than `as_matrix`, which says what is wrong with the others.
     """
@@ -259,12 +267,14 @@ def one_clean_row(X: Any, n_columns: int) -> Rows | None:
     else:
         return None
     indptr, data = read_only(np.array([0, len(data)])), read_only(data)
-    if inspect_rows(indptr, read_only(indices), data, n_columns):
+    flaws = inspect_rows(indptr, read_only(indices), data, n_columns)
+    if flaws == DISORDER:
+        order = indices.argsort()
+        indices, data = indices[order], read_only(data[order])
+        flaws = inspect_rows(indptr, read_only(indices), data, n_columns)  # a column may be twice
+    if flaws:
         return None
-    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
-    if indices.dtype != index_type:
-        indices = indices.astype(index_type)
-    return Rows(indptr, read_only(indices), data, n_columns)
+    return Rows(indptr, read_only(indices, _index_type(n_columns)), data, n_columns)
 
 
 def are_clean(rows: Rows) -> bool:
@@ -362,14 +372,3 @@ def _slice_of_csr(matrix: Any, start: int, stop: int, name: str) -> tuple[Any, .
         )
     stored = slice(indptr[0], indptr[-1])
     return indptr - indptr[0], matrix.indices[stored], matrix.data[stored]
-
-
-def _refuse_not_finite(
-    indptr: npt.NDArray[np.int64], data: Array, name: str, first_row: int
-) -> None:
-    row = first_not_finite(indptr, data)
-    values = data[indptr[row] : indptr[row + 1]]
-    what = "NaN" if np.isnan(values).any() else "infinity"
-    raise DataError(
-        f"{name}: row {first_row + row} contains {what}; fill or drop such values first."
-    )

@@ -29,7 +29,7 @@ from .._loops.hashing.sieve import SieveScratch
 from .._loops.rows import Blocks
 from .._loops.simd.bit_sets import SLOTS, WORD
 from ..kernel_table import SlotWeight
-from ..theory.aliasing import Aliasing, aliasing, aliasing_at_share
+from ..theory.aliasing import Aliasing, aliasing
 from .randomness import Purpose, stream
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ Arrays = dict[str, Array]  # the arrays of signatures, named as in `Sketch.array
 BLOCK_NONZEROS = 1 << 15  # of a block, about: small blocks let all threads end together
 _BLOCK_SLOTS = 1 << 18
 _LOCATION = 0xFFFF  # the bits of a location in a table
-_FEW_COLUMNS = 128  # beyond, the line that `aliasing` takes for a curve is off by less than 0.001
 
 
 @dataclass(frozen=True)
@@ -72,20 +71,9 @@ class Sketch(ABC):
         These are left out, and there are none among clean rows.
         """
 
-    def aliasing(
-        self, f1: Any, f2: Any, share: Callable[[], Array] | None = None
-    ) -> Aliasing | None:
-        """How often codes of rows of f1 and f2 nonzeros are equal by chance; None for never.
-
-        `share` computes the share of equal codes of each pair, which is needed where there are few
-        columns: chance collisions are then those of the overlap that it shows.
-        """
-        b = self.recipe.n_bits
-        if b is None:
-            return None
-        if share is not None and 2**b < self.n_locations <= _FEW_COLUMNS:
-            return aliasing_at_share(f1, f2, self.n_locations, b, share())
-        return aliasing(f1, f2, self.n_locations, b)
+    def aliasing(self, f1: Any, f2: Any) -> Aliasing:
+        """How often codes of rows of f1 and f2 nonzeros are equal by chance."""
+        return aliasing(f1, f2, self.n_locations, self.recipe.n_bits)
 
     def variance_change(self, union: Any) -> Any:
         """Relative change of the variance of a mean over the slots by their dependence.

@@ -5,7 +5,6 @@ share one small table; each falls into a bin first. Projections are rotations.
 """
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,9 +110,7 @@ class WideCirculant(Circulant):
         step = high // _BINNED_WIDTH * _BANK_STEP  # as many banks, each wider
         return range(low // step * step + step, high, step)
 
-    def aliasing(
-        self, f1: Any, f2: Any, share: Callable[[], Array] | None = None
-    ) -> Aliasing | None:
+    def aliasing(self, f1: Any, f2: Any) -> Aliasing:
         _, n_bins = share_slots(self.recipe.n_hashes, _BINNED_WIDTH)
         return aliasing_with_ties(f1, f2, self.recipe.n_bits, 1 / n_bins)
 

@@ -12,7 +12,6 @@ from .._core.validation import read_only
 from .._loops.hashing.slots import SlotSums, count_matches, sum_matches, sum_pairs
 from ..errors import DataError
 from ..kernel_table import SlotWeight
-from ..theory.aliasing import NO_ALIASING
 from ..theory.dependence import WeightRounding
 from ..theory.estimators import ROUNDING, LinearForm, RowNumbers, RowValues, Slots
 from .base import Arrays
@@ -40,9 +39,7 @@ def estimate_matrix(recipe: "Recipe", S: Arrays, T: Arrays, n_jobs: int | None) 
     def work(block: tuple[int, int]) -> None:
         part = {name: array[slice(*block)] for name, array in S.items()}
         u, rows = _row_numbers(part, np.s_[:, None]), loop_slots(part)
-        chance = recipe.sketch.aliasing(
-            u.length, v.length, lambda: _match_counts(rows[0], columns[0]) / k
-        )
+        chance = recipe.sketch.aliasing(u.length, v.length)
         form = recipe.entry.linear_form(u, v, chance)
         value = _sum_over_slots(form, rows, columns, recipe.weight_rounding) / k
         if form.constant is not None:
@@ -78,9 +75,8 @@ def _mean_and_variance(
 ) -> tuple[Any, Array]:
     """Estimates of pairs, and their variances: those of the pairs that the slots show."""
     kernel, sketch, rounding = recipe.entry, recipe.sketch, recipe.weight_rounding
-    chance = sketch.aliasing(u.length, v.length, lambda: sums.e / recipe.n_hashes)
+    chance = sketch.aliasing(u.length, v.length)
     slots = _slot_averages(recipe, kernel.linear_form(u, v, chance), sums)
-    chance = chance or NO_ALIASING
     pair = kernel.observed_pair(slots, u.length, v.length, recipe.n_columns, chance)
     change = sketch.variance_change(pair.union)
     variance = np.maximum(kernel.variance(pair, slots.k, chance=chance, change=change), 0)

@@ -14,7 +14,7 @@ class Kind(NamedTuple):
 
 
 # From cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
-# depend on what else runs.
+# depend on what else runs. Those whose time grows with the square of the rows cost alike.
 KINDS = {
     "linear": Kind(False),
     "hashed": Kind(True),
@@ -33,7 +33,8 @@ class Candidate:
     Attributes
     ----------
     name : str
-        As in "core1, exact" or "core1, 1024 hashes".
+        As in "core1, exact" or "core1, 1024 hashes". Where time was too short for all rows, it
+        says from how many rows it learned.
     kind : {"linear", "exact", "hashed", "both", "gaussian", "fourier", "boosting"}
         "both" is linear and hashed features side by side.
     estimator : estimator
@@ -44,7 +45,7 @@ class Candidate:
     gain, gain_margin : float
         Score above that of the linear model, fold by fold, and half of its 95 % interval.
     seconds : float
-        Of one fit with its test.
+        Of one fit with its test; of Gaussian SVMs from the matrix of the kernel.
     """
 
     name: str
@@ -123,40 +124,34 @@ class Advice:
         """The number that a score of 1 is shown as: 100 for accuracies, which are percentages."""
         return 100 if self.metric == "accuracy" else 1
 
-    @property
-    def _digits(self) -> int:
-        return 1 if self.unit == 100 else 3
+    def _number(self, score: float, sign: str = "") -> str:
+        return f"{self.unit * score:{sign}.{1 if self.unit == 100 else 3}f}"
 
     def percent(self, score: float) -> str:
         """A score in words."""
-        return f"{self.unit * score:.{self._digits}f}" + ("%" if self.unit == 100 else "")
+        return self._number(score) + ("%" if self.unit == 100 else "")
 
     def points(self, difference: float, margin: float) -> str:
         """A difference of scores and its margin in words."""
-        numbers = (f"{self.unit * number:.{self._digits}f}" for number in (abs(difference), margin))
-        return " ± ".join(numbers) + (" points" if self.unit == 100 else "")
+        unit = " points" if self.unit == 100 else ""
+        return f"{self._number(abs(difference))} ± {self._number(margin)}{unit}"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of the candidates, the best score first, as a table of texts."""
-        unit, digits = self.unit, self._digits
         rows = [
-            [c.name, self.percent(c.score), f"± {unit * c.margin:.{digits}f}",
-             f"{unit * c.gain:+.{digits}f}", f"± {unit * c.gain_margin:.{digits}f}",
-             f"{c.seconds:.2g}"]
+            [c.name, self.percent(c.score), f"± {self._number(c.margin)}",
+             self._number(c.gain, "+"), f"± {self._number(c.gain_margin)}", f"{c.seconds:.2g}"]
             for c in sorted(self.candidates, key=lambda c: -c.score)
         ]  # fmt: skip
         return ["", self.metric, "", "over linear", "", "seconds"], rows
 
     def __str__(self) -> str:
         headings, rows = self.table()
-        widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+        first, *widths = (max(map(len, column)) for column in zip(headings, *rows, strict=True))
         lines = []
-        for row in [headings, *rows]:
-            first, *others = (
-                cell.rjust(width) if place else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            lines.append("  ".join([first, *others]).rstrip())
+        for name, *cells in [headings, *rows]:
+            columns = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+            lines.append("  ".join([name.ljust(first), *columns]).rstrip())
         return "\n".join([*lines, "", *self.notes, self.sentence, "", self.best.code])
 
     __repr__ = __str__

@@ -7,29 +7,28 @@ of their mean is corrected for it, by 1 / J + 1 / (folds - 1) in place of 1 / J 
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
-from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 from threadpoolctl import threadpool_limits
 
 from .._core.arguments import Array
-from .learners import Learner, Learners
+from .learners import Learner, Learners, with_kernel_matrix
 from .result import KINDS
 
 Fold = tuple[Array, Array]  # rows to learn from and rows to test on
 
 _CONFIDENCE = 0.95
 _PILOT_ROWS = 200  # that a first fit learns from, to see how long all will take
-_RACE_ROWS = 1000  # that settings are compared on before the best go on
-_FINALISTS = 2  # settings that go through the first round
-_HOPELESS = 0.1, 2  # behind the best after so many folds: no further fold
+_FINALISTS = 2  # settings that go through all folds of the first round, at least
+_HOPELESS = 0.1  # behind the best after a few folds: no further fold
+_FEW_FOLDS = 2  # the fewest after which a learner is dropped
 _FEWEST_ROWS = 50
-_AHEAD = 1.5  # times its share that a learner may take, since most take less
+_AHEAD = 2  # times its share that a learner may take, since most take less
+_DEARER = 3  # times as long as the slowest setting so far that the next may take
 
 
 @dataclass(eq=False)
@@ -70,74 +69,78 @@ class Trials:
     def try_out(self, learner: Learner) -> Trial | None:
         """The first round with the best settings; None if there is no time.
 
-        Where all rows would take longer than the learner's share of the time that is left, it
-        learns from fewer. The first learner is always tried.
+        Where one setting would take longer than the learner's share of the time that is left, it
+        learns from fewer rows. The first learner is always tried.
         """
         self.bar.set_description(learner.name)
         self.bar.update()
         now = time.perf_counter()
         share = _AHEAD * (self._end - now) / max(_AHEAD, self._n_waiting)
         self._n_waiting -= 1
-        is_late = now > self._end and self.trials
-        finalists = [] if is_late else self._race(learner, share)
-        if not finalists:
+        n_rows = self._affordable_rows(learner, share) if share > 0 or not self.trials else 0
+        if not n_rows:
             self.notes.append(f"no time for {learner.name}")
             return None
-        trial = self._first_round(finalists)
+        if n_rows < len(self.rounds[0][0][0]):
+            self.notes.append(f"{learner.name} learned from {n_rows} rows only, for lack of time")
+        trial = self._first_round(learner, n_rows, now + share)
         self.trials.append(trial)
-        if trial.n_rows < len(self.rounds[0][0][0]):
-            self.notes.append(
-                f"{learner.name} learned from {trial.n_rows} rows only, for lack of time"
-            )
-        if len(trial.scores) < len(self.rounds[0]):
-            self.notes.append(f"{learner.name} was far behind after {len(trial.scores)} folds")
         return trial
 
-    def _race(self, learner: Learner, seconds: float) -> list[Trial]:
-        """The best settings by one fold, with as many rows as they can learn from in time.
+    def _affordable_rows(self, learner: Learner, seconds: float) -> int:
+        """The most rows that the first setting can learn from in time; 0 if too few.
 
-        None if that is fewer than the fewest rows.
+        In all folds for the first learner, in a few for others: with fewer folds the interval is
+        wider, with fewer rows the score is lower. Timed with more and more rows: from few, what
+        takes the same time for any number of rows counts too much.
         """
-        settings, end = list(learner.pipelines), time.perf_counter() + seconds
-        growth, all_rows = KINDS[learner.kind].growth, len(self.rounds[0][0][0])
-        n_rows = _PILOT_ROWS
-        _, elapsed = self._compare(settings[:1], n_rows)
-        if len(settings) > _FINALISTS:
-            needed, most = elapsed * len(settings), min(_RACE_ROWS, all_rows)
-            n_rows = self._enough(affordable_rows(seconds / 2, needed, n_rows, most, growth))
-            if not n_rows:
-                return []
-            scores, elapsed = self._compare(settings, n_rows)
-            ranked = np.argsort([-score for score in scores], kind="stable")[:_FINALISTS]
-            settings = [settings[place] for place in sorted(ranked)]
-        needed = elapsed * len(settings) * len(self.rounds[0])
-        n_rows = self._enough(
-            affordable_rows(end - time.perf_counter(), needed, n_rows, all_rows, growth)
-        )
-        return [Trial(learner, pipeline, n_rows) for pipeline in settings if n_rows]
-
-    def _compare(self, pipelines: Sequence[Any], n_rows: int) -> tuple[list[float], float]:
-        """The scores on one fold after learning from so many rows, and the seconds per pipeline."""
-        begin, fold = time.perf_counter(), self.rounds[0][0]
-        scores = [self._fit_and_score(pipeline, fold, n_rows)[0] for pipeline in pipelines]
-        return scores, (time.perf_counter() - begin) / len(pipelines)
-
-    def _enough(self, n_rows: int) -> int:
-        """So many rows; of too few none, but for the first learner, which is always tried."""
-        fewest = min(_FEWEST_ROWS, len(self.rounds[0][0][0]))
+        n_folds = _FEW_FOLDS if self.trials else len(self.rounds[0])
+        n_all = len(self.rounds[0][0][0])
+        n_timed = n_rows = 0
+        while n_timed <= n_rows // 2 and n_rows < n_all:
+            n_timed = max(n_rows, _PILOT_ROWS)
+            begin = time.perf_counter()
+            self._fit_and_score(learner.pipelines[0], self.rounds[0][0], n_timed)
+            elapsed = time.perf_counter() - begin
+            growth = KINDS[learner.kind].growth
+            n_rows = affordable_rows(seconds / n_folds, elapsed, n_timed, n_all, growth)
+        fewest = min(_FEWEST_ROWS, n_all)
         return n_rows if n_rows >= fewest else 0 if self.trials else fewest
 
-    def _first_round(self, finalists: list[Trial]) -> Trial:
-        """The better of the settings on the folds of the first round."""
-        behind, enough = _HOPELESS
-        for done, fold in enumerate(self.rounds[0]):
-            if done == enough and self.trials:
-                leader = np.mean(self.best.scores[:done])
-                if max(trial.mean for trial in finalists) < leader - behind:
+    def _first_round(self, learner: Learner, n_rows: int, end: float) -> Trial:
+        """The best setting on the folds of the first round, until `end`.
+
+        After each fold the better half of the settings goes on.
+        """
+        folds = self.rounds[0]
+        running = self._first_fold(learner, n_rows, end)
+        for n_done in range(1, len(folds)):
+            if n_done >= _FEW_FOLDS and self.trials:
+                leader = float(np.mean(self.best.scores[:n_done]))
+                if max(trial.mean for trial in running) < leader - _HOPELESS:
+                    self.notes.append(f"{learner.name} was far behind after {n_done} folds")
                     break
-            for trial in finalists:
-                self._add_fold(trial, fold)
-        return max(finalists, key=lambda trial: trial.mean)
+                if time.perf_counter() > end:
+                    self.notes.append(f"{learner.name} had time for {n_done} folds only")
+                    break
+            running = _better_half(running, len(folds) - n_done, end - time.perf_counter())
+            for trial in running:
+                self._add_fold(trial, folds[n_done])
+        return max(running, key=lambda trial: trial.mean)
+
+    def _first_fold(self, learner: Learner, n_rows: int, end: float) -> list[Trial]:
+        """The settings on the first fold: all for which half of the time is enough."""
+        middle = (time.perf_counter() + end) / 2
+        trials: list[Trial] = []
+        for pipeline in learner.pipelines:
+            slowest = max((trial.seconds for trial in trials), default=0)
+            if trials and time.perf_counter() + _DEARER * slowest > middle:
+                tried = f"{len(trials)} of {len(learner.pipelines)} settings"
+                self.notes.append(f"{learner.name} was tried with {tried}, for lack of time")
+                break
+            trials.append(Trial(learner, pipeline, n_rows))
+            self._add_fold(trials[-1], self.rounds[0][0])
+        return trials
 
     def repeat(self) -> None:
         """The other rounds for all trials that may be the best, while there is time."""
@@ -176,7 +179,7 @@ class Trials:
         # boosting: where other processes are busy, threads of OpenMP that wait for each other in
         # many short regions take hundreds of times as long as one thread alone
         with threadpool_limits(1, user_api="openmp"):
-            model = clone(pipeline).fit(X[train], y[train])
+            model = with_kernel_matrix(pipeline).fit(X[train], y[train])
             predicted = model.predict(X[test])
         score = r2_score if self.learners.is_regression else accuracy_score
         return float(score(y[test], predicted)), predicted
@@ -194,6 +197,18 @@ class Trials:
             return float(scores.mean()), math.inf
         error = float(scores.std(ddof=1)) * math.sqrt(1 / n + 1 / (n_folds - 1))
         return float(scores.mean()), float(student.ppf((1 + _CONFIDENCE) / 2, n - 1)) * error
+
+
+def _better_half(trials: list[Trial], n_folds: int, seconds: float) -> list[Trial]:
+    """The better half, at least two, as far as there is time for so many folds of each."""
+    ranked = sorted(trials, key=lambda trial: -trial.mean)
+    affordable = []
+    for trial in ranked[: max(_FINALISTS, (len(trials) + 1) // 2)]:
+        needed = n_folds * trial.seconds
+        if needed <= seconds:
+            affordable.append(trial)
+            seconds -= needed
+    return affordable or [min(ranked, key=lambda trial: trial.seconds)]
 
 
 def affordable_rows(

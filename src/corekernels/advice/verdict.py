@@ -1,5 +1,6 @@
 """Advice: whether CoRE kernels help on the rows at hand, before anything large is run."""
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from .._core.validation import as_matrix
 from ..errors import DataError, ParameterError
 from ..kernel_table import HASHED_KERNELS
 from ..linear.labels import check_labels, check_values
-from .learners import Learners, Steps, sampled_rows
+from .learners import Core, Learners, final_model, sampled_rows
 from .result import KINDS, Advice, Candidate, Confusion
 from .trials import Fold, Trial, Trials
 
@@ -57,7 +58,7 @@ def advise(
     only see what may still be the best.
 
     The advice is the cheapest candidate within the error of the best. Cheaper means cheaper for
-    many rows: linear, then hashed by its size, then exact kernels.
+    many rows: linear, then hashed by its size, then kernel machines, of which the best is taken.
 
     Parameters
     ----------
@@ -106,13 +107,8 @@ def advise(
     draw = _sample_values if is_regression else _sample_classes
     rows, notes = draw(y, require_count("n_rows", n_rows), n_folds, seed)
     learners = Learners(sampled_rows(matrix, rows), y[rows], is_regression, seed, n_jobs)
-    exact_learners = [
-        (steps, name, learners.exact(steps, name))
-        for steps in learners.core_steps()
-        for name, kernel in HASHED_KERNELS.items()
-        if kernel.uses_values or steps == learners.rows_themselves
-    ]
-    n_learners = len(exact_learners) + len(sizes) + 5
+    cores = learners.cores()
+    n_learners = len(cores) + len(sizes) + 5
     with (
         warnings.catch_warnings(),
         progress_bar(n_learners + repeats - 1, "advice", "candidates", progress) as bar,
@@ -122,15 +118,14 @@ def advise(
         rounds = _rounds(learners, n_folds, repeats)
         trials = Trials(learners, rounds, time_limit, n_learners, bar)
         trials.try_out(learners.linear())
-        tried = [(steps, name, trials.try_out(one)) for steps, name, one in exact_learners]
-        best = _best_kernel(tried)
+        best = _best_core(cores, [trials.try_out(learners.exact(core)) for core in cores])
         for size in sizes[:-1]:
-            trials.try_out(learners.hashed(*best, size))
-        trials.try_out(learners.both(*best, sizes[0]))
+            trials.try_out(learners.hashed(best, size))
+        trials.try_out(learners.both(best, sizes[0]))
         trials.try_out(learners.gaussian())
         trials.try_out(learners.fourier())
         trials.try_out(learners.boosting())
-        trials.try_out(learners.hashed(*best, sizes[-1]))  # with many classes it takes the longest
+        trials.try_out(learners.hashed(best, sizes[-1]))  # with many classes it takes the longest
         trials.repeat()
     return _advice(trials, notes)
 
@@ -161,24 +156,14 @@ def _rounds(learners: Learners, n_folds: int, repeats: int) -> list[list[Fold]]:
     return [folds[start : start + n_folds] for start in range(0, len(folds), n_folds)]
 
 
-def _best_kernel(
-    tried: Sequence[tuple[Steps, str, Trial | None]],
-) -> tuple[Steps, str, float | None]:
-    """What did best exactly computed, of the kernels that see values, and its gamma."""
-    seen = [one for one in tried if one[2] is not None and HASHED_KERNELS[one[1]].uses_values]
-    if not seen:  # no time
-        steps, name, _ = tried[0]
-        return steps, name, None
-    steps, name, trial = max(seen, key=lambda one: one[2].mean if one[2] else 0)
-    assert trial is not None
-    kernel = getattr(_final(trial.pipeline), "kernel", None)
-    return steps, name, getattr(kernel, "keywords", {}).get("gamma")
-
-
-def _final(pipeline: Any) -> Any:
-    """The model at the end of a pipeline."""
-    model = pipeline[-1]
-    return getattr(model, "regressor", model)
+def _best_core(cores: Sequence[Core], exact: Sequence[Trial | None]) -> Core:
+    """The kernel that does best exactly computed, of those that see values, and its gamma."""
+    best, best_score = cores[0], -math.inf  # if there was no time for any
+    for core, trial in zip(cores, exact, strict=True):
+        if trial and trial.mean > best_score and HASHED_KERNELS[core.kernel].uses_values:
+            keywords = getattr(final_model(trial.pipeline).kernel, "keywords", {})
+            best, best_score = core._replace(**keywords), trial.mean
+    return best
 
 
 def _sample_values(y: Array, n_rows: int, n_folds: int, seed: int) -> tuple[Array, list[str]]:
@@ -257,15 +242,20 @@ def _confused(trials: Trials, best: Trial) -> tuple[Confusion, ...]:
 
 
 def _candidate(trial: Trial, trials: Trials) -> Candidate:
+    name, n_all = trial.learner.name, len(trials.rounds[0][0][0])
+    if trial.n_rows < n_all:
+        name += f", from {trial.n_rows} of {n_all} rows"
     return Candidate(
-        trial.learner.name, trial.learner.kind, trial.pipeline, *trials.interval(trial.scores),
+        name, trial.learner.kind, trial.pipeline, *trials.interval(trial.scores),
         *trials.difference(trial, trials.trials[0]), trial.seconds,
     )  # fmt: skip
 
 
-def _cost(trial: Trial) -> tuple[int, int]:
-    n_hashes = getattr(_final(trial.pipeline), "n_hashes", 0)
-    return list(KINDS).index(trial.learner.kind), n_hashes
+def _cost(trial: Trial) -> tuple[int, int, float]:
+    """What the cheapest has the least of; of kernel machines it is the one with the best score."""
+    kind = trial.learner.kind
+    rank = list(KINDS).index(kind) if KINDS[kind].growth == 1 else len(KINDS)
+    return rank, getattr(final_model(trial.pipeline), "n_hashes", 0), -trial.mean
 
 
 def _cheapest_of_the_best(trials: Trials) -> Trial:

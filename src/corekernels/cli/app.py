@@ -42,14 +42,14 @@ COMMANDS = {
     "index": ("search", "Index rows for search."),
     "search": ("search", "Find the indexed rows most similar to others."),
     "dedup": ("dedup", "Find near-duplicate rows, and write the others."),
-    "kernel": ("kernels", "Compute exact kernel values of all pairs of rows."),
-    "estimate": ("kernels", "Estimate kernel values from signatures."),
-    "plan": ("kernels", "Say how many hashes an error takes."),
+    "kernel": ("files", "Compute exact kernel values of all pairs of rows."),
+    "estimate": ("files", "Estimate kernel values from signatures."),
+    "plan": ("files", "Say how many hashes an error takes."),
     "advise": ("advice", "Say whether CoRE kernels help on labelled rows."),
     "frequencies": ("files", "Count n-grams, to weigh them by their rarity."),
     "convert": ("files", "Write rows in another format."),
     "warmup": ("warmup", "Compile all loops for this machine beforehand."),
-    "version": ("advice", "Name the versions of what this package stands on."),
+    "version": ("files", "Name the versions of what this package stands on."),
 }
 
 
@@ -205,8 +205,8 @@ def _visible_usage() -> Iterator[None]:
         raise
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"corekernels {corekernels.__version__}")
         raise typer.Exit
 

@@ -21,17 +21,8 @@ from ..io.streams import display_name, is_stream, require_file
 from ..kernel_table import DUPLICATES_KERNELS
 from ..neighbors.duplicates.result import NearDuplicates
 from ..recipe import DEFAULT_KERNEL
+from . import options
 from .app import command
-from .options import (
-    Cluster,
-    Gamma,
-    Jobs,
-    Output,
-    Reading,
-    one_of,
-    require_file_target,
-    require_page,
-)
 from .printing import STANDARD_OUTPUT, to_write
 
 
@@ -43,18 +34,18 @@ def dedup(
     target: Annotated[
         str, Argument(metavar="OUT", help='Lines "i, j, similarity" with tabs; "-" prints them.')
     ],
-    reading: Reading,
-    output: Output,
+    reading: options.Reading,
+    output: options.Output,
     threshold: Annotated[float, Option(help="Least similarity of a pair.")] = 0.8,
     kernel: Annotated[
         str | None,
         Option(
-            help=f"{one_of(DUPLICATES_KERNELS)}: what similar means. Containment is the "
+            help=f"{options.one_of(DUPLICATES_KERNELS)}: what similar means. Containment is the "
             "share of a document's n-grams that a longer one has too.  [default: resemblance for "
             f"documents, {DEFAULT_KERNEL} for rows of numbers]"
         ),
     ] = None,
-    gamma: Gamma = None,
+    gamma: options.Gamma = None,
     groups: Annotated[
         str | None, Option(metavar="OUT2", help='Write "row, group" too; a group is its first row.')
     ] = None,
@@ -87,7 +78,7 @@ def dedup(
     page: Annotated[
         Path | None,
         Option(
-            "--page", "--report", metavar="PAGE.html", help="Write a page about what was found."
+            "--page", "--report", metavar="PAGE.html", help="Write a page about what was result."
         ),
     ] = None,
     copies_once: Annotated[
@@ -100,8 +91,8 @@ def dedup(
     most_pairs: Annotated[int, Option(help="Stop if more pairs are alike.")] = 50_000_000,
     seed: Annotated[int, Option(help="Seed of the hash tables.")] = 0,
     *,
-    cluster: Cluster,
-    n_jobs: Jobs = None,
+    cluster: options.Cluster,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Find all pairs of near-duplicate rows of IN, which need not fit in memory.
 
@@ -111,13 +102,16 @@ def dedup(
     with --resume goes on from there, and without it begins anew.
     """
     if cluster:
-        require_file_target(target)
+        options.require_file_target(target)
     if prefer != FIRST and not reading.text:
         raise ParameterError("--prefer: is for documents; name the column of text (--text).")
     _require_targets(source, target, groups, keep, page, reading)
-    parts = _parts(target, resume)
-    if parts is not None:
+    parts = None
+    if target != STANDARD_OUTPUT:
+        parts = unfinished_folder(target)
         output.note_unfinished(target, resume)
+    elif resume:
+        raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
     if against is not None:
         _require_alone(against, groups, prefer, copies_once, reduce_to)
     if reduce_to is not None and keep is None:
@@ -134,27 +128,27 @@ def dedup(
             other_data, others = _opened(
                 engine, against, reading, output, n_jobs, False, reader.provenance
             )
-        found = files.near_duplicates(
+        result = files.near_duplicates(
             data, threshold, kernel, against=other_data, all_pairs=not copies_once,
             most_pairs=most_pairs, working_memory=working_memory, seed=seed, gamma=gamma,
             parts=parts, resume=resume, engine=engine, progress=output.progress, n_jobs=n_jobs,
         )  # fmt: skip
-    rows = found.paired() if reduce_to is None else np.arange(found.rows)
+    rows = result.paired() if reduce_to is None else np.arange(result.rows)
     scores = None if prefer == FIRST else preference_scores(reader, prefer, rows, output.progress)
-    about = _about(found)
+    about = _about(result)
     if reduce_to is None:
-        dropped = found.redundant(scores)
+        dropped = result.redundant(scores)
     else:
-        dropped, about["rule"] = found.reduced_to(require_count("reduce_to", reduce_to), scores)
-        about["rows_kept"] = found.rows - len(dropped)
+        dropped, about["rule"] = result.reduced_to(require_count("reduce_to", reduce_to), scores)
+        about["rows_kept"] = result.rows - len(dropped)
     if groups is not None:
-        files.write_groups(found, to_write(groups), scores)
-    files.write_pairs(found, to_write(target), _names(found, reader, others, output))
+        files.write_groups(result, to_write(groups), scores)
+    files.write_pairs(result, to_write(target), _names(result, reader, others, output))
     if keep is not None:
         reader.write_without(keep, dropped, progress=output.progress)
     if page is not None:
         about_pairs = report.duplicates_report(
-            found, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
+            result, reader, others, threshold=threshold, kernel=kernel, progress=output.progress
         )
         report.write_page(about_pairs, page)
     if parts is not None:
@@ -163,8 +157,8 @@ def dedup(
 
 
 def _opened(
-    engine: files.Engine | None, path: str, reading: Reading, output: Output, n_jobs: int | None,
-    labels: bool, like: Sequence[io.Origin] = (),
+    engine: files.Engine | None, path: str, reading: options.Reading, output: options.Output,
+    n_jobs: int | None, labels: bool, like: Sequence[io.Origin] = (),
 ) -> tuple[RowReader | PartPlan, RowReader]:  # fmt: skip
     """Rows to search, for an engine the plan of their parts, and a reader of them."""
     if engine is None:
@@ -173,15 +167,6 @@ def _opened(
         return reader, reader
     plan = reading.open(path, engine, output, part_rows=ROWS_PER_PART, labels=labels, like=like)
     return plan, require_rows(reader_of(plan, n_jobs))
-
-
-def _parts(target: str, resume: bool) -> Path | None:
-    """The folder of what is done, for a later run; none if pairs are printed."""
-    if target != STANDARD_OUTPUT:
-        return unfinished_folder(target)
-    if resume:
-        raise ParameterError("--resume: is for a file of pairs; give its name as OUT.")
-    return None
 
 
 def _require_alone(
@@ -197,25 +182,25 @@ def _require_alone(
 
 
 def _names(
-    found: NearDuplicates, reader: RowReader, others: RowReader | None, output: Output
+    result: NearDuplicates, reader: RowReader, others: RowReader | None, output: options.Output
 ) -> tuple[dict[int, str], dict[int, str]] | None:
     """What the rows of pairs are called, if they have names."""
     if not reader.has_names:
         return None
     if others is None:
-        names = reader.names(found.paired(), output.progress)
+        names = reader.names(result.paired(), output.progress)
         return names, names
-    sides = zip((reader, others), found.pairs.T, strict=True)
+    sides = zip((reader, others), result.pairs.T, strict=True)
     left, right = (side.names(np.unique(rows), output.progress) for side, rows in sides)
     return left, right
 
 
 def _require_targets(
     source: str, target: str, groups: str | None, keep: str | None, page: Path | None,
-    reading: Reading,
+    reading: options.Reading,
 ) -> None:  # fmt: skip
     """Refuse files that cannot be written, before long work."""
-    require_page(page)
+    options.require_page(page)
     as_text = None if page is None else str(page)
     names = [name for name in (target, groups, keep, as_text) if name is not None]
     if names.count(STANDARD_OUTPUT) > 1:
@@ -227,13 +212,15 @@ def _require_targets(
         require_target(name, source, *written[:place])
 
 
-def _about(found: NearDuplicates) -> dict[str, Any]:
-    """The numbers of a result, for the terminal."""
-    near = len(found.redundant())
+def _about(result: NearDuplicates) -> dict[str, Any]:
+    """Numbers for the terminal."""
+    near = len(result.redundant())
     about = {
-        "rows": found.rows, "rows_against": found.rows_against, "copies": found.copies,
-        "pairs": len(found.pairs), "groups": len(found.groups()), "rows_near": near,
-        "rows_kept": found.rows - near, "expected_missed": found.expected_missed,
+        "rows": result.rows, "rows_against": result.rows_against, "copies": result.copies,
+        "pairs": len(result.pairs), "groups": len(result.groups()), "rows_near": near,
+        "rows_kept": result.rows - near, "expected_missed": result.expected_missed,
     }  # fmt: skip
-    left_out = ("rows_against", "rows_near") if found.rows_against is None else ("copies", "groups")
+    left_out = (
+        ("rows_against", "rows_near") if result.rows_against is None else ("copies", "groups")
+    )
     return {name: value for name, value in about.items() if name not in left_out}

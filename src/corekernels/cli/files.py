@@ -1,7 +1,9 @@
-"""Commands on files: info, hash, convert, frequencies."""
+"""Commands on files and on kernel values, which start fast: they import no scikit-learn."""
 
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,55 +11,48 @@ from typer import Argument, Option
 
 import corekernels as ck
 
-from .. import files, report
+from .. import files, planner, report
 from ..errors import ParameterError
 from ..files.hashing import provenance_before, rows_per_part
 from ..files.readers import SignatureReader
 from ..io.atomic import require_target
 from ..io.formats import format_names
+from ..kernel_table import gamma_in_use
+from ..recipe import CONTRACT, DEFAULT_BITS, DEFAULT_KERNEL, DEFAULT_WEIGHT_BITS
+from . import options
+from .app import command
+from .printing import show
 
 if TYPE_CHECKING:
+    from ..files.kernels import Estimates
     from ..files.surveys import Survey
     from ..text import InverseDocumentFrequency
-from .app import command
-from .options import (
-    Cluster,
-    Hashing,
-    Jobs,
-    Output,
-    Page,
-    Reading,
-    Resume,
-    Rows,
-    RowsOrSignatures,
-    one_of,
-    require_page,
-)
-from .printing import show
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 @command("corekernels info train.svm --page rows.html")
 def info(
-    source: RowsOrSignatures,
-    reading: Reading,
-    output: Output,
-    page: Page = None,
-    n_jobs: Jobs = None,
+    source: options.RowsOrSignatures,
+    reading: options.Reading,
+    output: options.Output,
+    page: options.Page = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Describe a file: its rows and the hashing they suggest, or what was made of rows."""
-    from ..files.conversion import file_kind  # on use: hashing does without
+    from ..files.kernels import file_kind  # on use: hashing does without
 
-    require_page(page, source)
+    options.require_page(page, source)
     kind = "rows" if reading.text else file_kind(source, reading.format)
     if page is not None and kind != "rows":
         raise ParameterError(f"--page: is for files of rows; {source} holds a file of {kind}.")
     if kind == "rows":
         reader = reading.open_rows(source, n_jobs=n_jobs)
-        found = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
+        description = files.survey(reader, progress=output.progress, n_jobs=n_jobs)
         output.show_notes(reader)
         if page is not None:
-            report.write_page(report.survey_report(found, source, reading.given), page)
-        about = asdict(found) if output.as_json else _about_rows(found)
+            report.write_page(report.survey_report(description, source, reading.given), page)
+        about = asdict(description) if output.as_json else _about_rows(description)
         if reading.text and not output.as_json:
             about["near-duplicates"] = "resemblance of 3-grams of words, 0.8 or more (dedup)"
         show({"format": reader.format, **about}, output.as_json)
@@ -67,18 +62,18 @@ def info(
 
 @command("corekernels hash train.svm train.sig --kernel core1 --n-hashes 256 --n-bits 8 --seed 0")
 def hash_(
-    source: Rows,
+    source: options.Rows,
     target: Annotated[Path, Argument(metavar="OUT", help="Signature file, or shard folder.")],
-    hashing: Hashing,
-    reading: Reading,
-    output: Output,
-    cluster: Cluster,
+    hashing: options.Hashing,
+    reading: options.Reading,
+    output: options.Output,
+    cluster: options.Cluster,
     shard_rows: Annotated[
         int | None, Option(help="Make OUT a folder of shards of this many rows.")
     ] = None,
-    resume: Resume = False,
+    resume: options.Resume = False,
     append: Annotated[bool, Option("--append", help="Add to the rows in OUT.")] = False,
-    n_jobs: Jobs = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Hash the rows of IN into a signature file, in one pass and constant memory.
 
@@ -102,17 +97,17 @@ def hash_(
 
 @command("corekernels convert train.svm train.npz")
 def convert(
-    source: Rows,
+    source: options.Rows,
     target: Annotated[str, Argument(metavar="OUT", help='File of rows; "-" writes svmlight.')],
-    reading: Reading,
-    output: Output,
+    reading: options.Reading,
+    output: options.Output,
     to: Annotated[
-        str | None, Option(help=f"{one_of(format_names())}, if OUT does not tell.")
+        str | None, Option(help=f"{options.one_of(format_names())}, if OUT does not tell.")
     ] = None,
     labels: Annotated[
         bool, Option("--labels/--no-labels", help="Whether to write labels; .npy has no place.")
     ] = True,
-    n_jobs: Jobs = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Write the rows and labels of IN in another format."""
     reader = reading.open_rows(source, labels=labels, n_jobs=n_jobs)
@@ -123,14 +118,14 @@ def convert(
 
 @command("corekernels frequencies train.svm train.idf")
 def frequencies(
-    source: Rows,
+    source: options.Rows,
     target: Annotated[Path, Argument(metavar="OUT", help="File of counts, for --frequencies.")],
-    reading: Reading,
-    output: Output,
+    reading: options.Reading,
+    output: options.Output,
     max_columns: Annotated[
         int, Option(help="N-grams to keep count of, 16 bytes each; of more, the rarest are left.")
     ] = 1 << 22,
-    n_jobs: Jobs = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Count in how many documents each n-gram occurs, to weigh them by their rarity.
 
@@ -139,39 +134,160 @@ def frequencies(
     """
     reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
     require_target(target, source)
-    found = files.count_frequencies(
+    counted = files.count_frequencies(
         reader, target, max_columns=max_columns, progress=output.progress
     )
-    output.show({"target": str(target), **_about_counts(found)}, reader)
+    output.show({"target": str(target), **_about_counts(counted)}, reader)
 
 
-def _about_rows(found: "Survey") -> dict[str, Any]:
-    lengths = " ".join(f"{name} {value:,.4g}" for name, value in found.row_lengths.items())
-    plan = found.plan
+@command("corekernels kernel test.svm K.npy --kernel core1 --against train.svm")
+def kernel(
+    source: options.Rows,
+    target: Annotated[Path, Argument(metavar="OUT.npy", help="File of the Gram matrix.")],
+    reading: options.Reading,
+    output: options.Output,
+    kernel: options.ExactKernelName = DEFAULT_KERNEL,
+    against: Annotated[
+        str | None, Option(metavar="IN2", help="Other rows; IN itself unless given.")
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        Option(help="If given, exp(-gamma (1 - K)) in place of K; where K has a gamma, that."),
+    ] = None,
+    working_memory: Annotated[
+        float | None, Option(help="Megabytes a block of the matrix may take.")
+    ] = None,
+    n_jobs: options.Jobs = None,
+) -> None:
+    """Exact kernel values of all pairs of rows, in an .npy file written block by block."""
+    reader = reading.open_rows(source, labels=False, n_jobs=n_jobs)
+    others = None
+    if against is not None:
+        others = reading.open_rows(against, labels=False, like=reader.provenance, n_jobs=n_jobs)
+    shape = files.kernel_to_file(
+        reader, target, kernel, against=others, gamma=gamma, working_memory=working_memory,
+        progress=output.progress, n_jobs=n_jobs,
+    )  # fmt: skip
+    about = {"target": str(target), "kernel": kernel, "gamma": gamma_in_use(kernel, gamma)}
+    output.show(about | {"rows": shape[0], "columns": shape[1]}, reader)
+
+
+@command("corekernels estimate train.sig --pair 0,1 --pair 0,2")
+def estimate(
+    source: Annotated[str, Argument(metavar="SIGNATURES", help="Signature file or shard folder.")],
+    matching: options.Matching,
+    output: options.Output,
+    pair: Annotated[
+        list[str] | None, Option(metavar="I,J", help="Rows to compare; may be repeated.")
+    ] = None,
+    against: Annotated[
+        str | None, Option(metavar="SIGNATURES2", help="Where the second row of pairs is.")
+    ] = None,
+    queries: Annotated[
+        str | None, Option(metavar="IN2", help="Rows or signatures to find the nearest of.")
+    ] = None,
+    nearest: Annotated[int, Option(help="How many rows to find for each query.")] = 10,
+    n_jobs: options.Jobs = None,
+) -> None:
+    """Kernel values with their standard errors: of pairs of rows, or of the nearest to queries."""
+    reader = SignatureReader(source)
+    if (queries is None) == (pair is None):
+        raise ParameterError("give either --pair or --queries.")
+    if queries is None:
+        others = None if against is None else SignatureReader(against)
+        rows = [_row_numbers(text) for text in pair or []]
+        _print_estimates([files.estimate_pairs(reader, rows, others)], output.as_json)
+        return
+    query_rows = matching.open(queries, reader, labels=False, n_jobs=n_jobs)
+    estimates = files.nearest(reader, query_rows, nearest, progress=output.progress, n_jobs=n_jobs)
+    _print_estimates(estimates, output.as_json)
+    output.show_notes(query_rows)
+
+
+@command("corekernels plan --error 0.05 --kernel core1 --n-rows 1000000")
+def plan(
+    output: options.Output,
+    error: Annotated[float | None, Option(help="Wanted error of a kernel value.")] = None,
+    n_hashes: Annotated[int | None, Option(help="Number of hashes, if that is given.")] = None,
+    kernel: options.KernelName = DEFAULT_KERNEL,
+    n_bits: Annotated[int, Option(help="Bits kept of each hash.")] = DEFAULT_BITS,
+    confidence: Annotated[float, Option(help="Probability that the error is kept.")] = 0.95,
+    resemblance: Annotated[
+        float | None, Option("--R", help="Resemblance of the pairs that matter.")
+    ] = None,
+    rho: Annotated[float | None, Option(help="Cosine of the pairs that matter.")] = None,
+    length: Annotated[int | None, Option(help="Typical number of nonzeros per row.")] = None,
+    n_columns: Annotated[int | None, Option(help="Number of columns.")] = None,
+    heaviness: Annotated[float, Option(help="As `info` prints it; for core2.")] = 1.0,
+    gamma: options.Gamma = None,
+    weight_bits: options.WeightBits = DEFAULT_WEIGHT_BITS,
+    n_rows: Annotated[int | None, Option(help="Rows, for the bytes of all.")] = None,
+) -> None:
+    """How many hashes an error takes, or what error they give; memory."""
+    result = planner.plan(
+        error, n_hashes=n_hashes, kernel=kernel, n_bits=n_bits, confidence=confidence,
+        R=resemblance, rho=rho, length=length, heaviness=heaviness, n_columns=n_columns,
+        n_rows=n_rows, gamma=gamma, weight_bits=weight_bits,
+    )  # fmt: skip
+    show(asdict(result), output.as_json)
+
+
+@command("corekernels version --json")
+def version(output: options.Output) -> None:
+    """Versions of this package, of its hash contract and of what it stands on."""
+    versions = {"corekernels": ck.__version__, "hash_contract": CONTRACT}
+    versions |= {"python": platform.python_version()}
+    show(versions | {name: metadata.version(name) for name in _PACKAGES}, output.as_json)
+
+
+def _row_numbers(text: str) -> tuple[int, int]:
+    try:
+        i, j = (int(number) for number in text.split(","))
+    except ValueError:
+        raise ParameterError(f"--pair: got {text!r}; give two row numbers, as 0,1.") from None
+    return i, j
+
+
+def _print_estimates(batches: "Iterable[Estimates]", as_json: bool) -> None:
+    """One line per pair, as batches come; or one JSON object."""
+    names = ("i", "j", "value", "standard_error")
+    columns = ([getattr(batch, name).tolist() for name in names] for batch in batches)
+    pairs = (pair for batch in columns for pair in zip(*batch, strict=True))
+    if as_json:
+        show({"pairs": [dict(zip(names, pair, strict=True)) for pair in pairs]}, True)
+        return
+    print("\t".join(names))
+    for i, j, value, error in pairs:
+        print(f"{i}\t{j}\t{value:.5f}\t{error:.5f}")
+
+
+def _about_rows(survey: "Survey") -> dict[str, Any]:
+    lengths = " ".join(f"{name} {value:,.4g}" for name, value in survey.row_lengths.items())
+    plan = survey.plan
     about: dict[str, Any] = {
-        "rows": f"{found.rows:,} ({found.empty_rows:,} empty)",
-        "columns": found.columns,
-        "nonzeros": f"{found.nonzeros:,} (density {found.density:.3%})",
+        "rows": f"{survey.rows:,} ({survey.empty_rows:,} empty)",
+        "columns": survey.columns,
+        "nonzeros": f"{survey.nonzeros:,} (density {survey.density:.3%})",
         "nonzeros_per_row": lengths,
-        "values": _range(found),
-        "heaviness": f"{found.heaviness:.3g} (1 binary, about 2 TF-IDF, hundreds raw counts)",
+        "values": _range(survey),
+        "heaviness": f"{survey.heaviness:.3g} (1 binary, about 2 TF-IDF, hundreds raw counts)",
     }
-    if found.classes is not None:
-        about["labels"] = f"{len(found.classes):,} classes"
-        about["learn_on"] = _learn_on(found.rows)
+    if survey.classes is not None:
+        about["labels"] = f"{len(survey.classes):,} classes"
+        about["learn_on"] = _learn_on(survey.rows)
     return about | {
         "suggested": f"--kernel {plan.kernel} --n-hashes {plan.n_hashes} --n-bits {plan.n_bits}",
-        "because": found.reason,
+        "because": survey.reason,
         "error": f"{plan.error:.2g} on close pairs (confidence {plan.confidence:.0%})",
         "memory": f"{(plan.n_bytes or 0) / 1e6:,.3g} MB of signatures",
     }
 
 
-def _range(found: "Survey") -> str:
+def _range(survey: "Survey") -> str:
     """The values that are not 0."""
-    if not found.nonzeros:
+    if not survey.nonzeros:
         return "all 0"
-    return f"{found.least:.4g} to {found.greatest:.4g}" + (", all equal" if found.binary else "")
+    return f"{survey.least:.4g} to {survey.greatest:.4g}" + (", all equal" if survey.binary else "")
 
 
 _ROWS_FOR_ONE_MACHINE = 10_000_000  # that it learns from in minutes, once they are hashed
@@ -213,10 +329,11 @@ def _about_index(path: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _about_counts(found: "InverseDocumentFrequency") -> dict[str, Any]:
+def _about_counts(frequencies: "InverseDocumentFrequency") -> dict[str, Any]:
+    settings = frequencies.settings_.asdict() if frequencies.settings_ else {}
     return {
-        "documents": found.n_documents_, "columns": len(found.columns_), "error": found.error_,
-        "digest": found.digest(), **(found.settings_.asdict() if found.settings_ else {}),
+        "documents": frequencies.n_documents_, "columns": len(frequencies.columns_),
+        "error": frequencies.error_, "digest": frequencies.digest(), **settings,
     }  # fmt: skip
 
 

@@ -17,24 +17,8 @@ from ..linear.solver import SOLVERS
 from ..models import Model, load_model
 from ..report.c_path import c_path_figure
 from ..report.drawing import require_figure, save_figure
+from . import options
 from .app import command
-from .options import (
-    Cluster,
-    Figure,
-    Format,
-    Hashing,
-    Jobs,
-    Matching,
-    Output,
-    Page,
-    Reading,
-    Resume,
-    RowsOrSignatures,
-    Text,
-    one_of,
-    require_lines_target,
-    require_page,
-)
 from .printing import STANDARD_OUTPUT, show, show_table, text_bars, to_write
 
 LOSS_NAMES = loss_names("classes")
@@ -48,7 +32,7 @@ class Learning:
 
     loss: Annotated[
         str | None,
-        Option(help=f"{one_of(LOSS_NAMES)}.  [default: {LOSS_NAMES[0]}]"),
+        Option(help=f"{options.one_of(LOSS_NAMES)}.  [default: {LOSS_NAMES[0]}]"),
     ] = None
     balanced: Annotated[
         bool, Option("--balanced", help="Give rare classes more weight, in inverse proportion.")
@@ -62,12 +46,12 @@ class Learning:
 
 @command("corekernels train train.svm model.ck --kernel core1 --n-hashes 256 --C 1 --seed 0")
 def train(
-    source: RowsOrSignatures,
+    source: options.RowsOrSignatures,
     target: Annotated[Path, Argument(metavar="MODEL", help="Model file to write.")],
-    hashing: Hashing,
+    hashing: options.Hashing,
     learning: Learning,
-    reading: Reading,
-    output: Output,
+    reading: options.Reading,
+    output: options.Output,
     regression: Annotated[
         bool, Option("--regression", help="Learn labels as numbers, not as classes.")
     ] = False,
@@ -83,19 +67,20 @@ def train(
         bool,
         Option("--merge", help="On a cluster, hash there and learn here: faster below 10^7 rows."),
     ] = False,
-    resume: Resume = False,
+    resume: options.Resume = False,
     *,
-    cluster: Cluster,
-    n_jobs: Jobs = None,
+    cluster: options.Cluster,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Learn to predict the labels of the rows of IN, hashed on the way or before."""
     if regression and learning != Learning():
         raise ParameterError("--regression: has no --loss and no --balanced; leave them out.")
-    options: dict[str, Any] = {"tol": tol, "max_iter": max_iter} | ({} if C is None else {"C": C})
-    options |= {} if regression else learning.parameters()
+    parameters: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    parameters |= {} if C is None else {"C": C}
+    parameters |= {} if regression else learning.parameters()
     by_parts = bool(cluster) and not merge
     if not by_parts:
-        options["solver"] = solver
+        parameters["solver"] = solver
     elif regression:
         raise ParameterError("--regression: is not learned by parts; give --merge too.")
     elif solver != SOLVERS[0]:
@@ -109,7 +94,7 @@ def train(
         model = files.train(
             rows, target, hashing.recipe(rows), regression=regression, engine=engine, merge=merge,
             resume=resume, on_round=rounds.append, progress=output.progress, n_jobs=n_jobs,
-            **options,
+            **parameters,
         )  # fmt: skip
     about = _about_model(model, target)
     if by_parts:
@@ -136,21 +121,21 @@ def _about_model(model: Model, target: Path) -> dict[str, Any]:
 @command("corekernels predict model.ck test.svm labels.txt")
 def predict(
     model: ModelFile,
-    source: RowsOrSignatures,
+    source: options.RowsOrSignatures,
     target: Annotated[str, Argument(metavar="OUT", help='File of labels, one per line; or "-".')],
-    matching: Matching,
-    output: Output,
+    matching: options.Matching,
+    output: options.Output,
     scores: Annotated[
         bool, Option("--scores", help="Write the score of each class too, with tabs between.")
     ] = False,
     proba: Annotated[
         bool, Option("--proba", help="Write the probability of each class too (log_loss only).")
     ] = False,
-    resume: Resume = False,
+    resume: options.Resume = False,
     *,
-    cluster: Cluster,
-    format: Format = None,
-    n_jobs: Jobs = None,
+    cluster: options.Cluster,
+    format: options.Format = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Write the predicted label or value of each row of IN, one per line."""
     if scores and proba:
@@ -158,8 +143,8 @@ def predict(
     if target != STANDARD_OUTPUT:
         require_target(target, model)
     loaded = _loaded(model, n_jobs)
-    wanted = "scores" if scores else "probabilities" if proba else "labels"
-    require_lines_target(target, cluster, resume)
+    what = "scores" if scores else "probabilities" if proba else "labels"
+    options.require_lines_target(target, cluster, resume)
     with cluster.started() as engine:
         rows = matching.open(
             source, loaded, engine, output, format=format, labels=False, n_jobs=n_jobs
@@ -167,7 +152,7 @@ def predict(
         if engine is not None:
             output.note_unfinished(target, resume)
         n_rows = files.predict(
-            loaded, rows, to_write(target), output=wanted, engine=engine, resume=resume,
+            loaded, rows, to_write(target), output=what, engine=engine, resume=resume,
             progress=output.progress,
         )  # fmt: skip
     output.show({"target": target, "rows": n_rows}, rows, target)
@@ -176,42 +161,44 @@ def predict(
 @command("corekernels evaluate model.ck test.svm --json")
 def evaluate(
     model: ModelFile,
-    source: RowsOrSignatures,
-    matching: Matching,
-    output: Output,
-    cluster: Cluster,
-    format: Format = None,
-    n_jobs: Jobs = None,
+    source: options.RowsOrSignatures,
+    matching: options.Matching,
+    output: options.Output,
+    cluster: options.Cluster,
+    format: options.Format = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Accuracy of a model on the labelled rows of IN, class by class; R2 and errors of values."""
     loaded = _loaded(model, n_jobs)
     with cluster.started() as engine:
         rows = matching.open(source, loaded, engine, output, format=format, n_jobs=n_jobs)
-        found = files.evaluate(loaded, rows, engine=engine, progress=output.progress)
+        result = files.evaluate(loaded, rows, engine=engine, progress=output.progress)
     output.show_notes(rows)
-    if isinstance(found, RegressionEvaluation):
-        show(asdict(found), output.as_json)
+    if isinstance(result, RegressionEvaluation):
+        show(asdict(result), output.as_json)
         return
     names = ["rows", "accuracy", "standard_error"]
     if output.as_json:
         names += ["classes", "recall", "precision", "confusion"]
-    show({name: getattr(found, name) for name in names}, output.as_json)
+    show({name: getattr(result, name) for name in names}, output.as_json)
     if output.as_json:
         return
     print()
-    labels = map(label_text, found.classes.tolist())
-    columns = zip(labels, found.confusion.sum(axis=1), found.recall, found.precision, strict=True)
+    labels = map(label_text, result.classes.tolist())
+    columns = zip(
+        labels, result.confusion.sum(axis=1), result.recall, result.precision, strict=True
+    )
     table = [[label, f"{n:,}", f"{r:.4f}", f"{p:.4f}"] for label, n, r, p in columns]
     show_table(["class", "rows", "recall", "precision"], table)
 
 
 @command("corekernels path train.svm --n-hashes 256 --Cs 0.01,0.1,1,10 --cv 3 --page path.html")
 def path(
-    source: RowsOrSignatures,
-    hashing: Hashing,
+    source: options.RowsOrSignatures,
+    hashing: options.Hashing,
     learning: Learning,
-    reading: Reading,
-    output: Output,
+    reading: options.Reading,
+    output: options.Output,
     Cs: Annotated[
         str, Option("--Cs", help="Values of C, with commas between.")
     ] = "0.001,0.01,0.1,1,10,100",
@@ -222,44 +209,44 @@ def path(
     ignore_new_columns: Annotated[
         bool, Option("--ignore-new-columns", help="Leave out columns of IN2 that IN lacks.")
     ] = False,
-    plot: Figure = None,
-    page: Page = None,
+    plot: options.Figure = None,
+    page: options.Page = None,
     target: Annotated[
         Path | None, Option("--model", metavar="MODEL", help="Write the best model there.")
     ] = None,
-    n_jobs: Jobs = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Accuracy over a range of C, by cross-validation or on other rows; a table and a plot."""
     others = [name for name in (source, validation, target) if name is not None]
     if plot is not None:
         require_figure(plot, *others)
-    require_page(page, *others, plot)
+    options.require_page(page, *others, plot)
     reader = reading.open(source, n_jobs=n_jobs)
     recipe = hashing.recipe(reader)
     scored = None
     if validation is not None:
-        text = {field.name: getattr(reading, field.name) for field in fields(Text)}
-        matching = Matching(
+        text = {field.name: getattr(reading, field.name) for field in fields(options.Text)}
+        matching = options.Matching(
             **text, one_based=reading.one_based, ignore_new_columns=ignore_new_columns
         )
         scored = matching.open(validation, reader, n_jobs=n_jobs)
-    found = sweep(
+    curve = sweep(
         reader, recipe, _numbers(Cs), target=target, validation=scored, cv=cv, n_jobs=n_jobs,
         progress=output.progress, **learning.parameters(),
     )  # fmt: skip
     output.show_notes(reader)
     if plot is not None:
-        save_figure(c_path_figure(found), plot)
+        save_figure(c_path_figure(curve), plot)
     if page is not None:
-        report.write_page(report.c_path_report(found, recipe, source, reading.given), page)
+        report.write_page(report.c_path_report(curve, recipe, source, reading.given), page)
     if output.as_json:
-        result = {"Cs": found.Cs, "accuracy": found.mean, "standard_error": found.standard_error}
-        show(result | {"scores": found.scores, "best_C": found.best_C}, True)
+        result = {"Cs": curve.Cs, "accuracy": curve.mean, "standard_error": curve.standard_error}
+        show(result | {"scores": curve.scores, "best_C": curve.best_C}, True)
         return
-    bars = text_bars(found.mean.tolist())
-    lines = zip(found.Cs, found.mean, found.standard_error, bars, strict=True)
+    bars = text_bars(curve.mean.tolist())
+    lines = zip(curve.Cs, curve.mean, curve.standard_error, bars, strict=True)
     table = [
-        [f"{C:g}", f"{mean:.4f}", f"{error:.4f}", bar + (" *" if found.best_C == C else "")]
+        [f"{C:g}", f"{mean:.4f}", f"{error:.4f}", bar + (" *" if curve.best_C == C else "")]
         for C, mean, error, bar in lines
     ]
     show_table(["C", "accuracy", "+-", ""], table)

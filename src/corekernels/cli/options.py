@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ..files.sources import Source
     from ..models import Model
     from ..neighbors import CoRENeighbors
-    from ..text.frequencies import InverseDocumentFrequency
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -112,10 +111,10 @@ class Output:
 
     def note_unfinished(self, target: PathLike, resume: bool) -> None:
         """Say what an unfinished run has left, if anything, and what becomes of it."""
-        left = describe_unfinished(target)
-        if left is not None:
+        unfinished = describe_unfinished(target)
+        if unfinished is not None:
             what = "goes on with" if resume else "removes (--resume would go on with)"
-            self.note(f"{target}: {what} {left}")
+            self.note(f"{target}: {what} {unfinished}")
 
     def note(self, text: str) -> None:
         """Print a note on standard error, unless quiet."""
@@ -172,25 +171,28 @@ class Text:
         int, Option(metavar="N", help="Leave out up to N bad documents, named at the end.")
     ] = 0
 
-    @property
-    def document_frequencies(self) -> "InverseDocumentFrequency | None":
-        """What weighs n-grams by their rarity, if they are to be."""
-        given = self.frequencies
-        return None if given is None else ck.text.InverseDocumentFrequency.load(given)
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """The options of `open_reader` for documents."""
+    def open_as(
+        self, path: str, engine: "files.Engine | None", output: Output | None, **options: Any
+    ) -> Any:
+        """A reader; for an engine, the plan of the parts. `options` are those of `open_reader`."""
         settings = {
             "unit": self.unit, "ngrams": _ngrams(self.ngrams), "weights": self.weights,
             "min_length": self.min_length,
         }  # fmt: skip
-        given = {name: value for name, value in settings.items() if value is not None}
-        return {
-            "text": self.text or None, "label": self.label, "id": self.id, "shingles": given,
-            "frequencies": self.document_frequencies, "skip_bad": self.skip_bad,
-            "max_record_bytes": self.max_record_bytes, "missing": self.missing,
+        if self.frequencies is not None:
+            options["frequencies"] = ck.text.InverseDocumentFrequency.load(self.frequencies)
+        options |= {
+            "shingles": {name: value for name, value in settings.items() if value is not None},
+            "text": self.text or None, "label": self.label, "id": self.id, "missing": self.missing,
+            "skip_bad": self.skip_bad, "max_record_bytes": self.max_record_bytes,
         }  # fmt: skip
+        if engine is None:
+            return files.open_reader(path, **options)
+        if self.skip_bad:  # documents are numbered beforehand
+            raise ParameterError("--skip-bad: is for work in one process; leave out --engine.")
+        del options["n_jobs"]
+        progress = None if output is None else output.progress
+        return files.plan_parts(engine, path, progress=progress, **options)
 
 
 def _ngrams(text: str | None) -> tuple[int, int] | None:
@@ -214,18 +216,15 @@ class Reading(Text):
     ] = None
     one_based: OneBased = None
 
-    @property
-    def _options(self) -> dict[str, Any]:
-        """The options of `open_reader`."""
-        own = {"format": self.format, "n_columns": self.n_columns, "one_based": self.one_based}
-        return own | self.columns
-
     def open(
         self, path: str, engine: "files.Engine | None" = None, output: Output | None = None,
-        **options: Any,
+        n_jobs: int | None = None, **options: Any,
     ) -> Any:  # fmt: skip
         """A reader of rows or signatures; for an engine, the plan of their parts."""
-        return _opened(path, engine, output, **self._options, **options)
+        return self.open_as(
+            path, engine, output, format=self.format, n_columns=self.n_columns,
+            one_based=self.one_based, n_jobs=n_jobs, **options,
+        )  # fmt: skip
 
     @property
     def given(self) -> str:
@@ -258,7 +257,8 @@ class Matching(Text):
 
     def open(
         self, path: str, known: "Model | CoRENeighbors | AnyReader",
-        engine: "files.Engine | None" = None, output: Output | None = None, **options: Any,
+        engine: "files.Engine | None" = None, output: Output | None = None,
+        n_jobs: int | None = None, **options: Any,
     ) -> Any:  # fmt: skip
         """As of `Reading`, over the columns that a model, an index or other rows have."""
         if isinstance(known, RowReader | SignatureReader):
@@ -268,26 +268,12 @@ class Matching(Text):
             names = getattr(known, "feature_names_in_", None)
         if engine is not None:
             options["part_rows"] = ROWS_PER_PART
-        reading = self.columns
-        if reading["frequencies"] is None:  # an index brings its own
-            reading["frequencies"] = getattr(known, "frequencies_", None)
-        return _opened(
+        return self.open_as(
             path, engine, output, match_columns=columns, like=like, column_names=names,
-            one_based=self.one_based, ignore_new_columns=self.ignore_new_columns, **reading,
-            **options,
+            one_based=self.one_based, ignore_new_columns=self.ignore_new_columns, n_jobs=n_jobs,
+            # an index brings its own
+            frequencies=getattr(known, "frequencies_", None), **options,
         )  # fmt: skip
-
-
-def _opened(
-    path: str, engine: "files.Engine | None", output: Output | None, n_jobs: int | None = None,
-    **options: Any,
-) -> "Source":  # fmt: skip
-    if engine is None:
-        return files.open_reader(path, n_jobs=n_jobs, **options)
-    if options["skip_bad"]:  # documents are numbered beforehand
-        raise ParameterError("--skip-bad: is for work in one process; leave out --engine.")
-    progress = None if output is None else output.progress
-    return files.plan_parts(engine, path, progress=progress, **options)
 
 
 def require_page(page: Path | None, *others: str | Path | None) -> None:
@@ -341,12 +327,9 @@ class Cluster:
 
     def started(self) -> contextlib.AbstractContextManager["files.Engine | None"]:
         """The engine, None for this process, to be used in a `with` block."""
-        return self.start() if self else contextlib.nullcontext()
-
-    def start(self) -> "files.Engine":
-        """The engine, to be used in a `with` block."""
-        assert self.engine is not None
-        return files.open_engine(self.engine, self.address, self.workers)
+        if not self:
+            return contextlib.nullcontext()
+        return files.open_engine(str(self.engine), self.address, self.workers)
 
 
 @dataclass(frozen=True)

@@ -58,17 +58,17 @@ def name_options(message: str, options: dict[str, str]) -> str:
     longest_first = sorted(options, key=len, reverse=True)
     name = rf"(?P<name>{'|'.join(map(re.escape, longest_first))})"
 
-    def option(found: re.Match[str]) -> str:
-        return options[found["name"]]
+    def option(match: re.Match[str]) -> str:
+        return options[match["name"]]
 
     message = re.sub(rf"^{name}(?=: (?:got|has|names|needs|None))", option, message)
     flag = rf"(?<![\w-]){name}=(?:True|False)\b"
-    message = re.sub(flag, lambda found: options.get(found[0]) or option(found), message)
-    message = re.sub(rf"(?<![\w-]){name}=(?=[\w'\"])", lambda found: f"{option(found)} ", message)
+    message = re.sub(flag, lambda match: options.get(match[0]) or option(match), message)
+    message = re.sub(rf"(?<![\w-]){name}=(?=[\w'\"])", lambda match: f"{option(match)} ", message)
     advice = r"(?<=raise )|(?<=lower )|(?<=either )"
     message = re.sub(rf"(?:{advice}){name}\b", option, message)
     second = rf"(?P<first>--[\w-]+(?:,| or|, or lower|, or) ){name}\b"
-    message = re.sub(second, lambda found: found["first"] + option(found), message)
+    message = re.sub(second, lambda match: match["first"] + option(match), message)
     with_underscore = [other for other in longest_first if "_" in other]
     if with_underscore:
         names = rf"(?<![\w./-])(?P<name>{'|'.join(with_underscore)})(?![\w/-]|\.\w)"

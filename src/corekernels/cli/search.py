@@ -16,20 +16,8 @@ from ..neighbors import CoRENeighbors
 from ..neighbors.tuning import AUTO, METHOD_NAMES
 from ..recipe import DEFAULT_KERNEL
 from ..text.settings import BM25, BY_RARITY
+from . import options
 from .app import command
-from .options import (
-    Cluster,
-    Format,
-    Gamma,
-    Jobs,
-    Matching,
-    Output,
-    Reading,
-    Resume,
-    Rows,
-    one_of,
-    require_lines_target,
-)
 from .printing import STANDARD_OUTPUT, show, show_table, to_write
 
 _KERNEL_OF_WEIGHTS = {BM25: INNER_PRODUCT.name, "tfidf": CORRELATION.name}
@@ -37,21 +25,21 @@ _KERNEL_OF_WEIGHTS = {BM25: INNER_PRODUCT.name, "tfidf": CORRELATION.name}
 
 @command("corekernels index train.svm train.index --kernel core1 --recall 0.95 --seed 0")
 def index(
-    source: Rows,
+    source: options.Rows,
     target: Annotated[Path, Argument(metavar="INDEX", help="Index file to write.")],
-    reading: Reading,
-    output: Output,
+    reading: options.Reading,
+    output: options.Output,
     kernel: Annotated[
         str | None,
         Option(
-            help=f"{one_of(KERNELS)}.  \\[default: inner_product of bm25 weights for --text, else "
-            f"{DEFAULT_KERNEL}]"
+            help=f"{options.one_of(KERNELS)}.  \\[default: inner_product of bm25 weights for "
+            f"--text, else {DEFAULT_KERNEL}]"
         ),
     ] = None,
-    gamma: Gamma = None,
+    gamma: options.Gamma = None,
     *,
     method: Annotated[
-        str, Option(help=f"{one_of(METHOD_NAMES)}: where candidates come from.")
+        str, Option(help=f"{options.one_of(METHOD_NAMES)}: where candidates come from.")
     ] = AUTO,
     recall: Annotated[
         float, Option(help="Wanted share of the true nearest rows among those found.")
@@ -61,7 +49,7 @@ def index(
         Option("--n-neighbors", "-k", help="Neighbours per query; the index is tuned to it."),
     ] = 10,
     seed: Annotated[int, Option(help="Seed of the hashes and of held-out rows.")] = 0,
-    n_jobs: Jobs = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Index the rows of IN for `search`, under their row numbers, from 0.
 
@@ -86,8 +74,8 @@ def index(
 @command("corekernels search train.index test.svm neighbours.tsv -k 5 --check 50")
 def search(
     path: Annotated[Path, Argument(metavar="INDEX", help="Index file, from `index`.")],
-    matching: Matching,
-    output: Output,
+    matching: options.Matching,
+    output: options.Output,
     source: Annotated[
         str | None,
         Argument(metavar="QUERIES", help='File of rows, or "-".', show_default=False),
@@ -115,33 +103,33 @@ def search(
     check: Annotated[
         int, Option(help="Compare this many of the first queries with exact search.")
     ] = 0,
-    resume: Resume = False,
+    resume: options.Resume = False,
     *,
-    cluster: Cluster,
-    format: Format = None,
-    n_jobs: Jobs = None,
+    cluster: options.Cluster,
+    format: options.Format = None,
+    n_jobs: options.Jobs = None,
 ) -> None:
     """Write the most similar indexed rows of each row of QUERIES, nearest first."""
     if (source is None) == (not query):
         raise ParameterError("QUERIES, --query: give one of them, a file or words to look up.")
-    found = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
+    loaded = CoRENeighbors.load(path).set_params(n_jobs=n_jobs)
     if query:
-        _show_found(files.search_texts(found, query, n_neighbors), query, output)
+        _show_matches(files.search_texts(loaded, query, n_neighbors), query, output)
         return
     assert source is not None
     if cluster and check:
         raise ParameterError("--check: is not done on a cluster; leave it out.")
     if target != STANDARD_OUTPUT:
         require_target(target, path)
-    require_lines_target(target, cluster, resume)
+    options.require_lines_target(target, cluster, resume)
     with cluster.started() as engine:
         queries = matching.open(
-            source, found, engine, output, format=format, labels=False, n_jobs=n_jobs
+            source, loaded, engine, output, format=format, labels=False, n_jobs=n_jobs
         )
         if engine is not None:
             output.note_unfinished(target, resume)
         report = files.search(
-            path if engine is not None else found, queries, to_write(target), n_neighbors,
+            path if engine is not None else loaded, queries, to_write(target), n_neighbors,
             radius=radius, n_checked=check, engine=engine, resume=resume, progress=output.progress,
         )  # fmt: skip
     output.show(_about_search(report), queries, target)
@@ -152,18 +140,18 @@ def search(
         )
 
 
-def _show_found(found: list[list[Match]], queries: list[str], output: Output) -> None:
+def _show_matches(answers: list[list[Match]], queries: list[str], output: options.Output) -> None:
     """Print what was found for each of some words, and a note where that is nothing."""
-    for text, matches in zip(queries, found, strict=True):
+    for text, matches in zip(queries, answers, strict=True):
         if not matches:
             output.note(f"query {text!r}: nothing found; no document has a word, or n-gram, of it")
-    if any(match.snippet is None for matches in found for match in matches):
+    if any(match.snippet is None for matches in answers for match in matches):
         output.note("no snippets: the documents are not where they were indexed, or have changed")
     if output.as_json:
-        rows = [[match._asdict() for match in matches] for matches in found]
+        rows = [[match._asdict() for match in matches] for matches in answers]
         show({"queries": queries, "found": rows}, True)
         return
-    for text, matches in zip(queries, found, strict=True):
+    for text, matches in zip(queries, answers, strict=True):
         if len(queries) > 1:
             print(visible(text))
         lines = [[str(name), f"{value:.4f}", passage or ""] for name, value, passage in matches]

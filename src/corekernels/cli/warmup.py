@@ -27,7 +27,7 @@ from ..linear.path import c_path
 from ..linear.regressor import HashedLinearRegressor
 from ..neighbors import CoRENeighbors
 from ..neighbors.candidates import METHODS
-from ..recipe import DEFAULT_BITS, MAX_BITS, Recipe
+from ..recipe import MAX_BITS, Recipe
 from .app import command
 from .options import Output
 from .printing import show
@@ -77,7 +77,10 @@ def _jobs(folder: Path) -> Iterator[Callable[[], Any]]:
         yield partial(_of_documents, folder)
     for name in HASHED_KERNELS:
         yield partial(_of_learning, few, name)
-    yield partial(_of_small_numbers, rng.poisson(0.2, (_ROWS, _NARROW)))
+    counts = rng.poisson(0.2, (_ROWS, _NARROW))  # which an index keeps as bytes
+    for method in METHODS:
+        yield partial(_of_search, counts.astype(np.float32), method)
+    yield partial(kernels.core1, counts)
 
 
 def _of_signatures(X: Any, kernel: str, scheme: str) -> None:
@@ -91,13 +94,9 @@ def _of_signatures(X: Any, kernel: str, scheme: str) -> None:
 
 def _of_learning(X: Any, kernel: str) -> None:
     y = np.arange(X.shape[0]) % 10
-    kinds: list[dict[str, Any]] = [
-        {"n_bits": DEFAULT_BITS},
-        {"n_bits": MAX_BITS - 4},
-    ]  # codes of one and of two bytes
-    if HASHED_KERNELS[kernel].rounded_weights is not None:
-        kinds.append(_ONE_BYTE)
-    for bits in kinds:
+    two_bytes: dict[str, Any] = {"n_bits": MAX_BITS - 4}
+    one_byte = {} if HASHED_KERNELS[kernel].rounded_weights is None else _ONE_BYTE
+    for bits in ({}, two_bytes, one_byte):
         S = CoREHasher(kernel, 64, **bits, random_state=0).fit(X).sketch(X)
         for loss in loss_names("classes"):
             model = HashedLinearClassifier(loss, random_state=0, max_iter=5)
@@ -113,13 +112,6 @@ def _of_search(X: Any, method: str) -> None:
     index.kneighbors(X[:5])
     index.remove(list(range(900))).kneighbors(X[:5])
     index.radius_neighbors(X[:5], 0.1)
-
-
-def _of_small_numbers(X: Any) -> None:
-    """Rows of small whole numbers, which an index keeps as bytes; dense."""
-    for method in METHODS:
-        _of_search(X.astype(np.float32), method)
-    kernels.core1(X)
 
 
 def _of_documents(folder: Path) -> None:

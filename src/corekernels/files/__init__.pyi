@@ -3,9 +3,12 @@ from ..neighbors.duplicates.result import (
     write_pairs as write_pairs,
 )
 from ..text.frequencies import count_frequencies as count_frequencies
-from .conversion import convert as convert
-from .estimates import estimate_pairs as estimate_pairs, nearest as nearest
-from .kernels import kernel_to_file as kernel_to_file
+from .kernels import (
+    estimate_pairs as estimate_pairs,
+    kernel_to_file as kernel_to_file,
+    nearest as nearest,
+)
+from .lines import convert as convert
 from .searching import index_rows as index_rows, search as search, search_texts as search_texts
 from .surveys import survey as survey
 from .dedup import (

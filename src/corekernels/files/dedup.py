@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import hashlib
 import tempfile
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +31,7 @@ from ..neighbors.duplicates.result import NearDuplicates
 from ..neighbors.duplicates.rows import row_digests, rows_to_keep, size_of
 from ..neighbors.duplicates.search import KEY_BYTES, Criterion, find_in_memory
 from ..recipe import CONTRACT, DEFAULT_KERNEL
-from . import dedup_tasks as tasks
-from .dedup_search import PartsSearch
-from .dedup_tasks import DedupJob, PartFacts
+from .dedup_parts import DedupJob, PartFacts, PartsSearch, part_facts, save_rows, store_part
 from .engines import Engine, LocalEngine
 from .sources import PartPlan
 
@@ -126,9 +125,9 @@ def near_duplicates(
     >>> found.pairs.tolist()
     [[0, 2], [0, 4], [1, 3], [2, 4]]
     """
-    every = [data] if against is None else [against, data]
-    plans = [one for one in every if isinstance(one, PartPlan)]
-    readers = [one for one in every if not isinstance(one, PartPlan)]
+    sources = [data] if against is None else [against, data]
+    plans = [source for source in sources if isinstance(source, PartPlan)]
+    readers = [source for source in sources if not isinstance(source, PartPlan)]
     if plans and readers:
         raise ParameterError("against: give a reader beside a reader, a plan beside a plan.")
     if resume and parts is None:
@@ -139,151 +138,133 @@ def near_duplicates(
         _LEAST_GROUPS, None, 1e6 * require_positive("working_memory", working_memory), all_pairs,
         require_count("most_pairs", most_pairs), n_jobs,
     )  # fmt: skip
-    if not plans:
-        return _search_readers(job, readers, parts, resume, progress)
-    job = job._replace(largest_bucket=require_count("largest_bucket", largest_bucket), n_jobs=1)
-    driver_pairs = require_count("driver_pairs", driver_pairs)
+    first, last = sources[0], sources[-1]
+    if first.n_columns != last.n_columns:
+        raise DataError(
+            f"{first.name} has {first.n_columns} columns and {last.name} has {last.n_columns} "
+            "columns; give files over the same columns (n_columns)."
+        )
     with contextlib.ExitStack() as stack:
+        if parts is None:
+            parts = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "dedup"
+        if readers:
+            return _search_readers(job, readers, parts, resume, progress, stack)
+        job = job._replace(largest_bucket=require_count("largest_bucket", largest_bucket), n_jobs=1)
+        driver_pairs = require_count("driver_pairs", driver_pairs)
         if engine is None:
             engine = stack.enter_context(LocalEngine(workers=n_jobs))
-        folder = _temporary(stack) if parts is None else parts
-        return _search_plans(engine, job, plans, folder, driver_pairs, resume, progress)
-
-
-def _temporary(stack: contextlib.ExitStack) -> Path:
-    return Path(stack.enter_context(tempfile.TemporaryDirectory())) / "dedup"
+        return _search_plans(engine, job, plans, parts, driver_pairs, resume, progress)
 
 
 def _search_readers(
-    job: DedupJob, readers: Sequence[RowReader], parts: PathLike | None, resume: bool,
-    progress: bool | None,
+    job: DedupJob, readers: Sequence[RowReader], parts: PathLike, resume: bool,
+    progress: bool | None, stack: contextlib.ExitStack,
 ) -> NearDuplicates:  # fmt: skip
     """Pairs of rows of one reader, or rows of the second of two near those of the first."""
     for reader in readers:
         require_file(require_rows(reader).name, reader.is_stream)
-    if len(readers) == 2:
-        _require_same_columns(*readers)
+    require_same_names(readers[-1].name, readers[-1].provenance, readers[0].provenance)
     name = " and ".join(reader.name for reader in readers)
-    with Steps(_TIMES, progress) as steps, contextlib.ExitStack() as stack:
-        reading = _Reading(job, readers, stack, parts, steps)
-        reading.read(resume)
+    with Steps(_TIMES, progress) as steps:
+        reading = _Reading(job, readers, parts, stack)
+        reading.read(resume, steps)
         boundary = None if len(readers) == 1 else reading.counts[0]
-        if not sum(reading.counts):
+        if reading.folder is not None:
+            engine = stack.enter_context(LocalEngine(workers=1))  # its loops have the threads
+            search = PartsSearch(engine, reading.job, reading.facts, boundary, name, steps)
+            return search.run(job.most_pairs)
+        if not reading.waiting:
             raise DataError(f"{name}: holds no rows.")
-        if reading.is_stored:
-            engine = stack.enter_context(
-                LocalEngine(workers=1)
-            )  # the threads are those of the loops
-            search = PartsSearch(engine, steps, name, job.most_pairs)
-            return search.run(reading.job, reading.facts, boundary)
+        _, rows, digests = zip(*reading.waiting, strict=True)
         return find_in_memory(
-            name, reading.pieces, np.concatenate(reading.digests), job.criterion,
-            boundary=boundary, all_pairs=job.all_pairs, most_pairs=job.most_pairs,
-            n_bytes=job.n_bytes, n_jobs=job.n_jobs, steps=steps,
+            name, rows, np.concatenate(digests), job.criterion, boundary=boundary,
+            all_pairs=job.all_pairs, most_pairs=job.most_pairs, n_bytes=job.n_bytes,
+            n_jobs=job.n_jobs, progress=steps,
         )  # fmt: skip
-
-
-def _require_same_columns(first: RowReader, second: RowReader) -> None:
-    if first.n_columns != second.n_columns:
-        raise DataError(
-            f"{first.name}: has {first.n_columns} columns, {second.name} has "
-            f"{second.n_columns}; give files over the same columns (n_columns)."
-        )
-    require_same_names(second.name, second.provenance, first.provenance)
 
 
 class _Reading:
     """Rows of readers: in memory until they no longer fit, from then on in parts of a job."""
 
     def __init__(
-        self, job: DedupJob, readers: Sequence[RowReader], stack: contextlib.ExitStack,
-        parts: PathLike | None, steps: Steps,
+        self, job: DedupJob, readers: Sequence[RowReader], parts: PathLike,
+        stack: contextlib.ExitStack,
     ) -> None:  # fmt: skip
-        self.job, self._readers, self._stack, self._steps = job, readers, stack, steps
-        self._folder = parts
+        self.job, self._readers, self._parts, self._stack = job, readers, parts, stack
         self.counts = [0] * len(readers)  # rows of each reader
-        self.pieces: list[Rows] = []
-        self.digests: list[Array] = []
-        self._origins: list[int] = []  # the reader of each piece
-        self.facts: list[PartFacts] = []
-        self._n_bytes = self._reader = 0
-        self.is_stored = False
+        self.waiting = deque[tuple[int, Rows, Array]]()  # in memory: the reader, rows and digests
+        self._n_bytes = 0  # of these
+        self.facts: list[PartFacts] = []  # of the parts, of which a stamp has the rows per reader
+        self.folder: JobFolder | None = None
 
-    def read(self, resume: bool) -> None:
+    def read(self, resume: bool, steps: Steps) -> None:
         """Read all rows, but those that an earlier run has stored."""
-        if resume and self._folder is not None and Path(self._folder).is_dir():
-            self._open_folder(resume=True)
-            if self._is_complete():
+        if resume and Path(self._parts).is_dir():
+            folder = self._open_folder(resume=True)
+            for number in range(len(folder.names("rows-*"))):
+                facts = part_facts(self.job, number)
+                if facts is None:
+                    raise folder.damaged(f"rows-{number:05d}")
+                self.facts.append(facts)
+                self.counts = [sum(of) for of in zip(self.counts, facts.stamp, strict=True)]
+            if folder.load("reading") is not None:
                 return
         for number, reader in enumerate(self._readers):
-            self._reader = number
-            rest = reader.batches_from(self.counts[number])
-            with progress_bar(reader.n_bytes, "reading", "B", self._steps) as bar:
-                for batch in rest:
+            with progress_bar(reader.n_bytes, "reading", "B", steps) as bar:
+                for batch in reader.batches_from(self.counts[number]):
                     if batch.first_row != self.counts[number]:
                         raise DataError(f"{reader.name}: changed while it was read; begin again.")
-                    self._add(batch.rows, reader.name)
+                    self._add(number, batch.rows)
                     bar.update(batch.bytes_done - bar.n)
-            if self.is_stored:
-                self._store()
-        if self.is_stored:
-            self.job.work.save("reading", self.counts)
+        if self.folder is not None:
+            self._store()
+            self.folder.save("reading")
             # glibc would keep the memory of rows that are on the disk now
             with contextlib.suppress(AttributeError, OSError, TypeError):
                 ctypes.CDLL(None).malloc_trim(0)
 
-    def _add(self, rows: Rows, name: str) -> None:
-        self.pieces.append(rows_to_keep(rows, self.job.criterion.kernel.uses_values))
-        self.digests.append(row_digests(rows))
-        self._origins.append(self._reader)
-        self._n_bytes += size_of(self.pieces[-1])
-        self.counts[self._reader] += len(rows)
+    def _add(self, number: int, rows: Rows) -> None:
         criterion, most = self.job.criterion, self.job.n_bytes
-        if self.is_stored:
+        kept = rows_to_keep(rows, criterion.kernel.uses_values)
+        self.waiting.append((number, kept, row_digests(rows)))
+        self._n_bytes += size_of(kept)
+        self.counts[number] += len(rows)
+        if self.folder is not None:
             if self._n_bytes > most / _PARTS_PER_MEMORY:
                 self._store()
-        elif criterion.is_containment or criterion.tables is not None:
+        elif criterion.tables is not None or criterion.is_containment:
             if self._n_bytes + KEY_BYTES * sum(self.counts) > most:
                 self._open_folder(resume=False)
                 self._store()
         elif self._n_bytes > most:
             raise DataError(
-                f"{name}: rows take more than {most / 1e6:,.0f} MB, and hash tables would find "
-                f"too few pairs of {criterion.kernel.name} at this threshold; raise it, or the "
-                "working memory to search exactly."
+                f"{self._readers[number].name}: rows take more than {most / 1e6:,.0f} MB, and hash "
+                f"tables would find too few pairs of {criterion.kernel.name} at this threshold; "
+                "raise it, or the working memory to search exactly."
             )
 
-    def _open_folder(self, resume: bool) -> None:
+    def _open_folder(self, resume: bool) -> JobFolder:
         """Have a folder for the rows, with those that are in it if the job is to go on."""
-        path = _temporary(self._stack) if self._folder is None else self._folder
         about = _about(self.job) | {
             "working_memory": self.job.n_bytes, "rows": [one.about() for one in self._readers],
             "files": file_stamps(path for one in self._readers for path in one.paths),
         }  # fmt: skip
-        folder = self._stack.enter_context(JobFolder.open(path, about, resume=resume))
-        self.job = self.job._replace(folder=str(folder.path))
-        self.is_stored = True
-
-    def _is_complete(self) -> bool:
-        """Take note of the rows that an earlier run has stored; whether they are all there are."""
-        for number in range(len(self.job.work.names("rows-*"))):
-            facts = tasks.part_facts(self.job, number)
-            if facts is None:
-                raise self.job.work.damaged(f"rows-{number:05d}")
-            self.facts.append(facts)
-            self.counts[int(facts.stamp[0])] += facts.n_rows
-        return self.job.work.load("reading") is not None
+        opened = JobFolder.open(self._parts, about, resume=resume)
+        self.folder = self._stack.enter_context(opened)
+        self.job = self.job._replace(folder=str(self.folder.path))
+        return self.folder
 
     def _store(self) -> None:
-        """Store the rows that are in memory, in parts that belong to one reader each."""
-        while self.pieces:
-            n, n_bytes, most = 0, 0, self.job.n_bytes / _PARTS_PER_MEMORY
-            while n_bytes <= most and self._origins[n : n + 1] == self._origins[:1]:
-                n_bytes += size_of(self.pieces[n])
-                n += 1
-            kept, stamp = (self.pieces[:n], self.digests[:n]), self._origins[:1]
-            self.facts.append(tasks.save_rows(self.job, len(self.facts), *kept, stamp))
-            del kept, self.pieces[:n], self.digests[:n], self._origins[:n]
+        """Store the rows that are in memory, in parts."""
+        while self.waiting:
+            pieces, digests, counts, n_bytes = [], [], [0] * len(self._readers), 0
+            while self.waiting and n_bytes <= self.job.n_bytes / _PARTS_PER_MEMORY:
+                number, rows, of_rows = self.waiting.popleft()
+                pieces.append(rows)
+                digests.append(of_rows)
+                counts[number] += len(rows)
+                n_bytes += size_of(rows)
+            self.facts.append(save_rows(self.job, len(self.facts), pieces, digests, counts))
         self._n_bytes = 0
 
 
@@ -292,8 +273,16 @@ def _search_plans(
     resume: bool, progress: bool | None,
 ) -> NearDuplicates:  # fmt: skip
     """Pairs of rows of one plan, or rows of the second of two plans near those of the first."""
-    criterion = job.criterion
-    _require_tables(criterion)
+    if job.criterion.is_containment:
+        raise ParameterError(
+            "kernel: containment is not found by hash tables, which a cluster needs; use one "
+            "machine, or resemblance."
+        )
+    if job.criterion.tables is None:
+        raise ParameterError(
+            f"threshold: pairs of {job.criterion.kernel.name} of {job.criterion.threshold:g} are "
+            "not found by hash tables, which a cluster needs; raise it, or use one machine."
+        )
     parts = [part for plan in plans for part in plan.parts]
     parts = [replace(part, number=number) for number, part in enumerate(parts)]
     job = job._replace(
@@ -302,21 +291,14 @@ def _search_plans(
     about = _about(job) | {
         "largest_bucket": job.largest_bucket, "rows": [_about_plan(plan) for plan in plans],
     }  # fmt: skip
-    if len({plan.n_columns for plan in plans}) > 1:
-        counts = " and ".join(f"{plan.name} has {plan.n_columns} columns" for plan in plans)
-        raise DataError(f"{counts}; give files over the same columns (n_columns).")
     name = " and ".join(plan.name for plan in reversed(plans))
-    with (
-        JobFolder.open(scratch, about, resume=resume) as folder,
-        Steps({name: _TIMES[name] for name in _TIMES if name != "reading"}, progress) as steps,
-    ):
-        facts = engine.run(tasks.store_part, job, parts, what="storing", progress=steps)
+    times = {step: share for step, share in _TIMES.items() if step != "reading"}
+    with JobFolder.open(scratch, about, resume=resume) as folder, Steps(times, progress) as steps:
+        facts = engine.run(store_part, job, parts, what="storing", progress=steps)
         n_first = sum(fact.n_rows for fact in facts[: len(plans[0].parts)])
         boundary = n_first if len(plans) == 2 else None
-        if not sum(fact.n_rows for fact in facts):
-            raise DataError(f"{name}: holds no rows.")
         _forget_changed(folder, boundary, facts)
-        return PartsSearch(engine, steps, name, driver_pairs).run(job, facts, boundary)
+        return PartsSearch(engine, job, facts, boundary, name, steps).run(driver_pairs)
 
 
 def _about(job: DedupJob) -> dict[str, Any]:
@@ -326,19 +308,6 @@ def _about(job: DedupJob) -> dict[str, Any]:
         "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
         "gamma": criterion.kernel.gamma, "threshold": criterion.threshold, "seed": criterion.seed,
     }  # fmt: skip
-
-
-def _require_tables(criterion: Criterion) -> None:
-    if criterion.is_containment:
-        raise ParameterError(
-            "kernel: containment is not found by hash tables, which a cluster needs; use one "
-            "machine, or resemblance."
-        )
-    if criterion.tables is None:
-        raise ParameterError(
-            f"threshold: pairs of {criterion.kernel.name} of {criterion.threshold:g} are not found "
-            "by hash tables, which a cluster needs; raise it, or use one machine."
-        )
 
 
 def _about_plan(plan: PartPlan) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,27 +10,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.arguments import Array, PathLike, require_count
-from .._core.progress import WriteBehind
 from ..errors import CoREError, DataError, FileError
 from ..io.atomic import Target, atomic_write, naming_target, require_target
 from ..io.containers import Stacked
 from ..io.job_folder import JobFolder, file_stamps, unfinished_folder
-from ..io.provenance import Origin, require_same_names
+from ..io.provenance import Origin, join_runs, require_same_names
 from ..io.readers import RowReader, require_rows, with_progress
 from ..io.signature_file import pack_labels, read_signatures, write_signatures
 from ..recipe import Recipe
-from ..signatures import Signatures
-from .engines import Engine
-from .readers import SignatureReader, sketch_batch
-from .shards import in_order, is_shard_folder, merge_parts, part_files, part_name, require_recipe
-from .sources import (
-    FilePart,
-    Source,
+from ..signatures import Signatures, concatenate
+from .engines.base import Engine, Task
+from .readers import (
+    SignatureReader,
+    in_order,
+    is_shard_folder,
     label_kind,
-    plan_of,
-    reader_of,
+    part_files,
+    part_name,
     require_one_kind,
+    require_recipe,
+    sketch_batch,
 )
+from .sources import FilePart, Source, plan_of, reader_of
 
 PART_BYTES = 64 << 20
 _ALL_ROWS = 1 << 62
@@ -123,7 +125,10 @@ def hash_to_file(
     job = HashJob(source, recipe, part_rows, shard_rows is not None, engine, progress, n_jobs)
     if shard_rows is None:
         return _to_file(job, target, resume, append)
-    return _to_folder(job, Path(target), resume, append)
+    if resume and not append and is_shard_folder(target):
+        return _finished_before(job, target)
+    with shards_of_job(Path(target), job.about, recipe, resume=resume, append=append) as store:
+        return hand_over(store, Path(target), job.fill(store))
 
 
 def provenance_before(target: PathLike) -> list[Origin]:
@@ -143,20 +148,12 @@ def _to_file(job: "HashJob", target: PathLike, resume: bool, append: bool) -> Ha
         if store.only is not None:
             store.only.write(file, job.recipe)
         else:
-            merge_parts([*before, *store.paths], file, target, job.recipe)
+            SignatureReader([*before, *store.paths]).write(file)
     store.discard()
     return HashReport(str(target), n_rows, store.rows_before, 1, final.stat().st_size)
 
 
-def _to_folder(job: "HashJob", target: Path, resume: bool, append: bool) -> HashReport:
-    if resume and not append and is_shard_folder(target):
-        return _finished_before(job, target)
-    with shards_of_job(target, job.about, job.recipe, resume=resume, append=append) as store:
-        n_rows = job.fill(store)
-        return hand_over(store, target, n_rows)
-
-
-def _finished_before(job: "HashJob", target: Path) -> HashReport:
+def _finished_before(job: "HashJob", target: PathLike) -> HashReport:
     """The report on shards that are complete, if they are those of this job."""
     old = SignatureReader(target)
     require_recipe(old.paths[0], job.recipe)
@@ -166,6 +163,9 @@ def _finished_before(job: "HashJob", target: Path) -> HashReport:
     return HashReport(str(target), old.n_rows, old.n_rows, len(old.paths), old.n_bytes)
 
 
+Written = tuple[str, str, int]  # name of the rows, kind of their labels, and how many they are
+
+
 class Piece(NamedTuple):
     """Signatures and labels of consecutive rows, and where these came from."""
 
@@ -173,11 +173,8 @@ class Piece(NamedTuple):
     labels: Array | None
     origins: Sequence[Origin]
 
-    def write(self, target: Target, recipe: Recipe, **options: bool) -> tuple[str, int]:
-        """Write them as a file; the kind of their labels, and how many they are.
-
-        Options are those of `write_signatures`.
-        """
+    def write(self, target: Target, recipe: Recipe, **options: bool) -> Written:
+        """Write them as a file; options are those of `write_signatures`."""
         n_rows = sum(map(len, self.signatures))
         y, classes = (None, None) if self.labels is None else pack_labels(self.labels, n_rows)
         arrays = {
@@ -185,7 +182,8 @@ class Piece(NamedTuple):
             for name in recipe.sketch.arrays
         }
         write_signatures(target, recipe, arrays, y, classes, self.origins, **options)
-        return label_kind(self.labels), n_rows
+        name = next((origin.source for origin in self.origins), "")
+        return name, label_kind(self.labels), n_rows
 
 
 class PartStore:
@@ -246,13 +244,11 @@ class PartStore:
         self.paths.append(path)
 
     def make(
-        self, engine: Engine, task: Any, arguments: Sequence[Any], names: Sequence[str],
-        progress: bool | None,
-    ) -> int:  # fmt: skip
+        self, engine: Engine, task: Task, arguments: Sequence[Any], progress: bool | None
+    ) -> int:
         """Have a task write the parts that are missing; number of all rows.
 
-        It gets the recipe and the path of its part, and its own of the arguments; there is a name
-        for each, for errors about its labels.
+        It gets the recipe, and its own of the arguments with the path of its part.
         """
         rows = {number: self.rows_of(number) for number in range(len(arguments))}
         self.paths = [self.path(number) for number in rows]
@@ -260,14 +256,27 @@ class PartStore:
         self.rows_before = sum(n_rows or 0 for n_rows in rows.values())
         kinds: dict[str, str] = {}
 
-        def done(place: int, written: tuple[str, int]) -> None:
-            labels, rows[missing[place]] = written
-            kinds.setdefault(labels, names[missing[place]])
+        def done(place: int, written: Written) -> None:
+            name, labels, rows[missing[place]] = written
+            kinds.setdefault(labels, name)
             require_one_kind(kinds)
 
         todo = [(arguments[number], str(self.paths[number])) for number in missing]
         engine.run(task, self.recipe, todo, what="hashing", progress=progress, done=done)
         return sum(n_rows or 0 for n_rows in rows.values())
+
+    def read(self) -> tuple[Signatures, Array | None, list[Origin]]:
+        """Signatures, labels and origins of all parts; several are put into one file first."""
+        if self.only is not None:
+            signatures, labels, origins = self.only
+            return concatenate(list(signatures)), labels, list(origins)
+        merged = self.paths[0]
+        if len(self.paths) > 1:
+            assert self.folder is not None
+            merged = self.folder.file("merged")
+            SignatureReader(self.paths).write(merged)
+        reader = SignatureReader(merged)
+        return *reader.read(), join_runs(reader.provenance)
 
     def discard(self) -> None:
         """Remove the folder."""
@@ -308,22 +317,25 @@ class HashJob(NamedTuple):
         return PartStore(self.recipe, open_folder() if is_needed else None, 0, open_folder)
 
     def fill(self, store: PartStore) -> int:
-        """Write the parts that are missing; number of all rows."""
-        if self.engine is None:
-            return self._fill_here(store)
-        parts = plan_of(self.source).cut(self.part_rows).parts
-        names = [part.path for part in parts]
-        return store.make(self.engine, hash_part, parts, names, self.progress)
+        """Write the parts that are missing; number of all rows.
 
-    def _fill_here(self, store: PartStore) -> int:
-        """Hash in this process, reading ahead and writing behind."""
+        This process reads ahead and writes behind.
+        """
+        if self.engine is not None:
+            parts = plan_of(self.source).cut(self.part_rows).parts
+            return store.make(self.engine, hash_part, parts, self.progress)
         reader = require_rows(reader_of(self.source, self.n_jobs))
         store.take_finished()
         n_rows = store.rows_before
-        with WriteBehind(store.add) as add_later:
+        with ThreadPoolExecutor(1, "corekernels-write") as writer:
+            last_write: Future[None] | None = None
             for piece, is_only in self.pieces(reader, store.rows_before):
-                add_later(piece, is_only)
+                if last_write is not None:
+                    last_write.result()  # its error, if there is one; no second piece waits
+                last_write = writer.submit(store.add, piece, is_only)
                 n_rows += sum(map(len, piece.signatures))
+            if last_write is not None:
+                last_write.result()
         return n_rows
 
     def pieces(self, reader: RowReader, start: int = 0) -> Iterator[tuple[Piece, bool]]:
@@ -367,7 +379,7 @@ class HashJob(NamedTuple):
             yield piece()[0], is_only
 
 
-def hash_part(recipe: Recipe, argument: tuple[FilePart, str]) -> tuple[str, int]:
+def hash_part(recipe: Recipe, argument: tuple[FilePart, str]) -> Written:
     """A task: write the signatures and labels of a part of the rows as a file; see `PartStore`."""
     part, path = argument
     reader = require_rows(part.open())

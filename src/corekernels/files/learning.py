@@ -20,12 +20,11 @@ from ..io.atomic import require_target
 from ..io.job_folder import JobFolder, unfinished_folder
 from ..io.provenance import Origin, checking, join_runs, require_like
 from ..linear import CPath, HashedLinearClassifier, c_path
-from ..linear.coefficients import Planes, lane_blocks, new_planes
-from ..linear.descent import OneVsRest
+from ..linear.coefficients import Coefficients, lane_blocks, zero_coef
 from ..linear.labels import check_class_weight
 from ..linear.losses import loss_of
 from ..linear.newton import Newton, Vector
-from ..linear.problem import Measure, Options, Outcome
+from ..linear.problem import Measure, OneVsRest, Options, Outcome
 from ..models import Model
 from ..recipe import Recipe
 from ..regressor import CoRERegressor
@@ -33,9 +32,15 @@ from ..signatures import Signatures, concatenate
 from .engines import Engine
 from .hashing import HashJob, PartStore, rows_per_part
 from .part_sums import AverageTask, EngineSums, LabelCounts, LearnJob, average, labels_part
-from .readers import AnyReader, SignatureReader, hashed_batches, require_labels
-from .shards import merge_parts
-from .sources import PartPlan, Source, label_kind, plan_of, plan_parts, reader_of, require_one_kind
+from .readers import (
+    AnyReader,
+    SignatureReader,
+    hashed_batches,
+    label_kind,
+    require_labels,
+    require_one_kind,
+)
+from .sources import PartPlan, Source, plan_of, plan_parts
 
 AnyModel = TypeVar("AnyModel", CoREClassifier, CoRERegressor)
 
@@ -121,10 +126,8 @@ def train(
     model = model_for(CoRERegressor if regression else CoREClassifier, recipe, n_jobs, options)
     final = require_target(target, *source.paths)
     job = HashJob(source, recipe, rows_per_part(recipe), False, engine, progress, n_jobs, "train")
-    with _signatures(job, final, resume) as (S, y, provenance):
-        labels = require_labels(y, source.name)
-        with _naming_file(source.name):
-            model.fit_signatures(S, labels)
+    with _labelled(job, final, resume) as (S, y, provenance):
+        model.fit_signatures(S, y)
         model.save(target, provenance=provenance)
     return model
 
@@ -145,16 +148,14 @@ def sweep(
     others = [] if validation is None else [validation.name]
     final = None if target is None else require_target(target, *source.paths, *others)
     job = HashJob(source, recipe, rows_per_part(recipe), False, None, progress, n_jobs, "path")
-    with _signatures(job, final, False) as (S, y, provenance):
+    with _labelled(job, final, False) as (S, y, provenance):
         if validation is not None:
             hashed = hashed_batches(validation, recipe, "hashing", progress=progress, n_jobs=n_jobs)
             batches = list(hashed)
             held = [require_labels(batch.y, validation.name) for batch in batches]
             judges = (concatenate([batch.signatures for batch in batches]), np.concatenate(held))
-        labels = require_labels(y, source.name)
-        with _naming_file(source.name):
-            linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
-            path = c_path(S, labels, Cs, cv=cv, validation=judges, progress=progress, model=linear)
+        linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
+        path = c_path(S, y, Cs, cv=cv, validation=judges, progress=progress, model=linear)
         if target is not None:
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
             model.save(target, provenance=provenance)
@@ -162,50 +163,32 @@ def sweep(
 
 
 @contextlib.contextmanager
-def _naming_file(name: str) -> Iterator[None]:
-    """Errors about the labels y name the file that holds them."""
-    try:
-        yield
-    except DataError as error:
-        if not str(error).startswith("y: "):
-            raise
-        raise DataError(f"{name}: {str(error)[3:]}") from error
-
-
-@contextlib.contextmanager
-def _signatures(
+def _labelled(
     job: HashJob, target: Path | None, resume: bool
-) -> Iterator[tuple[Signatures, Array | None, list[Origin]]]:
-    """Signatures, labels and provenance of a job's source.
+) -> Iterator[tuple[Signatures, Array, list[Origin]]]:
+    """Signatures, labels and provenance of a job's source, which errors about labels name.
 
     Raw rows are hashed: into memory if they make one part, else into a file of the job's folder.
     """
     with contextlib.ExitStack() as stack:
-        if target is None:
-            target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model"
-        if getattr(job.source, "recipe", None) is not None:
-            reader = reader_of(job.source, job.n_jobs)
-            assert reader.holds == "signatures"
-            if job.engine is None or len(reader.paths) == 1:
-                yield *reader.read(), join_runs(reader.provenance)
-                return
-            store = job.store(stack, target, resume, True)
-            store.paths = [Path(path) for path in reader.paths]
-        else:
+        store = None
+        if getattr(job.source, "recipe", None) is None:
+            if target is None:
+                target = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "model"
             store = job.store(stack, target, resume, False)
             job.fill(store)
-        if store.only is not None:
-            signatures, labels, provenance = store.only
-            yield concatenate(list(signatures)), labels, list(provenance)
-            return
-        assert store.folder is not None
-        merged = store.paths[0]
-        if len(store.paths) > 1:
-            merged = store.folder.file("merged")
-            merge_parts(store.paths, merged, target, job.recipe)
-        reader = SignatureReader(merged)
-        yield *reader.read(), join_runs(reader.provenance)
-        store.discard()
+            S, y, provenance = store.read()
+        else:
+            reader = SignatureReader(job.source.paths)
+            (S, y), provenance = reader.read(), join_runs(reader.provenance)
+        try:
+            yield S, require_labels(y, job.source.name), provenance
+        except DataError as error:
+            if not str(error).startswith("y: "):
+                raise
+            raise DataError(f"{job.source.name}: {str(error)[3:]}") from error
+        if store is not None:
+            store.discard()
 
 
 def train_by_parts(
@@ -243,7 +226,7 @@ def train_by_parts(
         learner = _Learner(engine, plan, learn, ends, shares, folder, on_round, progress)
         blocks = [
             learner.learn(number, len(lanes))
-            for number, lanes in enumerate(lane_blocks(problem.n_planes))
+            for number, lanes in enumerate(lane_blocks(problem.n_problems))
         ]
         model = _as_model(recipe, options, blocks, classes, int(class_counts.sum()))
         model.save(final, provenance=join_runs(SignatureReader(plan.paths).provenance))
@@ -269,7 +252,7 @@ def _joined_counts(plan: PartPlan, counts: Sequence[LabelCounts]) -> tuple[Array
 
 @dataclass
 class _Learner:
-    """Learns the planes of a job, a block at a time."""
+    """Learns the weight vectors of a job, a block at a time."""
 
     engine: Engine
     plan: PartPlan
@@ -285,8 +268,8 @@ class _Learner:
         assert self.plan.recipe is not None
         job, saved = self.job._replace(block=number), f"block-{number}"
         start, numbers = time.perf_counter(), itertools.count()
-        planes = new_planes(job.n_codes, self.plan.recipe.n_hashes, n_lanes)
-        w, n_passes = self._before(saved, Vector(planes, np.zeros(n_lanes)))
+        coef = zero_coef(job.n_codes, self.plan.recipe.n_hashes, n_lanes)
+        w, n_passes = self._before(saved, Vector(coef, np.zeros(n_lanes)))
         with progress_bar(None, f"learning, block {number}", "rounds", self.progress) as bar:
 
             def report(w: Vector, at: Measure) -> None:
@@ -297,20 +280,19 @@ class _Learner:
                 bar.set_postfix_str(f"objective {objective:.6g}, gap {gap:.1e}", refresh=False)
                 bar.update(1)
 
-            if "newton" not in job.problem.loss.solvers:
-                task = AverageTask(job, self.options, self.shares, str(self.folder.parts))
-                w, outcome = average(self.engine, self.plan.parts, task)
-                objectives = outcome.objectives
-                report(w, Measure(objectives, outcome.relative_gaps * objectives))
+            if not job.problem.loss.is_smooth:
+                task = AverageTask(job, self.options, self.shares, str(self.folder.path))
+                w, at, outcome = average(self.engine, self.plan.parts, task)
+                report(w, at)
                 return w, outcome
             options = replace(self.options, max_iter=max(1, self.options.max_iter - n_passes))
-            sums = EngineSums(self.engine, self.plan.parts, job, self.folder.parts)
 
             def step(w: Vector, at: Measure) -> None:
                 report(w, at)
                 passes = n_passes + int(newton._n_passes)
-                self.folder.save(saved, passes, planes=w.planes, biases=w.biases)
+                self.folder.save(saved, passes, coef=w.coef, biases=w.biases)
 
+            sums = EngineSums(self.engine, self.plan.parts, job)
             newton = Newton(sums, w, options, None, step)
             outcome = newton.solve()
             return w, replace(outcome, n_iter=outcome.n_iter + n_passes)
@@ -322,27 +304,27 @@ class _Learner:
             if found is None:
                 return w, 0
             arrays, n_passes = found
-            require_like("planes", arrays["planes"], w.planes)
+            require_like("coef", arrays["coef"], w.coef)
             require_like("biases", arrays["biases"], w.biases)
-            return Vector(arrays["planes"], arrays["biases"]), int(n_passes)
+            return Vector(arrays["coef"], arrays["biases"]), int(n_passes)
 
 
 def _as_model(
     recipe: Recipe, options: dict[str, Any], blocks: Sequence[tuple[Vector, Outcome]],
     classes: Array, n_rows: int,
 ) -> CoREClassifier:  # fmt: skip
-    """An ordinary model that has learned these planes, which have the codes that occur."""
+    """An ordinary model that has learned these weight vectors, which have the codes that occur."""
     assert recipe.n_bits is not None
-    planes = []
+    whole = []
     for w, _ in blocks:
-        block = new_planes(1 << recipe.n_bits, recipe.n_hashes, w.n_lanes)
-        block[: len(w.planes)] = w.planes
-        planes.append(block)
+        block = zero_coef(1 << recipe.n_bits, recipe.n_hashes, w.n_lanes)
+        block[: len(w.coef)] = w.coef
+        whole.append(block)
     biases = np.concatenate([w.biases for w, _ in blocks])
     model = model_for(CoREClassifier, recipe, None, options)
     model.recipe_ = recipe
     linear = model._new_linear()
-    linear._keep(Planes(recipe, planes, biases), n_rows)
+    linear._keep(Coefficients(recipe, whole, biases), n_rows)
     linear.classes_ = classes
     linear.n_iter_ = max(outcome.n_iter for _, outcome in blocks)
     return model._adopt(recipe, linear)

@@ -9,8 +9,8 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -18,28 +18,19 @@ import numpy.typing as npt
 from .._core.arguments import Array
 from .._loops.learning.descent import Solution
 from ..errors import DataError
-from ..io.containers import load_arrays, save_arrays
-from ..linear.coefficients import pack
-from ..linear.descent import OneVsRest, descend
+from ..io.job_folder import JobFolder
+from ..linear.coefficients import half_squares
+from ..linear.descent import descend, zero_solution
 from ..linear.labels import check_labels, encode_labels
 from ..linear.newton import Lanes, Passes, Vector
-from ..linear.problem import (
-    Block,
-    Measure,
-    Options,
-    Outcome,
-    State,
-    TrainingSet,
-    half_squares,
-    measure,
-)
+from ..linear.problem import Block, Measure, OneVsRest, Options, Outcome, measure
+from ..linear.rows import TrainingSet, pack
 from ..signatures import Signatures
-from .engines.base import Engine
+from .engines import Engine
 from .readers import load_signatures, require_labels
 from .sources import FilePart
 
 _KEPT_PARTS = 32  # that a process keeps as passes need them
-_KIND, _VERSION = "vector", 1
 
 
 class LearnJob(NamedTuple):
@@ -52,18 +43,15 @@ class LearnJob(NamedTuple):
     n_codes: int  # that occur
     block: int
 
-    def training_set(self, part: FilePart) -> TrainingSet:
-        """The rows of a part, with the numbers of their classes."""
+    def training_set(self, part: FilePart) -> tuple[TrainingSet, Block]:
+        """The rows of a part, with the numbers of their classes, and their problems."""
         S, labels = labelled_rows(part)
         packed = replace(pack(S, 1), n_codes=self.n_codes)
         if packed.largest_code() >= self.n_codes:
             raise DataError(f"{part.path}: changed while it was learned from; begin again.")
-        return TrainingSet.of(packed, encode_labels(labels, self.classes), np.ones(len(S)), 1)
-
-    def passes(self, part: FilePart) -> Passes:
-        """The rows of a part, for sums over them."""
-        training = self.training_set(part)
-        return Passes(training.packed, self.problem.blocks(training, self.C)[self.block], 1)
+        numbers = encode_labels(labels, self.classes)
+        training = TrainingSet.of(packed, numbers, np.ones(len(S)), 1)
+        return training, self.problem.blocks(training, self.C)[self.block]
 
 
 def labelled_rows(part: FilePart) -> tuple[Signatures, Array]:
@@ -87,67 +75,47 @@ def labels_part(_: Any, part: FilePart) -> LabelCounts:
 
 
 class GradientTask(NamedTuple):
-    """Where sums are taken: a job, and the file of a vector w."""
+    """Where sums are taken: a job, and a vector w, with a name of its own."""
 
     job: LearnJob
-    path: str
-
-    @classmethod
-    def at(cls, job: LearnJob, path: Path, w: Vector) -> "GradientTask":
-        """The task at w, which is written to that file."""
-        arrays: dict[str, Array] = {"planes": w.planes, "biases": w.biases}
-        save_arrays(path, _KIND, _VERSION, arrays, {}, durable=False, shared=True)
-        return cls(job, str(path))
-
-    def vector(self) -> Vector:
-        """The vector w."""
-        arrays, _ = load_arrays(Path(self.path), _KIND, _VERSION, mmap=False)
-        return Vector(arrays["planes"], arrays["biases"])
+    w: Vector
+    name: str
 
 
-class _Kept(NamedTuple):
-    passes: Passes
-    at: str  # the point at which scores, slopes and curvatures were taken
-
-
-_kept: "OrderedDict[tuple[str, int, str], _Kept]" = OrderedDict()  # the latest used comes last
+# by job, block and path: rows and the name of the point that they are at; the latest used come last
+_kept: "OrderedDict[tuple[str, int, str], tuple[Passes, str]]" = OrderedDict()
 
 
 @contextlib.contextmanager
-def _passes_of(point: GradientTask, part: FilePart) -> Iterator[tuple[Passes, bool]]:
-    """The rows of a part, and whether they are at the point already; they are there at the end.
+def _passes_at(
+    point: GradientTask, part: FilePart, *, finds_gradient: bool = False
+) -> Iterator[Passes]:
+    """The rows of a part at a point, with slopes and curvatures unless the gradient is found next.
 
     They are taken out in the meantime: no two threads use them at once.
     """
     key = point.job.key, point.job.block, part.path
-    found = _kept.pop(key, None) or _Kept(point.job.passes(part), "")
-    yield found.passes, found.at == point.path
-    _kept[key] = _Kept(found.passes, point.path)
+    passes, name = _kept.pop(key, (None, ""))
+    if passes is None:
+        training, block = point.job.training_set(part)
+        passes = Passes(training.packed, block, 1)
+    if name != point.name:
+        passes.move_to(point.w)
+        if not finds_gradient:
+            passes.gradient(point.w.zeros_like())
+    yield passes
+    _kept[key] = passes, point.name
     while len(_kept) > _KEPT_PARTS:
         with contextlib.suppress(KeyError):  # another thread was faster
             _kept.popitem(last=False)
 
 
-@contextlib.contextmanager
-def _passes_at(point: GradientTask, part: FilePart) -> Iterator[Passes]:
-    """The rows of a part at a point."""
-    with _passes_of(point, part) as (passes, is_there):
-        if not is_there:
-            w = point.vector()
-            passes.move_to(w)
-            passes.gradient(w.zeros_like())
-        yield passes
-
-
 def gradient_part(point: GradientTask, part: FilePart) -> tuple[Lanes, Array, Lanes]:
     """A task: the losses of the rows of a part, and their gradient."""
-    w = point.vector()
-    out = w.zeros_like()
-    with _passes_of(point, part) as (passes, is_there):
-        if not is_there:
-            passes.move_to(w)
+    out = point.w.zeros_like()
+    with _passes_at(point, part, finds_gradient=True) as passes:
         losses = passes.gradient(out)
-    return losses, out.planes, out.biases
+    return losses, out.coef, out.biases
 
 
 class HessianTask(NamedTuple):
@@ -164,7 +132,7 @@ def product_part(task: HessianTask, part: FilePart) -> tuple[Array, Lanes, float
     with _passes_at(task.point, part) as passes:
         passes.choose_lanes(task.lanes)
         share = passes.product(task.direction, out)
-    return out.planes, out.biases, share, 1
+    return out.coef, out.biases, share, 1
 
 
 class LineSearchTask(NamedTuple):
@@ -183,33 +151,20 @@ def line_part(task: LineSearchTask, part: FilePart) -> tuple[Array]:
 
 @dataclass
 class EngineSums:
-    """Sums over all parts, for `linear.newton.Newton`.
-
-    Vectors w are kept in a folder that every worker reaches.
-    """
+    """Sums over all parts, for `linear.newton.Newton`."""
 
     engine: Engine
     parts: Sequence[FilePart]
     job: LearnJob
-    folder: Path
-
-    def __post_init__(self) -> None:
-        self._n_points = 0
-        self._lanes: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def move_to(self, w: Vector) -> None:
         """Take sums at w from now on."""
-        before = getattr(self, "_point", None)
-        path = self.folder / f"w-{self.job.block}-{self._n_points}"
-        self._n_points += 1
-        self._w, self._point = w, GradientTask.at(self.job, path, w)
-        if before is not None:
-            Path(before.path).unlink(missing_ok=True)
+        self._point = GradientTask(self.job, w, uuid4().hex)
 
     def gradient(self, out: Vector) -> Lanes:
         """Add the gradient of the losses to `out`; the losses, lane by lane."""
-        losses, planes, biases = self.engine.total(gradient_part, self._point, self.parts)
-        out.planes[...] += planes
+        losses, coef, biases = self.engine.total(gradient_part, self._point, self.parts)
+        out.coef[...] += coef
         out.biases[:] += biases
         return losses
 
@@ -220,39 +175,36 @@ class EngineSums:
     def product(self, direction: Vector, out: Vector) -> float:
         """Add the Hessian of the losses times a direction to `out`; the share of rows visited."""
         task = HessianTask(self._point, self._lanes, direction)
-        planes, biases, share, n_parts = self.engine.total(product_part, task, self.parts)
-        out.planes[...] += planes
+        coef, biases, share, n_parts = self.engine.total(product_part, task, self.parts)
+        out.coef[...] += coef
         out.biases[:] += biases
         return float(share / n_parts)
 
     def losses_along(self, direction: Vector, steps: Lanes) -> Array:
         """Losses at w + step * direction, one row per step."""
-        (found,) = self.engine.total(
-            line_part, LineSearchTask(self._point, direction, steps), self.parts
-        )
-        return found
+        task = LineSearchTask(self._point, direction, steps)
+        (losses,) = self.engine.total(line_part, task, self.parts)
+        return losses
 
     def step(self, steps: Lanes) -> None:
         """Take sums at where w has moved to."""
-        self.move_to(self._w)
+        self.move_to(self._point.w)
 
 
 class AverageTask(NamedTuple):
-    """What parts learn each on its own: of all rows they have `shares`, by their numbers."""
+    """What parts learn each on its own: of all rows they have `shares`, by their numbers.
+
+    Their dual variables, as shares of those of all rows, wait in the job's folder.
+    """
 
     job: LearnJob
     options: Options
     shares: Array
     folder: str
 
-    def duals_file(self, part: FilePart) -> Path:
-        """The dual variables that a part has found, as a share of those of all rows."""
-        return Path(self.folder) / f"duals-{self.job.block}-{part.number}"
-
-    def block(self, part: FilePart) -> tuple[TrainingSet, Block]:
-        """The rows of a part, and their problems."""
-        training = self.job.training_set(part)
-        return training, self.job.problem.blocks(training, self.job.C)[self.job.block]
+    def duals_name(self, part: FilePart) -> str:
+        """The part of the job's folder that holds the dual variables of a part."""
+        return f"duals-{self.job.block}-{part.number}"
 
 
 def average_part(task: AverageTask, part: FilePart) -> tuple[Array, Lanes, float]:
@@ -262,39 +214,34 @@ def average_part(task: AverageTask, part: FilePart) -> tuple[Array, Lanes, float
     variables are feasible for all rows, and the sum of the vectors belongs to them.
     """
     share = float(task.shares[part.number])
-    training, block = task.block(part)
-    state = State.zero(training.packed, block.n_lanes)
-    outcome = descend(
-        training.packed, replace(block, costs=block.costs / share), state, task.options
-    )
-    arrays = {"duals": share * state.duals}
-    save_arrays(task.duals_file(part), _KIND, _VERSION, arrays, {}, durable=False, shared=True)
-    return np.float32(share) * state.planes, share * state.biases, share * outcome.n_iter
+    training, block = task.job.training_set(part)
+    block = replace(block, costs=block.costs / share)
+    solution = zero_solution(training.packed, block.n_lanes)
+    outcome = descend(training.packed, block, solution, task.options)
+    JobFolder(task.folder).save(task.duals_name(part), duals=share * solution.duals)
+    return np.float32(share) * solution.coef, share * solution.biases, share * outcome.n_iter
 
 
-def gap_part(task: tuple[AverageTask, GradientTask], part: FilePart) -> tuple[Lanes, Lanes]:
-    """A task: the losses of a part's rows at the average, and their share of the duality gap."""
-    average, point = task
-    training, block = average.block(part)
-    w = point.vector()
-    arrays, _ = load_arrays(average.duals_file(part), _KIND, _VERSION, mmap=False)
-    solution = Solution(arrays["duals"], w.planes, w.biases)
+def gap_part(task: tuple[AverageTask, Vector], part: FilePart) -> tuple[Lanes, Lanes]:
+    """A task: the losses of a part's rows at the average w, and their share of the duality gap."""
+    average, w = task
+    training, block = average.job.training_set(part)
+    saved = JobFolder(average.folder).load(average.duals_name(part))
+    assert saved is not None
+    solution = Solution(saved[0]["duals"], w.coef, w.biases)
     at = measure(training.packed, block, solution, False, 1.0)
-    return at.objectives - half_squares(w.planes, w.biases), at.gaps
+    return at.objectives - half_squares(w.coef, w.biases), at.gaps
 
 
-def average(engine: Engine, parts: Sequence[FilePart], task: AverageTask) -> tuple[Vector, Outcome]:
+def average(
+    engine: Engine, parts: Sequence[FilePart], task: AverageTask
+) -> tuple[Vector, Measure, Outcome]:
     """The average of what all parts learn, weighed by their rows, with its duality gap."""
-    planes, biases, n_iter = engine.total(average_part, task, parts)
-    w = Vector(planes, biases)
-    path = Path(task.folder) / f"average-{task.job.block}"
-    point = GradientTask.at(task.job, path, w)
-    losses, gaps = engine.total(gap_part, (task, point), parts)
-    at = Measure(losses + half_squares(w.planes, w.biases), gaps)
-    path.unlink(missing_ok=True)
-    for part in parts:
-        task.duals_file(part).unlink(missing_ok=True)
+    coef, biases, n_iter = engine.total(average_part, task, parts)
+    w = Vector(coef, biases)
+    losses, gaps = engine.total(gap_part, (task, w), parts)
+    at = Measure(losses + half_squares(w.coef, w.biases), gaps)
+    JobFolder(task.folder).remove(f"duals-{task.job.block}-*")
     relative = at.relative_gaps()
-    return w, Outcome(
-        round(n_iter), at.objectives, relative, bool((relative <= task.options.tol).all())
-    )
+    converged = bool((relative <= task.options.tol).all())
+    return w, at, Outcome(round(n_iter), at.objectives, relative, converged)

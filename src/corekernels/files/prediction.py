@@ -6,7 +6,7 @@ import pickle
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from ..io.atomic import Target
 from ..io.provenance import require_same_names
 from ..models import Model
 from .engines import Engine
-from .lines import Counts, write_lines
+from .lines import Counts, Lines, LinesJob, write_lines
 from .readers import AnyReader, HashedBatch, hashed_batches, require_labels
 from .sources import FilePart, Source, plan_of, reader_of
 
@@ -75,13 +75,6 @@ def _require_one_label(model: Model) -> None:
         )
 
 
-class PredictJob(NamedTuple):
-    """What is predicted."""
-
-    model: Model
-    output: str
-
-
 def predict(
     model: Model, source: Source, target: Target, *, output: str = "labels",
     engine: Engine | None = None, resume: bool = False, progress: bool | None = None,
@@ -131,19 +124,19 @@ def predict(
     if engine is not None:
         model = _in_one_thread(model)
         about["model"] = hashlib.sha256(pickle.dumps(model)).hexdigest()
+    job = LinesJob(predicted_lines, (model, output), about)
     counts = write_lines(
-        predicted_lines, PredictJob(model, output), source, target, header, about=about,
-        engine=engine, resume=resume, progress=progress, n_jobs=model.n_jobs,
+        job, source, target, header, engine=engine, resume=resume, progress=progress,
+        n_jobs=model.n_jobs,
     )  # fmt: skip
     return counts.rows
 
 
-def predicted_lines(
-    job: PredictJob, reader: AnyReader, progress: Progress
-) -> Iterator[tuple[bytes, Counts]]:
-    """The lines of a reader's rows."""
-    for batch in _hashed(job.model, reader, "predicting", progress):
-        yield _lines(job.model, batch, job.output), Counts(len(batch), len(batch))
+def predicted_lines(shared: tuple[Model, str], reader: AnyReader, progress: Progress) -> Lines:
+    """The lines of a reader's rows: labels, or another output, of a model."""
+    model, output = shared
+    for batch in _hashed(model, reader, "predicting", progress):
+        yield _lines(model, batch, output), Counts(len(batch), len(batch))
 
 
 def _in_one_thread(model: Model) -> Model:
@@ -261,13 +254,13 @@ def _evaluate_classes(
 ) -> Evaluation:
     n_rows = counts.total()
     _require_rows(n_rows, name)
-    names = {label for pair in counts for label in pair} | set(model.classes_.tolist())
-    if len({isinstance(label, str) for label in names}) > 1:
+    labels = {label for pair in counts for label in pair} | set(model.classes_.tolist())
+    if len({isinstance(label, str) for label in labels}) > 1:
         raise DataError(
             f"{name}: its labels are of another kind than the model's "
             f"({', '.join(label_text(label) for label in model.classes_[:3])}, ...)."
         )
-    classes = sorted(names)
+    classes = sorted(labels)
     place = {label: number for number, label in enumerate(classes)}
     confusion = np.zeros((len(classes), len(classes)), np.int64)
     for (truth, predicted), count in counts.items():

@@ -1,9 +1,15 @@
-"""Readers of files: raw rows and signatures alike."""
+"""Readers of files: raw rows and signatures alike.
+
+A shard folder holds `part-00000.safetensors`, `part-00001.safetensors` and so on. Shards that are
+appended come last to first: until the first of them is there, the others stand behind a gap and
+do not count.
+"""
 
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,27 +22,75 @@ from .._core.team import Team
 from .._core.validation import Rows
 from ..documents.opening import document_format, open_documents
 from ..errors import DataError, FileError, ParameterError, RecipeMismatch
+from ..io.atomic import Target
+from ..io.containers import Stacked
+from ..io.job_folder import unfinished_folder
 from ..io.provenance import (
     Identity,
     Origin,
     column_base,
+    join_runs,
     names_of,
     require_same_columns,
     text_columns_of,
     text_of,
 )
-from ..io.readers import Batch, BlockStart, Reader, RowReader, Selected, with_progress
-from ..io.signature_file import SignatureFile, read_signatures
+from ..io.readers import Batch, BlockStart, RowReader, Selected, with_progress
+from ..io.signature_file import SignatureFile, read_signatures, write_signatures
 from ..io.streams import MAX_RECORD_BYTES, is_stream
 from ..recipe import MAX_COLUMNS, Recipe
 from ..signatures import Signatures, concatenate, sketch_rows
 from ..text.settings import settings_like
-from .shards import is_shard_folder, part_files
 
 if TYPE_CHECKING:
     from ..text.frequencies import InverseDocumentFrequency
 
 _BATCH_BYTES = 16 << 20
+
+
+def part_name(number: int) -> str:
+    """File name of a shard.
+
+    >>> part_name(3)
+    'part-00003.safetensors'
+    """
+    return f"part-{number:05d}.safetensors"
+
+
+def is_shard_folder(path: PathLike) -> bool:
+    """Whether a folder holds shards."""
+    return (Path(path) / part_name(0)).exists()
+
+
+def part_files(path: PathLike) -> list[Path]:
+    """The shards of a folder in order; a signature file is its own only part."""
+    folder = Path(path)
+    if not folder.is_dir():
+        if unfinished_folder(folder).is_dir() and not folder.exists():
+            raise FileError(f"{path}: left by an unfinished run; resume that, or hash anew.")
+        return [folder]
+    files = in_order(folder)
+    is_next = (path.name == part_name(number) for number, path in enumerate(files))
+    n_parts = next((number for number, fits in enumerate(is_next) if not fits), len(files))
+    if n_parts < len(files) and not unfinished_folder(folder).is_dir():
+        raise FileError(f"{path}: {part_name(n_parts)} is missing; copy the folder again.")
+    if not n_parts:
+        raise FileError(f"{path}: holds no {part_name(0)}; give a file or a shard folder.")
+    return files[:n_parts]
+
+
+def in_order(folder: Path) -> list[Path]:
+    """All shards by their numbers, which have more than five digits where shards are many."""
+    parts = folder.glob("part-*.safetensors")
+    return sorted(parts, key=lambda path: (len(path.name), path.name))
+
+
+def require_recipe(path: PathLike, recipe: Recipe) -> SignatureFile:
+    """A file of signatures, which must have been hashed by this recipe."""
+    contents = read_signatures(path)
+    if contents.recipe != recipe:
+        raise RecipeMismatch(contents.recipe, recipe)
+    return contents
 
 
 @dataclass(frozen=True)
@@ -53,46 +107,41 @@ class HashedBatch:
         return len(self.signatures)
 
 
-class SignatureReader(Reader):
+class SignatureReader:
     """The signatures of a file or shard folder, or of several, in batches that stay on the disk.
 
-    Attributes are those of `io.Reader`, and `recipe`.
+    `format`, `name`, `n_columns`, `n_rows`, `n_bytes`, `is_stream`, `notes` and `provenance` are as
+    of `io.RowReader`; `recipe` says how the rows were hashed.
     """
 
     format = "signatures"
     holds: Literal["signatures"] = "signatures"
-    has_names = False
-    n_rows: int
-    n_bytes: int
+    has_names = is_stream = False
+    notes: Sequence[str] = ()
 
     def __init__(self, path: PathLike | Sequence[PathLike]) -> None:
         paths = [path] if isinstance(path, str | os.PathLike) else list(path)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = os.fspath(paths[0]) + more
         self.paths = [str(part) for path in paths for part in part_files(path)]
-        self._provenance: list[Origin] = []
+        self.provenance: list[Origin] = []  # the files that were hashed
         self._identities: list[Identity] = []
         self.n_rows = 0
         for part in self.paths:  # one at a time: there may be more than a process may map
-            found = read_signatures(part)
-            self.recipe = getattr(self, "recipe", found.recipe)
-            if found.recipe != self.recipe:
-                raise RecipeMismatch(self.recipe, found.recipe)
-            self.n_rows += len(found)
-            self._provenance += found.provenance
-            self._identities.append(found.identity)
+            contents = read_signatures(part)
+            self.recipe = getattr(self, "recipe", contents.recipe)
+            if contents.recipe != self.recipe:
+                raise RecipeMismatch(self.recipe, contents.recipe)
+            self.n_rows += len(contents)
+            self.provenance += contents.provenance
+            self._identities.append(contents.identity)
         self.n_columns = self.recipe.n_columns
         self.n_bytes = sum(identity.n_bytes for identity in self._identities)
 
-    @property
-    def provenance(self) -> list[Origin]:
-        """The files that were hashed."""
-        return list(self._provenance)
-
     def __iter__(self) -> Iterator[HashedBatch]:
         first_row, bytes_done = 0, 0
-        for found in self._contents():
-            S, labels = Signatures.trusted(found.recipe, found.arrays), found.labels()
+        for part in self._contents():
+            S, labels = Signatures.trusted(part.recipe, part.arrays), part.labels()
             size = max(1, _BATCH_BYTES * max(1, len(S)) // max(1, S.nbytes))
             for start in range(0, len(S), size):
                 rows = slice(start, start + size)
@@ -103,7 +152,7 @@ class SignatureReader(Reader):
             first_row += len(S)
 
     def take(self, rows: Any) -> Signatures:
-        """The signatures of some rows, in the order asked for."""
+        """The signatures of some rows, in the given order."""
         places = np.atleast_1d(rows)
         if len(places) and not 0 <= places.min() <= places.max() < self.n_rows:
             raise DataError(
@@ -112,25 +161,62 @@ class SignatureReader(Reader):
             )
         out = Signatures.empty(self.recipe, len(places)).arrays()
         first_row = 0
-        for found in self._contents():
-            here = np.flatnonzero((places >= first_row) & (places < first_row + len(found)))
-            for name, array in found.arrays.items():
+        for part in self._contents():
+            here = np.flatnonzero((places >= first_row) & (places < first_row + len(part)))
+            for name, array in part.arrays.items():
                 out[name][here] = array[places[here] - first_row]
-            first_row += len(found)
+            first_row += len(part)
         return Signatures.from_arrays(self.recipe, out)
 
     def read(self) -> tuple[Signatures, Array | None]:
         """All signatures and labels: memory-mapped if in one file, else in memory."""
-        parts = [
-            (Signatures.from_arrays(found.recipe, found.arrays), found.labels())
-            for found in self._contents()
-        ]
+        parts = list(self._contents())
+        signatures = [Signatures.from_arrays(part.recipe, part.arrays) for part in parts]
+        labels = [part.labels() for part in parts]
         if len(parts) == 1:
-            return parts[0]
-        labels = [y for _, y in parts if y is not None]
-        if labels and len(labels) < len(parts):
-            raise DataError(f"{self.name}: some parts have labels and some have none.")
-        return concatenate([S for S, _ in parts]), np.concatenate(labels) if labels else None
+            return signatures[0], labels[0]
+        require_one_kind(
+            {label_kind(y): str(part.path) for part, y in zip(parts, labels, strict=True)}
+        )
+        y: Array | None = None if labels[0] is None else np.concatenate(labels)  # type: ignore[arg-type]
+        return concatenate(signatures), y
+
+    def write(self, target: Target) -> None:
+        """Put all of it into one file, without reading it into memory."""
+        stacked = {
+            name: Stacked(dtype, (self.n_rows, *shape), partial(self._arrays, name))
+            for name, (dtype, shape) in self.recipe.sketch.arrays.items()
+        }
+        labels, classes = self._stacked_labels()
+        write_signatures(target, self.recipe, stacked, labels, classes, join_runs(self.provenance))
+
+    def _arrays(self, name: str) -> Iterator[Array]:
+        return (part.arrays[name] for part in self._contents())
+
+    def _stacked_labels(self) -> tuple[Stacked | None, list[Any] | None]:
+        """Labels of all parts as numbers, and the classes these number if labels are no numbers."""
+        kinds: dict[str, str] = {}
+        types, classes, are_classes = set[Any](), set[Any](), True
+        for part in self._contents():
+            labels = part.labels()
+            kinds.setdefault(label_kind(labels), str(part.path))
+            if labels is not None:
+                types.add(labels.dtype)
+            classes |= {*(part.classes or ())}
+            are_classes = are_classes and part.classes is not None
+        require_one_kind(kinds)
+        if not types:
+            return None, None
+        ordered = sorted(classes)
+        dtype = np.dtype(np.int32) if are_classes else np.result_type(*types)
+
+        def numbers() -> Iterator[Array]:
+            for part in self._contents():
+                labels = part.labels()
+                assert labels is not None
+                yield (np.searchsorted(ordered, labels) if are_classes else labels).astype(dtype)
+
+        return Stacked(dtype, (self.n_rows,), numbers), ordered if are_classes else None
 
     def _contents(self) -> Iterator[SignatureFile]:
         """The parts, which must be those that were there when the reader was opened."""
@@ -139,17 +225,6 @@ class SignatureReader(Reader):
 
 
 AnyReader = RowReader | SignatureReader
-
-
-class SvmlightFacts(NamedTuple):
-    """What is known of svmlight text before it is read: it is not scanned for its columns then."""
-
-    n_columns: int | None = None
-    starts: Sequence[BlockStart] = ()  # where reading can begin
-    integer_labels: bool | None = None  # whether all labels are integers
-
-
-NOTHING_KNOWN = SvmlightFacts()
 
 
 def load_signatures(path: PathLike) -> tuple[Signatures, Array | None]:
@@ -167,20 +242,30 @@ def load_signatures(path: PathLike) -> tuple[Signatures, Array | None]:
     return SignatureReader(path).read()
 
 
+class SvmlightFacts(NamedTuple):
+    """What is known of svmlight text before it is read: it is not scanned for its columns then."""
+
+    n_columns: int | None = None
+    starts: Sequence[BlockStart] = ()  # where reading can begin
+    integer_labels: bool | None = None  # whether all labels are integers
+
+
+NOTHING_KNOWN = SvmlightFacts()
+
+
 def open_file(
     path: Any, *, match_columns: int | None = None, ignore_new_columns: bool = False,
     svmlight: SvmlightFacts = NOTHING_KNOWN, **reading: Any,
 ) -> AnyReader:  # fmt: skip
-    """A reader of one file, or of all files of a corpus; options of `files.open_reader`.
+    """A reader of one file, or of all files of a corpus; options of `open_reader`.
 
     `svmlight` has what is known of it if it is svmlight text. With `match_columns`, such text is
     not scanned for the number of its columns.
     """
     if match_columns is None:
         return _open(path, svmlight, **reading)
-    wide = MAX_COLUMNS if ignore_new_columns else match_columns
-    with _counting_columns(path, match_columns, reading):
-        reader = _open(path, svmlight._replace(n_columns=wide), **reading)
+    widest = MAX_COLUMNS if ignore_new_columns else match_columns
+    reader = _open(path, svmlight._replace(n_columns=widest), **reading)
     if reader.holds == "signatures":
         return reader
     if reader.n_columns == match_columns:
@@ -193,6 +278,32 @@ def open_file(
     if ignore_new_columns:
         return Selected(reader, n_columns=match_columns)
     raise new_columns(reader.name, reader.n_columns, match_columns)
+
+
+class _Matching(Selected):
+    """svmlight text over columns known before, which are counted only if there are more."""
+
+    def __init__(self, reader: RowReader, reading: dict[str, Any]) -> None:
+        super().__init__(reader)
+        self._reading = reading
+
+    def batches(self, first_row: int = 0) -> Iterator[Batch]:
+        """As of `RowReader`."""
+        try:
+            yield from self._reader.batches(first_row)
+        except DataError:
+            n_columns = open_file(self.name, **self._reading).n_columns
+            if n_columns <= self.n_columns:
+                raise
+            raise new_columns(self.name, n_columns, self.n_columns) from None
+
+
+def new_columns(name: str, n_columns: int, n_before: int) -> DataError:
+    """The error about rows that have more columns than were known before."""
+    return DataError(
+        f"{name}: has {n_columns} columns, {n_before} were known before; leave the new ones out "
+        f"(ignore_new_columns=True), or begin again with n_columns={n_columns}."
+    )
 
 
 def _open(
@@ -264,38 +375,6 @@ def _holds_documents(path: Any, format: str | None) -> bool:  # noqa: A002
     return False
 
 
-class _Matching(Selected):
-    """svmlight text over columns known before, which is not scanned for the number of its own."""
-
-    def __init__(self, reader: RowReader, reading: dict[str, Any]) -> None:
-        super().__init__(reader)
-        self._reading = reading
-
-    def batches(self, first_row: int = 0) -> Iterator[Batch]:
-        """As of `RowReader`."""
-        with _counting_columns(self.name, self.n_columns, self._reading):
-            yield from self._reader.batches(first_row)
-
-
-@contextlib.contextmanager
-def _counting_columns(path: Any, n_before: int, reading: dict[str, Any]) -> Iterator[None]:
-    """Turn an error on columns that are too large into one that says how many there are."""
-    try:
-        yield
-    except DataError:
-        if is_stream(path) or (n_columns := open_file(path, **reading).n_columns) <= n_before:
-            raise
-        raise new_columns(path, n_columns, n_before) from None
-
-
-def new_columns(name: str, n_columns: int, n_before: int) -> DataError:
-    """The error about rows that have more columns than were known before."""
-    return DataError(
-        f"{name}: has {n_columns} columns, {n_before} were known before; leave the new ones out "
-        f"(ignore_new_columns=True), or begin again with n_columns={n_columns}."
-    )
-
-
 def recipe_for(reader: Any, **options: Any) -> Recipe:
     """A recipe for the columns of a reader or `PartPlan`; options that are None keep their default.
 
@@ -347,3 +426,19 @@ def require_labels(y: Array | None, name: str) -> Array:
             "of Parquet or of the documents that does (label='COLUMN')."
         )
     return y
+
+
+def label_kind(labels: Any) -> str:
+    """What labels are: "none", "numbers" or "words"."""
+    if labels is None:
+        return "none"
+    return "words" if labels.dtype.kind in "UO" else "numbers"
+
+
+def require_one_kind(kinds: dict[str, str]) -> None:
+    """Refuse labels of several kinds, given one file that has each."""
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise DataError(
+            f"{second}: its labels are {other}, those of {first} are {one}; make them alike."
+        )

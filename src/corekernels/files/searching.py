@@ -1,10 +1,11 @@
 """Indexes of files, and the neighbours of all rows of a file."""
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,11 +28,12 @@ from ..recipe import DEFAULT_KERNEL
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents
 from ..text.settings import BM25, BY_RARITY, TextSettings
-from ..text.snippets import snippet
 from .engines import Engine
-from .lines import Counts, require_queries, write_lines
+from .lines import Counts, Lines, LinesJob, require_queries, write_lines
 from .readers import AnyReader
 from .sources import Source, reader_of
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,6 @@ class SearchJob(NamedTuple):
         """The index."""
         return _loaded(self.searched) if isinstance(self.searched, str) else self.searched
 
-    def n_neighbors_of(self, index: CoRENeighbors) -> int:
-        """Neighbours per query."""
-        return index.n_neighbors if self.n_neighbors is None else self.n_neighbors
-
 
 @lru_cache(1)
 def _loaded(path: str) -> CoRENeighbors:
@@ -243,19 +241,18 @@ def search(
             raise ParameterError("n_checked: got one with an engine; check in this process.")
         about["index"] = file_stamps([index])
         index = os.path.abspath(index)
-    index = index if isinstance(index, CoRENeighbors) else os.fspath(index)
-    job = SearchJob(index, n_neighbors, radius, n_checked, [])
+    searched = index if isinstance(index, CoRENeighbors) else os.fspath(index)
+    job = SearchJob(searched, n_neighbors, radius, n_checked, [])
     if name.endswith(".npz"):
         counts = _write_arrays(job, source, target, progress)
     else:
         counts = write_lines(
-            found_lines, job, source, target, b"query\tid\tsimilarity\n", about=about,
-            is_numbered=True, engine=engine, resume=resume, progress=progress,
+            LinesJob(found_lines, job, about, is_numbered=True), source, target,
+            b"query\tid\tsimilarity\n", engine=engine, resume=resume, progress=progress,
         )  # fmt: skip
     check = None
     if n_checked:
-        first = sparse.vstack(job.checked, format="csr")
-        check = job.opened().check_recall(first, job.n_neighbors_of(job.opened()))
+        check = job.opened().check_recall(sparse.vstack(job.checked, format="csr"), n_neighbors)
     per_query = counts.lines // counts.rows if radius is None else None
     return SearchReport(name, counts.rows, per_query, radius, *counts[1:], check)
 
@@ -267,26 +264,20 @@ def _answers(
     index = job.opened()
     names = getattr(index, "feature_names_in_", None)
     require_same_names(reader.name, reader.provenance, index.provenance_, names)
-    if job.radius is None:
-        ask = partial(_nearest, index, job.n_neighbors_of(index))
-    else:
-        ask = partial(_within, index, job.radius)
     n_queries = 0
     for batch in with_progress(require_rows(reader), "searching", progress):
         if not n_queries:
-            ask(batch.X[:1])  # the first search loads the loops
+            _found(index, job, batch.X[:1])  # the first search loads the loops
         if n_queries < job.n_checked:
             job.checked.append(batch.X[: job.n_checked - n_queries])
         n_queries += len(batch)
         start = time.perf_counter()
-        found = ask(batch.X)
+        found = _found(index, job, batch.X)
         seconds = time.perf_counter() - start
         yield batch, found, Counts(len(batch), len(found.ids), seconds)
 
 
-def found_lines(
-    job: SearchJob, reader: AnyReader, progress: Progress
-) -> Iterator[tuple[bytes, Counts]]:
+def found_lines(job: SearchJob, reader: AnyReader, progress: Progress) -> Lines:
     """The lines of a reader's queries."""
     index = job.opened()
     for batch, found, counts in _answers(job, reader, progress):
@@ -348,10 +339,11 @@ def search_texts(
         raise bad.error(lambda row: f"query {row + 1}") from None
     for text, n_grams in zip(texts, np.diff(rows.indptr), strict=True):
         if not n_grams:
-            raise ParameterError(
-                f"query: {text!r} has no {settings.unit.rstrip('s')} to look up"
-                + (f" (of {settings.min_length} characters or more)." if text.strip() else ".")
-            )
+            what = settings.unit.rstrip("s") + " to look up"
+            if settings.ngrams[0] > 1:
+                what = f"{settings.ngrams[0]} {settings.unit} in a row, which the index is made of"
+            of_length = f" (of {settings.min_length} characters or more)" if text.strip() else ""
+            raise ParameterError(f"query: {text!r} has no {what}{of_length}.")
     if index.frequencies_ is not None:
         rows = index.frequencies_.weighted_queries(rows)
     distances, ids = index.kneighbors(rows.matrix(), n_neighbors)
@@ -359,7 +351,7 @@ def search_texts(
     documents = _texts_of(index, ids[similar])
     return [
         [
-            Match(name, value, snippet(documents[i], text) if i in documents else None)
+            Match(name, value, _snippet(documents[i], text) if i in documents else None)
             for name, value, i in zip(
                 named(index, row[some]), (1 - far[some]).tolist(), row[some].tolist(), strict=True
             )
@@ -406,13 +398,12 @@ class _Found(NamedTuple):
         return "".join(f"{query}\t{i}\t{value:.6f}\n" for query, i, value in rows).encode()
 
 
-def _nearest(index: CoRENeighbors, n_neighbors: int, X: Any) -> _Found:
-    distances, ids = index.kneighbors(X, n_neighbors)
-    return _Found(np.full(len(ids), ids.shape[1]), distances.ravel(), ids.ravel())
-
-
-def _within(index: CoRENeighbors, radius: float, X: Any) -> _Found:
-    distances, ids = index.radius_neighbors(X, radius)
+def _found(index: CoRENeighbors, job: SearchJob, X: Any) -> _Found:
+    """The nearest rows of queries, or those within the radius."""
+    if job.radius is None:
+        distances, ids = index.kneighbors(X, job.n_neighbors)
+        return _Found(np.full(len(ids), ids.shape[1]), distances.ravel(), ids.ravel())
+    distances, ids = index.radius_neighbors(X, job.radius)
     lengths = np.array([len(row) for row in ids])
     return _Found(lengths, np.concatenate(distances), np.concatenate(ids))
 
@@ -426,3 +417,30 @@ def _arrays(parts: Sequence[_Found], ragged: bool) -> dict[str, Any]:
         return {"distances": distances, "indices": ids, "indptr": indptr}
     shape = (len(lengths), -1)
     return {"distances": distances.reshape(shape), "indices": ids.reshape(shape)}
+
+
+def _snippet(text: str, query: str, width: int = 100) -> str:
+    """The passage with the most different words of a query, on one line; the beginning if none.
+
+    >>> _snippet("The rose. " * 9 + "A thorn of the rose.", "thorn rose", 30)
+    '… rose. The rose. A thorn of …'
+    """
+    text = " ".join(text.split())
+    query_words = {word.lower() for word in _WORD.findall(query)}
+    words = [(match.start(), match.end(), match[0].lower()) for match in _WORD.finditer(text)]
+    hits = [word for word in words if word[2] in query_words]
+    best, n_best, first = (0, 0), 0, 0
+    for last, (_, end, _) in enumerate(hits):
+        while end - hits[first][0] > width and first < last:
+            first += 1
+        n_words = len({word for _, _, word in hits[first : last + 1]})
+        if n_words > n_best:
+            best, n_best = (hits[first][0], end), n_words
+    margin = max(0, width - (best[1] - best[0])) // 2
+    begin = max(0, min(best[0] - margin, len(text) - width))
+    end = min(len(text), max(begin + width, best[1]))
+    begin = min((start for start, _, _ in words if start >= begin), default=0) if begin else 0
+    end = (
+        max((stop for _, stop, _ in words if stop <= end), default=end) if end < len(text) else end
+    )
+    return ("… " if begin else "") + text[begin:end] + (" …" if end < len(text) else "")

@@ -19,10 +19,13 @@ from .readers import (
     AnyReader,
     SignatureReader,
     SvmlightFacts,
+    is_shard_folder,
+    label_kind,
     new_columns,
     open_file,
+    part_files,
+    require_one_kind,
 )
-from .shards import is_shard_folder, part_files
 
 ROWS_PER_PART = 1 << 17  # of rows that are not hashed into shards
 
@@ -47,11 +50,14 @@ class FilePart:
 
     def cut(self, rows: int) -> Iterator["FilePart"]:
         """Parts of at most so many rows; a part whose number of rows is not known stays whole."""
-        for first in range(0, max(1, self.rows or 0), rows if self.rows else 1):
+        if not self.rows:
+            yield self
+            return
+        for first in range(0, self.rows, rows):
             row = self.first_row + first
             starts = [start for start in self.svmlight.starts if start.row <= row][-1:]
-            n_rows = None if self.rows is None else min(rows, self.rows - first)
             svmlight = self.svmlight._replace(starts=starts)
+            n_rows = min(rows, self.rows - first)
             yield replace(self, first_row=row, rows=n_rows, svmlight=svmlight)
 
 
@@ -288,8 +294,8 @@ def source_files(source: PathLike | Iterable[PathLike], is_text: bool = False) -
 
 def _require_alike(paths: Sequence[str], facts: Sequence[FileFacts]) -> None:
     """Refuse files of which one holds what does not go with the first."""
-    first = facts[0]
-    for path, file in zip(paths, facts, strict=True):
+    first, pairs = facts[0], list(zip(paths, facts, strict=True))
+    for path, file in pairs:
         if (file.recipe is None) != (first.recipe is None):
             raise FileError(
                 f"{path}: holds {file.format}, {paths[0]} holds {first.format}; give either rows "
@@ -297,15 +303,15 @@ def _require_alike(paths: Sequence[str], facts: Sequence[FileFacts]) -> None:
             )
         if file.recipe != first.recipe:
             raise DataError(f"{path}: was hashed in another way than {paths[0]}; hash both alike.")
-    named = [(path, file.column_names) for path, file in zip(paths, facts, strict=True)]
-    named = [(path, names) for path, names in named if names]
-    for other in named:
-        for (path, names), (lacking, fewer) in (named[0], other), (other, named[0]):
-            if missing := set(names or ()) - set(fewer or ()):
-                raise DataError(
-                    f"{lacking}: has no column {min(missing)!r}, which {path} has; give files with "
-                    "the same columns."
-                )
+    named = [(path, {*file.column_names}) for path, file in pairs if file.column_names]
+    for path, names in named[1:]:
+        first_path, first_names = named[0]
+        for column in sorted(names ^ first_names)[:1]:
+            lacking, other = (first_path, path) if column in names else (path, first_path)
+            raise DataError(
+                f"{lacking}: has no column {column!r}, which {other} has; give files with the same "
+                "columns."
+            )
 
 
 def _common_options(
@@ -317,15 +323,12 @@ def _common_options(
     bases = [file.one_based for file in facts if file.one_based is not None]
     base = all(bases) if bases else None
     largest = max(file.n_columns + bool(file.one_based) for file in facts) - bool(base)
-    common: dict[str, Any] = {
-        "n_columns": max(largest, columns_before or 0, reading.get("n_columns") or 0)
-    }
+    n_columns = max(largest, columns_before or 0, reading.get("n_columns") or 0)
+    common: dict[str, Any] = {"n_columns": n_columns}
     if len(bases) == len(facts):
         common["one_based"] = base
-    names = [file.column_names for file in facts if file.column_names is not None]
-    if names:  # of all files, in whatever order each has them
-        common["column_names"] = names[0]
-    return common
+    names = next((file.column_names for file in facts if file.column_names is not None), None)
+    return common if names is None else common | {"column_names": names}
 
 
 def reader_of(source: Source, n_jobs: int | None = None) -> AnyReader:
@@ -346,22 +349,6 @@ def plan_of(source: Source) -> PartPlan:
     if not isinstance(source, PartPlan):
         raise DataError(f"{source.name}: is a reader; give an engine a plan (files.plan_parts).")
     return source
-
-
-def label_kind(labels: Any) -> str:
-    """What labels are: "none", "numbers" or "words"."""
-    if labels is None:
-        return "none"
-    return "words" if labels.dtype.kind in "UO" else "numbers"
-
-
-def require_one_kind(kinds: dict[str, str]) -> None:
-    """Refuse labels of several kinds, given one file that has each."""
-    if len(kinds) > 1:
-        (one, first), (other, second) = list(kinds.items())[:2]
-        raise DataError(
-            f"{second}: its labels are {other}, those of {first} are {one}; make them alike."
-        )
 
 
 class PlanReader(RowReader):

@@ -23,10 +23,9 @@ from .._loops.text import svmlight as loops
 from ..errors import DataError, FileError
 from . import svmlight_text as lines
 from .formats import FileRows, Format, ReadOptions
-from .packing import packing_of_name
 from .readers import Batch, BlockStart
-from .streams import HEAD_BYTES, ByteStream, is_stream, line_blocks
-from .svmlight_text import BadLine, ParsedBlock, count_block, parse_block, scan_block
+from .streams import HEAD_BYTES, ByteStream, is_stream, line_blocks, packing_of_name
+from .svmlight_text import BadToken, ParsedBlock, count_block, parse_block, scan_block
 
 _FORBIDDEN = (":", "#")
 _BLOCK_VALUES = 1 << 17  # written together
@@ -195,8 +194,14 @@ class SvmlightReader(FileRows):
         with self._blocks(byte) as (stream, blocks):
             for block in blocks:
                 text = read_only(block)
-                parsed = self._parse(text, line)
-                y = self._label_array(text, parsed, line) if self._labels else None
+                if self.is_stream and line == 1:
+                    require_svmlight(self.name, text[:HEAD_BYTES].tobytes())
+                try:
+                    parsed = self._parse(text, line)
+                    y = self._label_array(text, parsed) if self._labels else None
+                except BadToken as bad:
+                    place = self.name, text, line, int(bool(self.one_based)), self.n_columns
+                    raise bad.error(*place) from None
                 line += parsed.n_lines
                 if len(parsed.rows):
                     yield Batch(parsed.rows, y, row, stream.position)
@@ -204,72 +209,49 @@ class SvmlightReader(FileRows):
         self._require_rows(row)
 
     def _parse(self, text: Array, first_line: int) -> ParsedBlock:
-        """The rows of whole lines, or an error that names the line."""
+        """The rows of whole lines."""
         block = count_block(text, self._n_threads)
         if not block.is_ascii:
             lines.require_text(self.name, text, first_line)
         base = int(bool(self.one_based))
-        try:
-            parsed = parse_block(text, block, base, self.n_columns, self._n_threads)
-        except BadLine as bad:
-            raise self._refusal(text, bad.place, first_line) from None
+        parsed = parse_block(text, block, base, self.n_columns, self._n_threads)
         if parsed.n_queries:
             self._note("query ids (qid) were ignored")
         return parsed
 
-    def _label_array(self, text: Array, parsed: ParsedBlock, first_line: int) -> Array:
+    def _label_array(self, text: Array, parsed: ParsedBlock) -> Array:
         """Labels as words or numbers: integers where all of the file's (or pipe's block's) are."""
         if self._words is None and len(parsed.labels):
             first = text[parsed.label_starts[0] : parsed.label_ends[0]].tobytes()
             self._words = not is_number(first)
         if self._words:
-            return self._word_labels(text, parsed, first_line)
+            return self._word_labels(text, parsed)
         y, integers = parsed.labels, self.integer_labels
         for row in np.flatnonzero(np.isnan(y)):
             token = text[parsed.label_starts[row] : parsed.label_ends[row]].tobytes()
             if not lines.is_finite_number(token):
-                raise self._refusal(text, int(parsed.label_starts[row]), first_line)
+                raise BadToken(int(parsed.label_starts[row]))
             y[row] = float(token)
         if integers is None:
             integers = not parsed.n_fractions
         if integers:
-            large = np.flatnonzero(np.abs(y) >= lines.MAX_LABEL)
-            if len(large):
-                raise self._refusal(text, int(parsed.label_starts[large[0]]), first_line)
+            for row in np.flatnonzero(np.abs(y) >= lines.MAX_LABEL):
+                raise BadToken(int(parsed.label_starts[row]))
         return y.astype(np.int64) if integers else y
 
-    def _word_labels(self, text: Array, parsed: ParsedBlock, first_line: int) -> Array:
+    def _word_labels(self, text: Array, parsed: ParsedBlock) -> Array:
         words = parsed.label_words(text)
         distinct = set(words.tolist())
         for word in distinct:
-            if not lines.is_label(word, "words"):
-                row = int(np.flatnonzero(words == word)[0])
-                raise self._refusal(text, int(parsed.label_starts[row]), first_line)
+            if not lines.is_word_label(word):
+                raise BadToken(int(parsed.label_starts[np.argmax(words == word)]))
         if all(word.isascii() for word in distinct):
             return words.astype(np.str_)
         return np.array([word.decode() for word in words.tolist()])
 
-    def _refusal(self, text: Array, place: int, first_line: int) -> DataError:
-        """The error that names the line at a place of the text and what is wrong with it."""
-        before = text[:place].tobytes()
-        start = before.rfind(b"\n") + 1
-        line = text[start:].tobytes().partition(b"\n")[0]
-        words = _begins_with_a_word(text) if self._words is None else self._words
-        kind = ("words" if words else "numbers") if self._labels else "ignored"
-        fault = lines.complaint(line, int(bool(self.one_based)), self.n_columns, kind)
-        return DataError(f"{self.name}: line {first_line + before.count(10)} {fault}.")
-
     def _require_rows(self, n_rows: int) -> None:
         if n_rows == 0:
             raise FileError(f"{self.name}: is empty, it holds no rows; check how it was made.")
-
-
-def _begins_with_a_word(text: Array) -> bool:
-    """Whether the label of the first row is no number."""
-    for line in text.tobytes().split(b"\n"):
-        if tokens := lines.content(line).split():
-            return not is_number(tokens[0])
-    return False
 
 
 def require_svmlight(path: PathLike, head: bytes) -> None:
@@ -294,12 +276,6 @@ def require_svmlight(path: PathLike, head: bytes) -> None:
                 f"{path}: line {number} holds values with commas, semicolons or tabs between; name "
                 "the format, csv (commas) or tsv (tabs), with names of columns in the first line. "
                 "If it holds documents, name their column of text (text='COLUMN')."
-            )
-        strange = next((token for token in tokens[1:] if b":" not in token), None)
-        if strange is not None and complete:
-            raise FileError(
-                f"{path}: line {number} has {lines.shown(strange)} where column:value should "
-                "stand; give rows as svmlight text, .npz, .npy or Parquet."
             )
         return
 

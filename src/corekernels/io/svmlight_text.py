@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,9 +19,9 @@ MAX_COLUMN = 2**63 - 1
 MAX_LABEL = 2**53  # labels are read as floats, which hold integers below this exactly
 
 _SHOWN = 40
-_SEVERAL = re.compile(rb"[-+.\deE]+(,[-+.\deE]+)+")
-_WHOLE = re.compile(rb"[-+]?\d+")
-_COLUMN = re.compile(rb"\+?(\d{1,19}):(.*)")
+_SEVERAL = re.compile(rb"[-+.\deE]+(,[-+.\deE]+)+")  # labels of one row
+_PAIR = re.compile(rb"(?<!\S)\+?(\d+):(\S+)")
+_COLUMN_0 = re.compile(rb"\+?0+:")
 
 
 def content(line: bytes) -> bytes:
@@ -28,53 +29,14 @@ def content(line: bytes) -> bytes:
     return line.partition(b"#")[0]
 
 
-def tokens_of(line: bytes) -> tuple[bytes, list[bytes]]:
-    """The label of a line and what should be its columns and values."""
-    label, *columns = content(line).split() or [b""]
-    return label, columns[1:] if columns and columns[0].startswith(b"qid:") else columns
-
-
 def is_finite_number(text: bytes) -> bool:
     """Whether the text is a finite number without Python's digit separators."""
     return is_number(text) and b"_" not in text and math.isfinite(float(text))
 
 
-def is_label(text: bytes, kind: str) -> bool:
-    """Whether the text is a label; `kind` is "numbers", "words", or "ignored" for any."""
-    if b":" in text or kind == "ignored":
-        return b":" not in text
-    if kind == "words":
-        return _SEVERAL.fullmatch(text) is None
-    is_exact = _WHOLE.fullmatch(text) is None or abs(float(text)) < MAX_LABEL
-    return is_finite_number(text) and is_exact
-
-
-def complaint(line: bytes, base: int, n_columns: int, labels: str) -> str:
-    """The first token of a line that cannot be read, and what should stand there.
-
-    `labels` are of a kind as for `is_label`; columns count from `base`.
-    """
-    label, columns = tokens_of(line)
-    if not is_label(label, labels):
-        return (
-            f"has {shown(label)} where a label should stand; give one per row, all of them words "
-            "or all finite numbers (integers below 2^53), 0 where it is not known"
-        )
-    previous, token = base - 1, b""
-    for token in columns:
-        match = _COLUMN.fullmatch(token)
-        column = int(match[1]) if match else -1
-        if column == 0 and base:
-            return "has a column 0, but columns count from 1 in this file; pass one_based=False"
-        if match is None or not previous < column < base + n_columns:
-            break
-        if not is_finite_number(match[2]):
-            break
-        previous = column
-    return (
-        f"has {shown(token)} where column:value should stand, columns ascending from {base} to "
-        f"{base + n_columns - 1} and values finite; correct the line, or pass a larger n_columns"
-    )
+def is_word_label(text: bytes) -> bool:
+    """Whether the text is a label where labels are words: several numbers are none."""
+    return _SEVERAL.fullmatch(text) is None
 
 
 def shown(text: bytes) -> str:
@@ -104,12 +66,34 @@ def require_text(name: str, text: Array, first_line: int) -> None:
     )
 
 
-class BadLine(Exception):
-    """A line cannot be read; `place` is somewhere in it."""
+class BadToken(Exception):
+    """A label, or a column with its value, cannot be read; `place` is where it begins."""
 
     def __init__(self, place: int) -> None:
         super().__init__(place)
         self.place = place
+
+    def error(
+        self, name: str, text: Array, first_line: int, base: int, n_columns: int
+    ) -> DataError:
+        """The error that names the line and what should stand there; columns count from `base`."""
+        before = text[: self.place].tobytes()
+        line = before.rpartition(b"\n")[2]
+        token = content(text[self.place : line_end(text, self.place)].tobytes()).split()[0]
+        if not line.strip():
+            fault = (
+                f"has {shown(token)} where a label should stand; give one per row, all of them "
+                "words or all finite numbers (integers below 2^53), 0 where it is not known"
+            )
+        elif base and _COLUMN_0.match(token):
+            fault = "has a column 0, but columns count from 1 in this file; pass one_based=False"
+        else:
+            fault = (
+                f"has {shown(token)} where column:value should stand, columns ascending from "
+                f"{base} to {base + n_columns - 1} and values finite; correct the line, or pass a "
+                "larger n_columns"
+            )
+        return DataError(f"{name}: line {first_line + before.count(10)} {fault}.")
 
 
 @dataclass(frozen=True)
@@ -166,74 +150,69 @@ def parse_block(
     parts, counts = block.parts, block.counts
     firsts = np.cumsum(counts, axis=0) - counts
     n_lines, n_values = counts.sum(axis=0).tolist()
-    rows = _room(n_lines, n_values, n_columns)
+    room = loops.ParsedRows(
+        labels=np.empty(n_lines),
+        label_starts=np.empty(n_lines, np.int64),
+        label_ends=np.empty(n_lines, np.int64),
+        lengths=np.empty(n_lines, np.int64),
+        columns=np.empty(n_values, np.int32 if n_columns < 2**31 else np.int64),
+        values=np.empty(n_values),
+    )
 
     def work(number: int) -> Array:
         results = np.empty(loops.N_RESULTS, np.int64)
         loops.parse_rows(
-            text, *parts[number], base, n_columns, rows, *firsts[number].tolist(), results
+            text, *parts[number], base, n_columns, room, *firsts[number].tolist(), results
         )
         return results
 
     results = np.array(run_blocks(work, range(len(parts)), n_threads))
-    bad = results[:, loops.BAD_LINE]
-    if (bad != loops.NO_LINE).any():
-        raise BadLine(int(bad[bad != loops.NO_LINE][0]))
-    parsed = _without_gaps(rows, results, firsts, counts, n_columns)
-    n_zeros, n_long = results[:, [loops.N_ZEROS, loops.N_LONG]].sum(axis=0).tolist()
-    if n_long:
-        parsed = replace(parsed, rows=replace(parsed.rows, data=_all_values(text, parsed)))
-    return replace(parsed, rows=check_rows(parsed.rows.matrix())) if n_zeros + n_long else parsed
+    bad = results[:, loops.BAD_TOKEN]
+    if (bad != loops.NO_TOKEN).any():
+        raise BadToken(int(bad[bad != loops.NO_TOKEN][0]))
+    parsed = _without_gaps(room, results, firsts, counts, n_columns)
+    if not results[:, loops.N_LONG].any():
+        return parsed
+    all_values = replace(parsed.rows, data=_all_values(text, parsed, base))
+    return replace(parsed, rows=check_rows(all_values.matrix()))  # zeros may be among the new ones
 
 
-def _all_values(text: Array, parsed: ParsedBlock) -> Array:
+def _all_values(text: Array, parsed: ParsedBlock, base: int) -> Array:
     """The values, of which those of too many digits for the loops, NaN so far, are read here."""
-    indptr, values = parsed.rows.indptr, parsed.rows.data.copy()
+    rows, values = parsed.rows, parsed.rows.data.copy()
     too_long = np.flatnonzero(np.isnan(values))
-    for row in np.unique(np.searchsorted(indptr, too_long, "right") - 1).tolist():
-        start = int(parsed.label_starts[row])
-        _, tokens = tokens_of(text[start : line_end(text, start)].tobytes())
-        values[indptr[row] : indptr[row + 1]] = [float(t.partition(b":")[2]) for t in tokens]
-        if not np.isfinite(values[indptr[row] : indptr[row + 1]]).all():
-            raise BadLine(start)
+    for row in np.unique(np.searchsorted(rows.indptr, too_long, "right") - 1).tolist():
+        start, places = int(parsed.label_ends[row]), slice(*rows.indptr[row : row + 2])
+        line = content(text[start : line_end(text, start)].tobytes())
+        tokens = {int(token[1]) - base: token for token in _PAIR.finditer(line)}
+        tokens_here = [tokens[column] for column in rows.indices[places].tolist()]
+        for token in tokens_here:
+            if not is_finite_number(token[2]):
+                raise BadToken(start + token.start())
+        values[places] = [float(token[2]) for token in tokens_here]
     return read_only(values)
 
 
-def _room(n_lines: int, n_values: int, n_columns: int) -> loops.ParsedRows:
-    """Arrays for as many rows and values as the text can hold."""
-    index_type = np.int32 if n_columns <= np.iinfo(np.int32).max else np.int64
-    return loops.ParsedRows(
-        labels=np.empty(n_lines),
-        label_starts=np.empty(n_lines, np.int64),
-        label_ends=np.empty(n_lines, np.int64),
-        indptr=np.zeros(n_lines + 1, np.int64),
-        columns=np.empty(n_values, index_type),
-        values=np.empty(n_values),
-    )
-
-
 def _without_gaps(
-    rows: loops.ParsedRows, results: Array, firsts: Array, counts: Array, n_columns: int
+    room: loops.ParsedRows, results: Array, firsts: Array, counts: Array, n_columns: int
 ) -> ParsedBlock:
     """What segments wrote into their shares of the room; comments and query ids leave gaps."""
     used = results[:, [loops.N_ROWS, loops.N_VALUES]]
-    of_rows, indptr = [rows.labels, rows.label_starts, rows.label_ends], rows.indptr
-    of_values = [rows.columns, rows.values]
-    if (used != counts).any():
-        row_spans, value_spans = (
-            [slice(first, first + n) for first, n in zip(firsts[:, i], used[:, i], strict=True)]
-            for i in range(2)
-        )
-        lengths = [
-            np.diff(indptr[1:][span], prepend=first)
-            for span, first in zip(row_spans, firsts[:, 1], strict=True)
+
+    def together(arrays: Iterable[Array], axis: int) -> list[Array]:
+        if (used == counts).all():
+            return list(arrays)
+        spans = [
+            slice(first, first + n) for first, n in zip(firsts[:, axis], used[:, axis], strict=True)
         ]
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-        of_rows = [np.concatenate([array[span] for span in row_spans]) for array in of_rows]
-        of_values = [np.concatenate([array[span] for span in value_spans]) for array in of_values]
+        return [np.concatenate([array[span] for span in spans]) for array in arrays]
+
+    labels, label_starts, label_ends, lengths = together(room[:4], 0)
+    columns, values = together(room[4:], 1)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
     return ParsedBlock(
-        of_rows[0], of_rows[1], of_rows[2],
-        Rows(read_only(indptr), read_only(of_values[0]), read_only(of_values[1]), n_columns),
+        labels, label_starts, label_ends,
+        Rows(read_only(indptr), read_only(columns), read_only(values), n_columns),
         n_lines=int(counts[:, 0].sum()),
         n_fractions=int(results[:, loops.N_FRACTIONS].sum()),
         n_queries=int(results[:, loops.N_QUERIES].sum()),

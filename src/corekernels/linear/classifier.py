@@ -1,6 +1,5 @@
 """HashedLinearClassifier: signatures and labels in, labels out."""
 
-import functools
 from dataclasses import replace
 from typing import Any
 
@@ -14,38 +13,36 @@ from .._core.arguments import Array, require_positive
 from .._core.estimator import keep_parameters, require_some_rows
 from ..errors import DataError, ParameterError
 from ..signatures import Signatures
-from .coefficients import pack
-from .descent import OneVsRest
 from .labels import (
     check_class_weight,
     check_classes,
-    check_indicators,
     check_labels,
     check_weights,
     encode_labels,
 )
 from .losses import Loss, loss_of
 from .model import HashedLinearModel, OfProbabilities
-from .problem import TrainingSet
-from .solver import Stream
+from .problem import OneVsRest
+from .rows import TrainingSet, pack
+from .stream import Stream
 
 
 class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     """Linear SVM or logistic regression on signatures, without expanding them.
 
-    For two classes it finds the plane that minimises
+    For two classes it finds the weight vector w and the bias b that minimise
 
         1/2 (w . w + b^2) + C sum_i c_i loss(y_i (w . x_i + s b)),
 
     where x_i is row i of `Signatures.to_csr()`, c_i its weight and s the
-    `intercept_scaling`; for more classes, one such plane for each class against all
+    `intercept_scaling`; for more classes, one such vector for each class against all
     others. This is LIBLINEAR's problem and, up to `tol`, its solution; the methods too are
     LIBLINEAR's, dual coordinate descent and truncated Newton, but on the packed codes:
     eight classes at a time, three bytes per slot. Within `tol`, what is learned depends
     neither on the order of the rows nor on the solver nor on the number of threads.
 
     Rows may have several labels: then y has a column of 0 and 1 for each label, and there is
-    one plane per label.
+    one weight vector per label.
 
     Parameters
     ----------
@@ -56,7 +53,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         Weight of the losses against the length of w: small means smooth.
     tol : float
         Largest duality gap, as a share of the objective. The objective is then within
-        that share of the optimum. The gap is summed in double precision; planes are in
+        that share of the optimum. The gap is summed in double precision; coefficients are in
         single precision, so that below about 1e-6, and at large C, it stops falling.
     max_iter : int
         Largest number of passes over the rows.
@@ -98,9 +95,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     Notes
     -----
-    `fit` needs, beside the signatures, 4 n_hashes 2^n_bits bytes per plane (eight planes
-    per block) and 8 bytes per row and class. Newton steps solve one class after another, with
-    six planes, 20 bytes per row, and sums of 256 MB or one plane, if that is more.
+    `fit` needs, beside the signatures, 4 n_hashes 2^n_bits bytes per weight vector (eight per
+    block) and 8 bytes per row and class. Newton steps solve one class after another, with
+    six vectors, 20 bytes per row, and sums of 256 MB or one vector, if that is more.
     Signatures may be memory-mapped.
 
     Input is Signatures, not arrays, so scikit-learn's generic checks that fit arrays do
@@ -132,8 +129,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         """Learn from signatures S with labels y, and weights of the rows if given."""
         C, options = require_positive("C", self.C), self._options()
         classes, problem, training = self._read(S, y, sample_weight)
-        make_blocks = functools.partial(problem.blocks, training, C)
-        self.dual_gap_ = self._learn(training, make_blocks, S.recipe, options)
+        self.dual_gap_ = self._learn(
+            training, lambda width: problem.blocks(training, C, width), S.recipe, options
+        )
         self.classes_, self._stream = classes, None
         self.multilabel_ = problem.label_sets is not None
         return self
@@ -143,8 +141,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     ) -> "HashedLinearClassifier":
         """Learn from one batch of a stream, then forget its rows.
 
-        Each batch is solved against the plane that all batches before have led to, in
-        up to 10 sweeps; the model is the average of these planes, later ones weighing
+        Each batch is solved from the weight vectors that all batches before have led to, in
+        up to 10 sweeps; the model is the average of these vectors, later ones weighing
         more. One pass over the training rows in five or ten batches ends near the solution
         of `fit` on all of them: on digits, within a point of accuracy if the rows are in
         random order, within about three if batches differ in kind. A row given twice counts
@@ -163,16 +161,16 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
             raise ParameterError(
                 'class_weight: "balanced" needs all rows at once; give a dict of weights.'
             )
-        if self.multilabel_ or check_indicators(y, len(S)) is not None:
+        if self.multilabel_:
             raise DataError("y: several labels per row are learned by `fit` only; use that.")
         classes = check_classes(classes, getattr(self, "classes_", None))
         C, options = require_positive("C", self.C), self._options()
         _, problem, training = self._read(S, y, sample_weight, classes)
         stream = self._stream
-        if stream is None and hasattr(self, "_planes"):
-            stream = Stream.resume(self._planes, self.n_rows_, problem.intercept)
+        if stream is None and hasattr(self, "_coefficients"):
+            stream = Stream.resume(self._coefficients, self.n_rows_, problem.intercept)
         elif stream is None:
-            stream = Stream.start(S.recipe, training.packed, problem.n_planes)
+            stream = Stream.start(S.recipe, training.packed, problem.n_problems)
         stream.average.require_recipe(S)
         stream.learn(training.packed, problem.blocks(training, C), options, self.n_jobs)
         self._stream, self.classes_ = stream, classes
@@ -182,7 +180,7 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
     def decision_function(self, S: Signatures) -> npt.NDArray[np.float64]:
         """Scores: (n,) for two classes, positive for the second; else (n, n_classes)."""
         check_is_fitted(self)
-        scores = self._planes.scores(S, self.n_jobs)
+        scores = self._coefficients.scores(S, self.n_jobs)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, S: Signatures) -> Array:
@@ -222,9 +220,9 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:
-        """What is added to each plane's scores."""
+        """What is added to the scores of each class."""
         check_is_fitted(self)
-        return self._planes.intercepts
+        return self._coefficients.intercepts
 
     def _read(
         self, S: Signatures, y: Any, sample_weight: Any, classes: Array | None = None
@@ -234,23 +232,23 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         packed = pack(S, self.n_jobs)
         require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))
-        indicators, label_sets = check_indicators(y, len(S)), None
-        if indicators is not None:
-            label_sets, numbers = np.unique(indicators, axis=0, return_inverse=True)
-            classes = np.arange(indicators.shape[1])
+        targets, label_sets = check_labels(y, len(S), several=classes is None), None
+        if targets.ndim == 2:
+            label_sets, numbers = np.unique(targets, axis=0, return_inverse=True)
+            numbers, classes = numbers.ravel(), np.arange(targets.shape[1])
             class_weights = check_class_weight(self.class_weight, classes)
+        elif classes is not None:  # a batch, which may lack some classes
+            numbers = encode_labels(targets, classes)
+            class_weights = check_class_weight(self.class_weight, classes, numbers, weights)
         else:
-            labels = check_labels(y, len(S))
-            is_whole = classes is None  # a batch may lack some classes
-            classes = np.unique(labels) if classes is None else classes
-            numbers = encode_labels(labels, classes)
+            classes, numbers = np.unique(targets, return_inverse=True)
             present = np.unique(numbers[weights > 0])
-            if is_whole and len(present) < 2:
+            if len(present) < 2:
                 only = ", ".join(str(label) for label in classes[present])
                 raise DataError(
                     f"y: holds one class only ({only}) among the rows with a weight; "
                     "give rows of at least two classes."
                 )
             class_weights = check_class_weight(self.class_weight, classes, numbers, weights)
-        training = TrainingSet.of(packed, numbers.ravel(), weights, self.n_jobs)
+        training = TrainingSet.of(packed, numbers, weights, self.n_jobs)
         return classes, OneVsRest(loss, intercept, class_weights, label_sets), training

@@ -1,7 +1,6 @@
 """What CoREClassifier and CoRERegressor share: rows are hashed, a linear model learns the rest."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,8 +22,10 @@ from ..io.provenance import (
 )
 from ..recipe import Recipe
 from ..signatures import Signatures, sketch
-from .coefficients import Planes, number_of_planes, require_signatures
+from .coefficients import Coefficients
 from .model import OF_A_FIT, HashedLinearModel
+from .problem import number_of_problems
+from .rows import require_signatures
 
 CLASSIFIER = "classifier"
 REGRESSOR = "regressor"
@@ -35,59 +36,22 @@ _FILE_VERSION = 1
 _LONG_LABEL = 1000  # characters
 
 
-@dataclass(frozen=True)
-class SavedModel:
-    """Contents of a model file."""
-
-    parameters: dict[str, Any]  # of the model's constructor
-    planes: Planes
-    classes: Array | None  # None for a regressor
-    n_rows: int  # learned from
-    feature_names: Array | None
-    provenance: Iterable[Origin] | None
-    multilabel: bool  # whether rows may have several labels
+def read_model(path: PathLike, *kinds: str) -> Container:
+    """The contents of a file of one of these kinds."""
+    return read_container(path, kinds, _FILE_VERSION)
 
 
-def read_model(path: PathLike, *kinds: str) -> SavedModel:
-    """The contents of a file of one of these kinds, after checks that they fit together."""
-    container = read_container(path, kinds, _FILE_VERSION)
-    with checking(path, REMEDY):
-        return _checked(container)
-
-
-def _checked(container: Container) -> SavedModel:
-    """The contents of a container, if they fit together."""
-    arrays, about = container.arrays, container.about
-    recipe = Recipe.fromdict(about["recipe"])
-    parameters = dict(about["parameters"])
-    if isinstance(parameters.get("class_weight"), list):
-        parameters["class_weight"] = dict(map(tuple, parameters["class_weight"]))
-    thread_count(parameters.get("n_jobs"))
-    classes, n_planes, multilabel = None, 1, False
-    if container.kind == CLASSIFIER:
-        classes = _classes(about["classes"], about["class_type"])
-        multilabel = about["multilabel"]
-        require_fit(
-            isinstance(multilabel, bool), "it does not say whether rows have several labels"
-        )
-        n_planes = number_of_planes(len(classes), multilabel)
-    planes, intercepts = arrays["planes"], np.array(arrays["intercepts"])
+def _coefficients(recipe: Recipe, n_problems: int, arrays: Mapping[str, Array]) -> Coefficients:
+    """What was learned by a recipe, from the arrays of a file."""
+    coef, intercepts = arrays["planes"], np.array(arrays["intercepts"])
     require_fit(recipe.n_bits is not None, "its recipe keeps no bits")
-    shape = (n_planes, 1 << recipe.n_bits, recipe.n_hashes)  # type: ignore[operator]
-    fits = planes.shape == shape and intercepts.shape == (n_planes,)
-    fits = fits and planes.dtype == np.float32 and intercepts.dtype == np.float64
+    shape = (n_problems, 1 << recipe.n_bits, recipe.n_hashes)  # type: ignore[operator]
+    fits = coef.shape == shape and intercepts.shape == (n_problems,)
+    fits = fits and coef.dtype == np.float32 and intercepts.dtype == np.float64
     require_fit(fits, "its arrays do not fit its recipe and classes")
-    finite = bool(np.isfinite(planes).all() and np.isfinite(intercepts).all())
+    finite = bool(np.isfinite(coef).all() and np.isfinite(intercepts).all())
     require_fit(finite, "it holds values that are not finite")
-    return SavedModel(
-        parameters,
-        Planes.unstacked(recipe, planes, intercepts),
-        classes,
-        whole_number(about["n_rows"], 0, 2**63 - 1, "the number of rows"),
-        column_names(about["feature_names"], recipe.n_columns),
-        read_provenance(about.get("sources")),
-        multilabel,
-    )
+    return Coefficients.from_stack(recipe, coef, intercepts)
 
 
 def _classes(labels: Any, class_type: Any) -> Array:
@@ -195,8 +159,9 @@ class CoREModel(HashingEstimator):
             about["multilabel"] = self.linear_.multilabel_
         if provenance is not None:
             about["sources"] = provenance_entries(provenance)
-        planes = self.linear_._planes
-        arrays = {"planes": planes.stacked(), "intercepts": np.ascontiguousarray(planes.intercepts)}
+        learned = self.linear_._coefficients
+        intercepts = np.ascontiguousarray(learned.intercepts)
+        arrays = {"planes": learned.stack(), "intercepts": intercepts}
         save_arrays(path, self._file_kind, _FILE_VERSION, arrays, about)
 
     @classmethod
@@ -216,18 +181,31 @@ class CoREModel(HashingEstimator):
         return cls._restored(path, read_model(path, cls._file_kind))
 
     @classmethod
-    def _restored(cls, path: PathLike, saved: SavedModel) -> Self:
-        """The model that the file at `path` holds."""
+    def _restored(cls, path: PathLike, container: Container) -> Self:
+        """The model that the file at `path` holds, whose parts have to fit together."""
         with checking(path, REMEDY):
-            model = cls(**saved.parameters)
-            model.recipe_ = saved.planes.recipe
-            linear = model._new_linear()
-        linear._keep(saved.planes, saved.n_rows)
-        if saved.classes is not None:
-            linear.classes_, linear.multilabel_ = saved.classes, saved.multilabel
-        if saved.feature_names is not None:
-            model.feature_names_in_ = saved.feature_names
-        return model._adopt(model.recipe_, linear, saved.provenance or ())
+            about = container.about
+            recipe, parameters = Recipe.fromdict(about["recipe"]), dict(about["parameters"])
+            if isinstance(parameters.get("class_weight"), list):
+                parameters["class_weight"] = dict(map(tuple, parameters["class_weight"]))
+            thread_count(parameters.get("n_jobs"))
+            model = cls(**parameters)
+            model.recipe_ = recipe
+            linear, n_problems = model._new_linear(), 1
+            if container.kind == CLASSIFIER:
+                linear.classes_ = _classes(about["classes"], about["class_type"])
+                linear.multilabel_ = about["multilabel"]
+                require_fit(
+                    isinstance(linear.multilabel_, bool),
+                    "it does not say whether rows have several labels",
+                )
+                n_problems = number_of_problems(len(linear.classes_), linear.multilabel_)
+            n_rows = whole_number(about["n_rows"], 0, 2**63 - 1, "the number of rows")
+            linear._keep(_coefficients(recipe, n_problems, container.arrays), n_rows)
+            feature_names = column_names(about["feature_names"], recipe.n_columns)
+            if feature_names is not None:
+                model.feature_names_in_ = feature_names
+            return model._adopt(recipe, linear, read_provenance(about.get("sources")) or ())
 
     def _adopt(self, recipe: Recipe, linear: Any, provenance: Iterable[Origin] = ()) -> Self:
         """Become fitted: with a linear model learned from signatures of a recipe."""

@@ -1,13 +1,6 @@
-"""Dual coordinate descent on packed rows, a block of problems at a time.
-
-Classes become two-class problems: one for two classes, else one per class against the rest; where
-rows have several labels, one per label. A block is up to eight such problems (or regressions),
-solved side by side, one per lane of a vector. Blocks depend on the data alone, so each may run on
-any thread.
-"""
+"""Dual coordinate descent on packed rows, a block of problems at a time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,133 +9,40 @@ import numpy.typing as npt
 from .._core.arguments import Array
 from .._core.threads import run_blocks, stop_if_asked
 from .._core.validation import read_only
-from .._loops.learning.coefficients import plane_products
-from .._loops.learning.descent import Active, Solution, combined_conjugates, sweep
+from .._loops.learning.descent import Active, Solution, sweep
 from .._loops.simd.vectors import LANES
-from ..recipe import Recipe
-from .coefficients import Packed, Planes, codes_in_use, lane_blocks, number_of_planes
-from .losses import Loss
-from .problem import (
-    Block,
-    Measure,
-    Options,
-    Outcome,
-    State,
-    TrainingSet,
-    half_squares,
-    measure,
-    require_finite,
-)
+from .coefficients import codes_in_use, half_squares, inner_products, zero_coef
+from .problem import Block, Measure, Options, Outcome, measure
+from .rows import Packed
 
 
-@dataclass(frozen=True)
-class OneVsRest:
-    """The two-class problems of a classifier, but for C.
-
-    Where rows have several labels, targets are numbers of sets of labels: `label_sets`, of shape
-    (n_sets, n_classes).
-    """
-
-    loss: Loss
-    intercept: float  # value of the constant column; 0: none
-    class_weights: npt.NDArray[np.float64]
-    label_sets: npt.NDArray[np.bool_] | None = None
-
-    @property
-    def n_planes(self) -> int:
-        """Two classes need one plane, more need one each, and so do several labels per row."""
-        return number_of_planes(len(self.class_weights), self.label_sets is not None)
-
-    def blocks(self, training: TrainingSet, C: float, width: int = LANES) -> list[Block]:
-        """The two-class problems at one C, for a training set whose targets are class numbers.
-
-        There are at most `width` of them in a block.
-
-        The weight of a class counts where it is the positive one. (As in LIBLINEAR: with two
-        classes both weights count, with more each problem weighs its own class against all
-        others at weight one.)
-        """
-        blocks = []
-        for lanes in lane_blocks(self.n_planes, width):
-            planes = np.arange(lanes.start, lanes.stop)
-            costs = C * np.stack([np.ones(len(planes)), self.class_weights[planes]])
-            if self.label_sets is not None:
-                is_positive = self.label_sets[:, planes][training.targets]
-            elif len(self.class_weights) == 2:
-                is_positive, costs = training.targets[:, None] == 1, C * self.class_weights[:, None]
-            else:
-                is_positive = training.targets[:, None] == planes
-            targets = np.where(is_positive, 1, -1).astype(np.int8)
-            rows, weights = read_only(training.rows), read_only(training.row_weights)
-            blocks.append(
-                Block(self.loss, rows, read_only(targets), weights, costs, self.intercept)
-            )
-        return blocks
+def zero_solution(packed: Packed, n_lanes: int) -> Solution:
+    """The start of a descent from nothing."""
+    coef = zero_coef(packed.n_codes, packed.codes.shape[1], n_lanes)
+    return Solution(np.zeros((len(packed), n_lanes)), coef, np.zeros(n_lanes))
 
 
-_PARALLEL = 1e-4  # squared sine of the angle below which two solutions count as one
+def solve(
+    packed: Packed, blocks: Sequence[Block], options: Options, n_jobs: int | None,
+    solutions: Sequence[Solution] | None = None, is_sum: bool = True,
+) -> tuple[Sequence[Solution], list[Outcome]]:  # fmt: skip
+    """Descend on all blocks, from `solutions` (changed in place) or from zero; see `descend`."""
+    if solutions is None:
+        solutions = [zero_solution(packed, block.n_lanes) for block in blocks]
+    for block in blocks:
+        block.require_costs()
+    tasks = list(zip(blocks, solutions, strict=True))
+    outcomes = run_blocks(lambda task: descend(packed, *task, options, is_sum), tasks, n_jobs)
+    return solutions, outcomes
 
 
-def extrapolate(block: Block, state: State, before: State) -> None:
-    """Extrapolate the solutions for two smaller costs to the costs of `block`.
+def descend(
+    packed: Packed, block: Block, solution: Solution, options: Options, is_sum: bool = True
+) -> Outcome:
+    """Sweep over the rows of a block, from `solution` on, until the gaps are small enough.
 
-    `state` is the latest solution and `before` the one before it (or zero), which becomes what
-    `state` was. `state` becomes their best linear combination for the dual problem without its
-    bounds: the minimum of a quadratic function of two variables. The first sweep corrects dual
-    variables beyond a bound, one row after another. (Clipped here, all at once, they would move
-    the planes by a sum of terms mostly of one sign, which costs more sweeps than it saves.)
-
-    Where the conjugate of the loss is not quadratic, both stay as they are. On paths of eight C a
-    factor of 2 apart, this saves an eighth to a fifth of the time.
-    """
-    if not block.loss.quadratic_conjugate:
-        return
-    factors = _combination(block, state, before)
-    _mix(state.duals, before.duals, factors)
-    _mix(state.biases, before.biases, factors)
-    lanes = np.zeros((2, 1 if block.n_lanes == 1 else LANES), np.float32)
-    lanes[:, : block.n_lanes] = factors
-    used = codes_in_use(state.planes, before.planes)
-    planes, older_planes = state.planes[used], before.planes[used]
-    _mix(planes, older_planes, lanes)
-    state.planes[used], before.planes[used] = planes, older_planes
-
-
-def _combination(block: Block, state: State, before: State) -> Array:
-    """For each lane, the factors of both solutions in their best combination."""
-    sums = np.empty((5, block.n_lanes))
-    conjugates = block.loss.compiled(combined_conjugates)
-    conjugates(block.rows, block.problem, state.duals, before.duals, sums)
-    one, two, other, other_two, both = sums
-    # the conjugates are (a, b) -> squares a^2 / 2 + crossed a b + others b^2 / 2 - gain a - ...
-    squares, others, crossed = two - 2 * one, other_two - 2 * other, both - one - other
-    gain, other_gain = 0.5 * squares - one, 0.5 * others - other
-    products = np.empty((3, block.n_lanes))
-    plane_products(state.planes, before.planes, products)
-    new, old = state.biases, before.biases
-    squares += products[0] + new * new
-    crossed += products[1] + new * old
-    others += products[2] + old * old
-    # The older solution counts with what in it is orthogonal to the newer one.
-    share = _divide(crossed, squares, 0.0)
-    rest = others - share * crossed
-    older = _divide(other_gain - share * gain, np.where(rest > _PARALLEL * others, rest, 0), 0.0)
-    return np.stack([_divide(gain, squares, 1.0) - share * older, older])
-
-
-def _mix(now: Array, then: Array, factors: Array) -> None:
-    """Combine two arrays into the first; the second becomes what the first was."""
-    mixed = factors[0] * now + factors[1] * then
-    then[:], now[:] = now, mixed
-
-
-def _divide(x: Array, y: Array, otherwise: float) -> Array:
-    """x / y; `otherwise` where y is zero."""
-    return np.divide(x, y, out=np.full(np.shape(x), otherwise), where=y > 0)
-
-
-def descend(packed: Packed, block: Block, state: State, options: Options) -> Outcome:
-    """Sweep over the rows of a block, from `state` on, until the gaps are small enough.
+    The weight vectors of `solution` are the sum of the rows times their dual variables or, if
+    `is_sum` is False, that sum plus the vectors from which the descent was started.
 
     Each sweep estimates the gaps on its way. Once the estimate is small enough for all lanes, one
     pass over all rows finds the true gaps. Lanes whose gap is small enough are finished, the others
@@ -150,31 +50,32 @@ def descend(packed: Packed, block: Block, state: State, options: Options) -> Out
     a pass is also made earlier, now and then.
     """
     rows, problem, n_lanes = packed.rows(), block.problem, block.n_lanes
-    compiled_sweep = block.loss.compiled(sweep)
-    solution = Solution(state.duals, state.planes, state.biases)
-    unfinished = np.ones(n_lanes, np.bool_)
+    compiled_sweep, gap_excess = block.loss.compiled(sweep), block.loss.gap_excess
+    every = unfinished = np.ones(n_lanes, np.bool_)
     shrunk = np.zeros(len(packed), np.uint8)
     limits, steepest = np.full(n_lanes, np.inf), np.empty(n_lanes)
+    scores, steps = np.zeros((2, LANES), np.float32)
     objectives, gaps = sums = np.empty((2, n_lanes))
     next_look = 1
     for epoch in range(1, options.max_iter + 1):
         stop_if_asked()
         order = np.random.default_rng([*options.seed, epoch]).permutation(block.rows)
         active = Active(read_only(unfinished), read_only(limits), shrunk)
-        moved = compiled_sweep(rows, read_only(order), problem, active, solution, steepest, sums)
+        moved = compiled_sweep(
+            rows, read_only(order), problem, active, solution, scores, steps, steepest, sums
+        )
         limits[:] = np.where(steepest > 0, steepest, np.inf)
         estimate = Measure(objectives, gaps)
-        done = not (moved and _some_too_large(estimate, solution, options, unfinished))
-        early = block.loss.gap_excess > 1 and epoch >= next_look
-        if early:
-            hopeful = Measure(objectives, gaps / block.loss.gap_excess)
-            early = not _some_too_large(hopeful, solution, options, unfinished)
+        done = not moved or not _too_large(estimate, unfinished, solution, options).any()
+        hopeful = Measure(objectives, gaps / gap_excess)
+        early = gap_excess > 1 and epoch >= next_look
+        early = early and not _too_large(hopeful, unfinished, solution, options).any()
         if not (done or early or epoch == options.max_iter):
             continue
         next_look = epoch + 1 + epoch // 8
-        at = measure(packed, block, solution, state.is_sum, options.tol)
-        require_finite(at)
-        unfinished = _too_large(at, solution, options)
+        at = measure(packed, block, solution, is_sum, options.tol)
+        at.require_finite()
+        unfinished = _too_large(at, every, solution, options)
         if not unfinished.any():
             break
         if done:
@@ -183,45 +84,73 @@ def descend(packed: Packed, block: Block, state: State, options: Options) -> Out
     return Outcome(epoch, at.objectives, at.relative_gaps(), not unfinished.any())
 
 
-def solve(
-    packed: Packed, blocks: Sequence[Block], options: Options, n_jobs: int | None,
-    states: Sequence[State] | None = None,
-) -> tuple[list[State], list[Outcome]]:  # fmt: skip
-    """Descend on all blocks, from `states` (changed in place) or from zero."""
-    if states is None:
-        states = [State.zero(packed, block.n_lanes) for block in blocks]
-    for block in blocks:
-        block.require_costs()
-
-    def work(task: tuple[Block, State]) -> Outcome:
-        return descend(packed, *task, options)
-
-    outcomes = run_blocks(work, list(zip(blocks, states, strict=True)), n_jobs)
-    return list(states), outcomes
-
-
-def as_planes(recipe: Recipe, solutions: Sequence[Any], intercept: float) -> Planes:
-    """The planes of states or vectors, one per block, without a copy."""
-    biases = np.concatenate([solution.biases for solution in solutions]) * intercept
-    return Planes(recipe, [solution.planes for solution in solutions], biases)
-
-
-def _some_too_large(
-    at: Measure, solution: Solution, options: Options, lanes: npt.NDArray[np.bool_]
-) -> bool:
-    """Whether the gap of any of these lanes is too large; not if there is none to be had."""
-    if not np.isfinite(at.objectives).all():
-        return False
-    return bool(_too_large(at, solution, options)[lanes].any())
-
-
-def _too_large(at: Measure, solution: Solution, options: Options) -> npt.NDArray[np.bool_]:
-    """Lanes whose gap is too large."""
+def _too_large(
+    at: Measure, lanes: npt.NDArray[np.bool_], solution: Solution, options: Options
+) -> npt.NDArray[np.bool_]:
+    """Those of some lanes whose gap is too large; none if an objective is not finite."""
     gaps, objectives = at.gaps, at.objectives
-    largest = max(options.tol, options.plane_tol) * objectives
-    lanes: npt.NDArray[np.bool_] = gaps > largest
-    # |w|^2 / 2 is part of the objective, and takes a pass over the planes: looked at if need be
-    if options.plane_tol > 0 and not lanes.all():
-        halves = half_squares(solution.planes, solution.biases)
-        lanes = gaps > np.maximum(options.tol * objectives, options.plane_tol * halves)
-    return lanes
+    if not np.isfinite(objectives).all():
+        return np.zeros_like(lanes)
+    too_large = lanes & (gaps > max(options.tol, options.coef_tol) * objectives)
+    # |w|^2 / 2 is part of the objective, and takes a pass over the coefficients
+    if options.coef_tol > 0 and (too_large != lanes).any():
+        limits = options.coef_tol * half_squares(solution.coef, solution.biases)
+        too_large = lanes & (gaps > np.maximum(options.tol * objectives, limits))
+    return too_large
+
+
+_PARALLEL = 1e-4  # share of the curvature below which two solutions count as one
+
+
+def extrapolate(block: Block, solution: Solution, before: Solution) -> None:
+    """Extrapolate the solutions for two smaller costs to the costs of `block`.
+
+    `solution` is the latest one and `before` the one before it (or zero), which becomes what
+    `solution` was. `solution` becomes their best linear combination for the dual problem without
+    its bounds: the minimum of a quadratic function of two variables. The first sweep corrects dual
+    variables beyond a bound, one row after another. (Clipped here, all at once, they would move
+    the weight vectors by a sum of terms mostly of one sign, which costs more sweeps than it saves.)
+
+    Where the conjugate of the loss is not quadratic, both stay as they are. On paths of eight C a
+    factor of 2 apart, this saves an eighth to a fifth of the time.
+    """
+    if not block.loss.quadratic_conjugate:
+        return
+    factors = _best_combination(block, solution, before)
+    _combine(solution.duals, before.duals, factors)
+    _combine(solution.biases, before.biases, factors)
+    lanes = np.zeros((2, 1 if block.n_lanes == 1 else LANES), np.float32)
+    lanes[:, : block.n_lanes] = factors
+    used = codes_in_use(solution.coef, before.coef)
+    coef, older_coef = solution.coef[used], before.coef[used]
+    _combine(coef, older_coef, lanes)
+    solution.coef[used], before.coef[used] = coef, older_coef
+
+
+def _best_combination(block: Block, solution: Solution, before: Solution) -> Array:
+    """For each lane, the factors of both solutions in their best combination."""
+    targets = block.targets[block.rows]
+    costs = np.where(targets > 0, block.costs[1], block.costs[0])
+    costs = costs * block.row_costs[block.rows, None]
+    a, b = solution.duals[block.rows], before.duals[block.rows]
+    conjugate: Any = block.loss.conjugate  # quadratic, so that it takes arrays as well
+    one, two, other, other_two, both = (
+        conjugate(duals, targets, costs).sum(axis=0) for duals in (a, 2 * a, b, 2 * b, a + b)
+    )
+    pairs = (solution, solution), (solution, before), (before, before)
+    products = [
+        inner_products(x.coef, y.coef, block.n_lanes) + x.biases * y.biases for x, y in pairs
+    ]
+    # conjugate(x a + y b) is curvatures[0] x^2 / 2 + curvatures[1] x y + ... - gains[0] x - ...
+    curvatures = two - 2 * one, both - one - other, other_two - 2 * other
+    gains = 0.5 * curvatures[0] - one, 0.5 * curvatures[2] - other
+    xx, xy, yy = np.add(curvatures, products)
+    hessians = np.moveaxis(np.array([[xx, xy], [xy, yy]]), 2, 0)
+    inverses = np.linalg.pinv(hessians, rcond=_PARALLEL, hermitian=True)
+    return np.einsum("lij,jl->il", inverses, gains)
+
+
+def _combine(now: Array, then: Array, factors: Array) -> None:
+    """Combine two arrays into the first; the second becomes what the first was."""
+    combined = factors[0] * now + factors[1] * then
+    then[:], now[:] = now, combined

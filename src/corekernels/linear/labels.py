@@ -1,7 +1,7 @@
 """Labels, values to predict and weights, checked once."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -14,14 +14,77 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._core.arguments import Array
 from ..errors import DataError, ParameterError
 
-_SEVERAL_KINDS = "y: labels are of several kinds; use numbers or strings."
+
+def check_labels(y: Any, n_rows: int, *, several: bool = False) -> Array:
+    """Class labels, one per row.
+
+    If rows may have several, and y is a table of 0 and 1 with a column per label: that, as bools.
+    """
+    try:
+        shape = (y if sparse.issparse(y) else np.asarray(y)).shape
+        if len(shape) == 2 and shape[1] > 1:
+            return _check_table(y, n_rows, shape[1], several)
+        if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
+            _refuse_missing(y)  # NumPy would make the word "nan" of a missing one
+        labels = _column(y, n_rows, "label")
+        if labels.dtype.kind == "S":
+            raise DataError("y: labels are bytes; decode them to strings.")
+        if labels.dtype.kind == "f":
+            _refuse_not_finite(labels)
+        if labels.dtype.kind == "O":
+            _refuse_missing(labels)
+            np.unique(labels)  # a TypeError where they cannot be put in order
+        check_classification_targets(labels)
+    except DataError:
+        raise
+    except TypeError as error:
+        raise DataError("y: labels are of several kinds; use numbers or strings.") from error
+    except ValueError as error:
+        if "continuous" in str(error):
+            raise DataError(
+                f"y: Unknown label type: real numbers such as {labels.flat[0]}, not classes; "
+                "make them classes, or learn numbers: CoRERegressor, or regression=True for files."
+            ) from error
+        raise DataError(f"y: {error}") from error
+    return labels
 
 
-def check_indicators(y: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
-    """Which labels each row has, where y has a column of 0 and 1 per label; None if it has not."""
-    n_columns = _columns(y)
-    if n_columns < 2:
-        return None
+def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Numbers to predict, one per row."""
+    try:
+        values = _column(y, n_rows, "value", np.float64)
+    except DataError:
+        raise
+    except ValueError as error:
+        if "convert string" in str(error):
+            raise DataError(
+                f"y: holds text where numbers are to be learned ({error}); "
+                "give numbers, or learn classes."
+            ) from error
+        raise DataError(f"y: {error}") from error
+    _refuse_not_finite(values)
+    return values
+
+
+def _column(y: Any, n_rows: int, what: str, dtype: Any = None) -> Array:
+    """One label or value per row."""
+    if y is None:
+        raise DataError(
+            f"y: requires y to be passed, but the target y is None; give one {what} per row."
+        )
+    column: Array = column_or_1d(y, dtype=dtype, warn=True)
+    if len(column) != n_rows:
+        raise DataError(f"y: has {len(column)} {what}s for {n_rows} rows; give one {what} per row.")
+    return column
+
+
+def _check_table(y: Any, n_rows: int, n_columns: int, several: bool) -> npt.NDArray[np.bool_]:
+    """Which labels each row has."""
+    if not several:
+        raise DataError(
+            f"y: has {n_columns} columns, but one label per row is wanted here; several labels per "
+            "row are learned by `fit` only, of a classifier, or column by column."
+        )
     table = y.toarray() if sparse.issparse(y) else np.asarray(y)
     if table.dtype.kind not in "biufO" or not np.isin(table, (0, 1)).all():
         raise DataError(
@@ -33,92 +96,14 @@ def check_indicators(y: Any, n_rows: int) -> npt.NDArray[np.bool_] | None:
     return table.astype(np.bool_)
 
 
-def _columns(y: Any) -> int:
-    """Number of columns of y; 1 where it is no table."""
-    if sparse.issparse(y):
-        return int(y.shape[1])
-    try:
-        shape = np.asarray(y).shape
-    except ValueError:  # rows of several lengths
-        return 1
-    return shape[1] if len(shape) == 2 else 1
-
-
-def check_labels(y: Any, n_rows: int) -> Array:
-    """Class labels, one per row."""
-    _require_given(y, "label")
-    if (n_columns := _columns(y)) > 1:
-        raise DataError(
-            f"y: has {n_columns} columns, but one label per row is wanted here; several labels per "
-            "row are learned by `fit` of a classifier, or column by column."
-        )
-    try:
-        if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
-            # NumPy would make the word "nan" of a missing one
-            _refuse_missing(np.array(y, dtype=object))
-        labels: Array = column_or_1d(y, warn=True)
-        _refuse_missing(labels)
-        if labels.dtype.kind == "S":
-            raise DataError("y: labels are bytes; decode them to strings.")
-        if labels.dtype.kind == "f":
-            _refuse_not_finite(labels)
-        check_classification_targets(labels)
-        if labels.dtype.kind == "O":
-            np.unique(labels)  # a TypeError where they cannot be put in order
-    except DataError:
-        raise
-    except TypeError as error:
-        raise DataError(_SEVERAL_KINDS) from error
-    except ValueError as error:
-        if len({isinstance(label, str) for label in labels.tolist()}) > 1:
-            raise DataError(_SEVERAL_KINDS) from error
-        if "continuous" in str(error):
-            raise DataError(
-                f"y: Unknown label type: real numbers such as {labels.flat[0]}, not classes; "
-                "make them classes, or learn numbers: CoRERegressor, or regression=True for files."
-            ) from error
-        raise DataError(f"y: {error}") from error
-    _require_length(labels, n_rows, "label")
-    return labels
-
-
-def _require_given(y: Any, what: str) -> None:
-    if y is None:
-        raise DataError(
-            f"y: requires y to be passed, but the target y is None; give one {what} per row."
-        )
-
-
-def _require_length(y: Array, n_rows: int, what: str) -> None:
-    if len(y) != n_rows:
-        raise DataError(f"y: has {len(y)} {what}s for {n_rows} rows; give one {what} per row.")
-
-
-def _refuse_missing(labels: Array) -> None:
-    """Raise if a label among objects is None, NaN or what pandas has in their place."""
-    for row, label in enumerate(labels.tolist() if labels.dtype.kind == "O" else ()):
+def _refuse_missing(labels: Iterable[Any]) -> None:
+    """Raise if a label is None, NaN or what pandas has in their place."""
+    for row, label in enumerate(labels):
         is_nan = isinstance(label, float) and math.isnan(label)
         if label is None or is_nan or type(label).__name__ in ("NAType", "NaTType"):
             raise DataError(
                 f"y: the label of row {row} is missing ({label}); fill or drop such rows first."
             )
-
-
-def check_values(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
-    """Numbers to predict, one per row."""
-    _require_given(y, "value")
-    try:
-        values: npt.NDArray[np.float64] = column_or_1d(y, dtype=np.float64, warn=True)
-    except ValueError as error:
-        if "convert string" in str(error):
-            raise DataError(
-                f"y: holds text where numbers are to be learned ({error}); "
-                "give numbers, or learn classes."
-            ) from error
-        raise DataError(f"y: {error}") from error
-    _require_length(values, n_rows, "value")
-    _refuse_not_finite(values)
-    return values
 
 
 def _refuse_not_finite(values: Array) -> None:

@@ -108,6 +108,11 @@ class Loss:
         }  # fmt: skip
         cls.InLoops = type(cls.__name__, (namedtuple(cls.__name__, names),), about)
 
+    @property
+    def is_smooth(self) -> bool:
+        """Whether it has a second derivative, for Newton steps."""
+        return "newton" in self.solvers
+
     def in_loops(self) -> Any:
         """The loss as loops take it: a named tuple of its parameters."""
         return self.InLoops(*(float(getattr(self, name)) for name in self.InLoops._fields))

@@ -12,14 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._core.arguments import require_count, require_positive, seed_of
 from .._core.estimator import DocumentationLink
-from .._core.threads import thread_count
+from .._loops.learning.descent import Solution
 from .._loops.simd.vectors import LANES
 from ..recipe import Recipe
-from .coefficients import Planes
-from .descent import as_planes, solve
+from .coefficients import Coefficients
+from .descent import solve
 from .losses import Loss, loss_of
-from .problem import Options, Outcome, State, TrainingSet
-from .solver import MakeBlocks, choose_solver, find_planes
+from .problem import Options, Outcome
+from .rows import TrainingSet
+from .solver import SOLVE, MakeBlocks, choose_solver
 
 
 class OfProbabilities:
@@ -58,17 +59,16 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
     n_jobs: int | None
     n_iter_: int
     n_rows_: int
-    _planes: Planes
+    _coefficients: Coefficients
 
     @property
     def coef_(self) -> npt.NDArray[np.float32]:
-        """The planes in the order of the columns of `Signatures.to_csr`, expanded on request."""
+        """Weight vectors, expanded on request, with the columns of `Signatures.to_csr`."""
         check_is_fitted(self)
-        return self._planes.coefficients()
+        return self._coefficients.expanded()
 
     def _options(self) -> Options:
         """The checked options of the solver."""
-        thread_count(self.n_jobs)
         return Options(
             require_positive("tol", self.tol),
             require_count("max_iter", self.max_iter),
@@ -82,36 +82,36 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
 
     def _learn(
         self, training: TrainingSet, make_blocks: MakeBlocks, recipe: Recipe, options: Options,
-        states: Sequence[State] | None = None,
+        solutions: Sequence[Solution] | None = None,
     ) -> npt.NDArray[np.float64]:  # fmt: skip
-        """Solve the problems, or go on from the states of a descent, and keep the solution.
+        """Solve the problems, or go on from the solutions of a descent, and keep what is found.
 
         Gives the duality gaps over the objectives, one per problem.
         """
         blocks = make_blocks(LANES)
-        n_planes = sum(block.n_lanes for block in blocks)
-        if states is None:
-            choice = choose_solver(self.solver, blocks[0], n_planes, training, self.n_jobs)
-            planes, outcomes = find_planes(
-                training, make_blocks, recipe, choice, options, self.n_jobs
+        if solutions is None:
+            n_problems = sum(block.n_lanes for block in blocks)
+            choice = choose_solver(self.solver, blocks[0], n_problems, training, self.n_jobs)
+            solutions, outcomes = SOLVE[choice.solver](
+                training.packed, make_blocks(choice.width), options, self.n_jobs
             )
         else:
-            states, outcomes = solve(training.packed, blocks, options, self.n_jobs, states)
-            planes = as_planes(recipe, states, blocks[0].intercept)
-        # at the caller of `fit`
-        warn_unless_converged(outcomes, options, training.contested_weight, stacklevel=4)
-        self._keep(planes, len(training.packed))
+            solutions, outcomes = solve(training.packed, blocks, options, self.n_jobs, solutions)
+        if not all(outcome.converged for outcome in outcomes):  # at the caller of `fit`
+            warn_of_gaps(outcomes, options, training.conflicting_weight, stacklevel=4)
+        coefficients = Coefficients.of(recipe, solutions, blocks[0].intercept)
+        self._keep(coefficients.in_usual_blocks(), len(training.packed))
         self.n_iter_ = max(outcome.n_iter for outcome in outcomes)
         return np.concatenate([outcome.relative_gaps for outcome in outcomes])
 
-    def _keep(self, planes: Planes, n_rows: int) -> None:
-        """Keep planes learned from so many rows; drop the attributes of an earlier fit."""
-        self._planes, self.n_rows_ = planes, n_rows
+    def _keep(self, coefficients: Coefficients, n_rows: int) -> None:
+        """Keep what was learned from so many rows; drop the attributes of an earlier fit."""
+        self._coefficients, self.n_rows_ = coefficients, n_rows
         for name in OF_A_FIT:
             self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_planes")
+        return hasattr(self, "_coefficients")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -120,25 +120,23 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
         return tags
 
 
-def warn_unless_converged(
-    outcomes: Sequence[Outcome], options: Options, contested_weight: float, stacklevel: int = 3
+def warn_of_gaps(
+    outcomes: Sequence[Outcome], options: Options, conflicting_weight: float, stacklevel: int
 ) -> None:
     """Say what to change where a gap is still too large.
 
-    `contested_weight` is that of equal rows with different targets, which slow a descent down.
+    `conflicting_weight` is that of equal rows with different targets, which slow a descent down.
     """
-    if all(outcome.converged for outcome in outcomes):
-        return
     worst = max(outcome.relative_gaps.max() for outcome in outcomes)
     name, limits = "tol", f"tol={options.tol:.1e}"
-    if options.plane_tol > 0:
+    if options.coef_tol > 0:
         name = "path_tol"
-        limits += f" and for path_tol={options.plane_tol:.1e} of |w|^2 / 2"
+        limits += f" and for path_tol={options.coef_tol:.1e} of |w|^2 / 2"
     cause = ""
-    if contested_weight > 0:
+    if conflicting_weight > 0:
         cause = (
-            f" Equal rows with different targets, of weight {contested_weight:.6g} together, slow "
-            'it down; solver="newton" does not mind them.'
+            f" Equal rows with different targets, of weight {conflicting_weight:.6g} together, "
+            'slow it down; solver="newton" does not mind them.'
         )
     n_passes = max(outcome.n_iter for outcome in outcomes)
     warnings.warn(

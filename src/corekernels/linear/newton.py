@@ -10,8 +10,8 @@ Every pass over the rows is a sum, shared out over threads (`Passes`). The sums 
 the rows add up to those of the whole, wherever the parts are.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -21,18 +21,19 @@ from .._core.arguments import Array
 from .._core.team import Team
 from .._core.threads import stop_if_asked
 from .._core.validation import read_only
-from .._loops.learning.coefficients import combine_blocks
 from .._loops.learning.passes import (
     TILE,
     add_parts,
+    combine_blocks,
     gradient_parts,
     line_blocks,
     product_parts,
     score_blocks,
 )
 from .._loops.simd.vectors import LANES
-from .coefficients import ROWS_PER_TASK, Packed, new_planes
-from .problem import Block, Measure, Options, Outcome, require_finite
+from .coefficients import zero_coef
+from .problem import Block, Measure, Options, Outcome
+from .rows import ROWS_PER_TASK, Packed
 
 Lanes = npt.NDArray[np.float64]  # one number per lane
 
@@ -41,24 +42,24 @@ _NUMBERS_PER_BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class Vector:
-    """A block of planes, and the weight of the constant column in each lane."""
+    """A block of weight vectors, and the weight of the constant column in each lane."""
 
-    planes: npt.NDArray[np.float32]
+    coef: npt.NDArray[np.float32]
     biases: Lanes
 
     @classmethod
     def zero(cls, packed: Packed, n_lanes: int) -> "Vector":
         """Zero in every lane."""
-        planes = new_planes(packed.n_codes, packed.codes.shape[1], n_lanes)
-        return cls(planes, np.zeros(n_lanes))
+        coef = zero_coef(packed.n_codes, packed.codes.shape[1], n_lanes)
+        return cls(coef, np.zeros(n_lanes))
 
     def zeros_like(self) -> "Vector":
         """Zero, of the same shape."""
-        return Vector(np.zeros_like(self.planes), np.zeros_like(self.biases))
+        return Vector(np.zeros_like(self.coef), np.zeros_like(self.biases))
 
     def clear(self) -> None:
         """Set to zero."""
-        self.planes[...] = 0
+        self.coef[...] = 0
         self.biases[:] = 0
 
     def add(
@@ -71,26 +72,26 @@ class Vector:
         that does not depend on the number of threads.
         """
         base = self if base is None else base
-        flat = self.planes.reshape(-1)
+        flat = self.coef.reshape(-1)
         n_blocks = -(-len(flat) // _NUMBERS_PER_BLOCK)
         shares = np.empty((n_blocks, 2, LANES))
         lanes = np.zeros(LANES, np.float32)
         lanes[: len(factors)] = factors
-        if self.planes.ndim == 2:
+        if self.coef.ndim == 2:
             lanes[:] = factors[0]
         arguments = (
-            base.planes.reshape(-1), lanes, other.planes.reshape(-1), against.planes.reshape(-1),
+            base.coef.reshape(-1), lanes, other.coef.reshape(-1), against.coef.reshape(-1),
             flat, shares,
         )  # fmt: skip
         Team(n_jobs).run(combine_blocks, arguments, len(flat), _NUMBERS_PER_BLOCK)
-        # biases move by the same rounded factor as planes
+        # biases move by the same rounded factor as coefficients
         self.biases[:] = base.biases + lanes[: len(factors)] * other.biases
         squares, products = self._per_lane(shares.sum(axis=0))
         return squares + self.biases**2, products + self.biases * against.biases
 
     def _per_lane(self, sums: Array) -> Array:
-        """Sums by lane; a single plane has all eight lanes to itself."""
-        return sums.sum(axis=1, keepdims=True) if self.planes.ndim == 2 else sums[:, : self.n_lanes]
+        """Sums by lane; a single weight vector has all eight lanes to itself."""
+        return sums.sum(axis=1, keepdims=True) if self.coef.ndim == 2 else sums[:, : self.n_lanes]
 
     @property
     def n_lanes(self) -> int:
@@ -114,10 +115,10 @@ class Passes:
         self._scores, self._moves = np.zeros(shape), np.zeros(shape)
         self._curvatures = np.empty(shape, np.float32)
         self._active = self._curved = self._chosen
-        planes = new_planes(packed.n_codes, packed.codes.shape[1], block.n_lanes)
-        n_parts = min(_MOST_PARTS, _PART_NUMBERS // planes.size, shape[0] // _ROWS_PER_PART)
+        coef = zero_coef(packed.n_codes, packed.codes.shape[1], block.n_lanes)
+        n_parts = min(_MOST_PARTS, _PART_NUMBERS // coef.size, shape[0] // _ROWS_PER_PART)
         n_parts = max(1, n_parts)
-        self._sums = np.empty((n_parts, *planes.shape), np.float32)
+        self._sums = np.empty((n_parts, *coef.shape), np.float32)
         self._numbers = np.empty((n_parts, 2, block.n_lanes))
 
     def move_to(self, w: Vector) -> None:
@@ -147,7 +148,7 @@ class Passes:
 
         def arguments() -> tuple[object, ...]:
             return (
-                self._packed.rows(), self._curved, self._active, direction.planes,
+                self._packed.rows(), self._curved, self._active, direction.coef,
                 direction.biases, self._block.intercept, self._curvatures, self._new_tile(),
                 self._sums, self._numbers,
             )  # fmt: skip
@@ -176,7 +177,7 @@ class Passes:
         intercepts = read_only(vector.biases * self._block.intercept)
 
         def arguments() -> tuple[object, ...]:
-            return self._packed.rows(), self._chosen, vector.planes, intercepts, out
+            return self._packed.rows(), self._chosen, vector.coef, intercepts, out
 
         self._team.run(score_blocks, arguments, len(self._chosen), ROWS_PER_TASK)
 
@@ -186,7 +187,7 @@ class Passes:
 
     def _add_up(self, out: Vector) -> Lanes:
         """Add the sums of all parts to `out`; their losses."""
-        flat = out.planes.reshape(-1)
+        flat = out.coef.reshape(-1)
         arguments = (self._sums.reshape(len(self._sums), -1), flat)
         self._team.run(add_parts, arguments, len(flat), _SUMS_PER_BLOCK)
         biases, losses = self._numbers.sum(axis=0)
@@ -278,13 +279,13 @@ class Newton:
         return Outcome(n_iter, at.objectives, at.relative_gaps(), not unfinished.any())
 
     def _measure(self, squares: Lanes) -> Measure:
-        """Objectives and gaps at w, whose squared length is known; finds the gradient."""
+        """Objectives and duality gaps at w, of these squared lengths; finds the gradient too."""
         self._gradient.clear()
         losses = self.sums.gradient(self._gradient)
         self._n_passes += 0.5
         slopes, _ = self._gradient.add(np.ones(self.w.n_lanes), self.w, self.w, self.n_jobs)
         at = Measure(0.5 * squares + losses, 0.5 * slopes)
-        require_finite(at)
+        at.require_finite()
         return at
 
     def _conjugate(self, lanes: npt.NDArray[np.bool_]) -> tuple[Lanes, Lanes]:
@@ -332,3 +333,18 @@ class Newton:
         steps = np.where(lower, _STEPS[along.argmin(axis=0)], 0.0)
         # rounded as `Vector.add` rounds them
         return steps.astype(np.float32).astype(np.float64)
+
+
+def solve(
+    packed: Packed, blocks: Sequence[Block], options: Options, n_jobs: int | None
+) -> tuple[list[Vector], list[Outcome]]:
+    """Newton steps from zero for one block after another, on no more codes than occur."""
+    used = replace(packed, n_codes=packed.largest_code() + 1)
+    solutions, outcomes = [], []
+    for block in blocks:
+        block.require_costs()
+        w, whole = (Vector.zero(rows, block.n_lanes) for rows in (used, packed))
+        outcomes.append(Newton(Passes(used, block, n_jobs), w, options, n_jobs).solve())
+        whole.coef[: used.n_codes] = w.coef
+        solutions.append(Vector(whole.coef, w.biases))
+    return solutions, outcomes

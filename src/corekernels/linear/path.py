@@ -1,6 +1,5 @@
 """The path over C: one descent after another, each started from the solutions before it."""
 
-import functools
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,15 +11,17 @@ from sklearn.model_selection import check_cv
 from .._core.arguments import Array, require_positive
 from .._core.progress import progress_bar
 from .._core.threads import run_blocks
+from .._loops.learning.descent import Solution
 from ..errors import DataError, ParameterError, RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures
 from .classifier import HashedLinearClassifier
-from .coefficients import Packed, Planes, lane_blocks, pack
-from .descent import OneVsRest, as_planes, extrapolate, solve
+from .coefficients import Coefficients, codes_in_use, lane_blocks
+from .descent import extrapolate, solve, zero_solution
 from .labels import check_labels
-from .model import warn_unless_converged
-from .problem import Options, Outcome, State, TrainingSet
+from .model import warn_of_gaps
+from .problem import OneVsRest, Options, Outcome
+from .rows import Packed, TrainingSet, pack
 
 _ROUNDING = 1e-12  # of a mean over folds, whose last digits depend on their order
 
@@ -103,7 +104,7 @@ def c_path(
     sample_weight : array-like, optional
         Weights of the rows in training; scores count every row once.
     path_tol : float
-        Accuracies are read once every plane is certain to be within the root of `path_tol`,
+        Accuracies are read once every weight vector is certain to be within the root of `path_tol`,
         times its length, of the best one: the default means a tenth. (The duality gap is then
         at most `path_tol` w.w / 2. A descent also ends at the model's own `tol`.) That moves
         accuracies by about a fifth of their standard error and by half of it at most, as
@@ -133,46 +134,44 @@ def c_path(
     if not len(values):
         raise ParameterError("Cs: got no value; give at least one C.")
     options = model._options()
-    loose = replace(options, plane_tol=require_positive("path_tol", path_tol))
+    loose = replace(options, coef_tol=require_positive("path_tol", path_tol))
     classes, problem, training = model._read(S, y, sample_weight)
     if validation is None:
         folds = _cross_validation(cv, training, check_labels(y, len(S)))
     else:
         folds = [_held_out(validation, training, S.recipe, model.n_jobs)]
-    # One block of planes is one thread's work; then several folds can be worked on at once.
-    several = len(folds) > 1 and len(lane_blocks(problem.n_planes)) == 1
+    # One block of problems is one thread's work; then several folds can be worked on at once.
+    several = len(folds) > 1 and len(lane_blocks(problem.n_problems)) == 1
     outer, inner = (model.n_jobs, 1) if several else (1, model.n_jobs)
     ascending = np.sort(values)
     with progress_bar(len(values) * len(folds), "path over C", "fits", progress) as bar:
-        follow = functools.partial(
-            _follow,
-            problem,
-            classes,
-            S.recipe,
-            ascending,
-            loose,
-            validation is not None,
-            inner,
-            bar,
-        )
-        paths = run_blocks(follow, folds, outer)
+        paths = run_blocks(
+            lambda fold: _follow(
+                fold, problem, classes, S.recipe, ascending, loose, validation is not None, inner,
+                bar,
+            ),
+            folds,
+            outer,
+        )  # fmt: skip
     place = np.searchsorted(ascending, values)
     scores = np.stack([path.scores for path in paths], axis=1)[place]
     n_iter = np.stack([path.n_iter for path in paths], axis=1)[place]
     outcomes = [outcome for path in paths for outcome in path.outcomes]
-    warn_unless_converged(outcomes, loose, training.contested_weight)
+    if not all(outcome.converged for outcome in outcomes):
+        warn_of_gaps(outcomes, loose, training.conflicting_weight, stacklevel=3)
     means = scores.mean(axis=1)
     best_C = float(values[means >= means.max() - _ROUNDING].min())
-    make_blocks = functools.partial(problem.blocks, training, best_C)
     model.set_params(C=best_C, random_state=options.seed[0])
-    model.dual_gap_ = model._learn(training, make_blocks, S.recipe, options, paths[0].best)
+    model.dual_gap_ = model._learn(
+        training, lambda width: problem.blocks(training, best_C, width), S.recipe, options,
+        paths[0].best,
+    )  # fmt: skip
     model.classes_ = classes
     errors = _standard_errors(scores, None if validation is None else len(validation[0]))
     return CPath(values, scores, errors, n_iter, best_C, model)
 
 
-@dataclass(frozen=True)
-class _Fold:
+class _Fold(NamedTuple):
     """A training set, and rows to score what is learned from it on."""
 
     training: TrainingSet
@@ -180,9 +179,9 @@ class _Fold:
     rows: npt.NDArray[np.int64]  # their numbers there
     labels: Array
 
-    def accuracy(self, planes: Planes, classes: Array, n_jobs: int | None) -> float:
+    def accuracy(self, coefficients: Coefficients, classes: Array, n_jobs: int | None) -> float:
         """Share of the rows to score on that get their own label."""
-        scores = planes.scores_of(self.packed, self.rows, n_jobs)
+        scores = coefficients.scores_of(self.packed, self.rows, n_jobs)
         best = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
         return float((classes[best.astype(int)] == self.labels).mean())
 
@@ -235,29 +234,38 @@ class _FoldPath(NamedTuple):
     scores: list[float]
     n_iter: list[int]
     outcomes: list[Outcome]
-    best: list[State] | None  # the solution of the highest score, if kept
+    best: list[Solution] | None  # that of the highest score, if kept
 
 
 def _follow(
-    problem: OneVsRest, classes: Array, recipe: Recipe, Cs: Array, options: Options,
-    keeps_best: bool, n_jobs: int | None, bar: Any, fold: _Fold,
+    fold: _Fold, problem: OneVsRest, classes: Array, recipe: Recipe, Cs: Array, options: Options,
+    keeps_best: bool, n_jobs: int | None, bar: Any,
 ) -> _FoldPath:  # fmt: skip
     """Solve the problems of a fold at each C, and score each solution."""
-    packed, lanes = fold.training.packed, lane_blocks(problem.n_planes)
-    states, before = ([State.zero(packed, len(block)) for block in lanes] for _ in range(2))
-    best = [State.zero(packed, len(block)) for block in lanes] if keeps_best else None
-    walk = _FoldPath([], [], [], best)
+    packed, lanes = fold.training.packed, lane_blocks(problem.n_problems)
+    solutions, before, best = (
+        [zero_solution(packed, len(block)) for block in lanes] for _ in range(3)
+    )
+    path = _FoldPath([], [], [], best if keeps_best else None)
     for C in Cs:
         blocks = problem.blocks(fold.training, float(C))
-        starts = zip(blocks, states, before, strict=True)
+        starts = zip(blocks, solutions, before, strict=True)
         run_blocks(lambda start: extrapolate(*start), starts, n_jobs)
-        _, outcomes = solve(packed, blocks, options, n_jobs, states)
-        score = fold.accuracy(as_planes(recipe, states, problem.intercept), classes, n_jobs)
-        if best is not None and score > max(walk.scores, default=-1.0):
-            for state, copy in zip(states, best, strict=True):
-                copy.copy_from(state)
-        walk.scores.append(score)
-        walk.n_iter.append(max(outcome.n_iter for outcome in outcomes))
-        walk.outcomes.extend(outcomes)
+        _, outcomes = solve(packed, blocks, options, n_jobs, solutions)
+        coefficients = Coefficients.of(recipe, solutions, problem.intercept)
+        score = fold.accuracy(coefficients, classes, n_jobs)
+        if keeps_best and score > max(path.scores, default=-1.0):
+            for solution, kept in zip(solutions, best, strict=True):
+                _copy(solution, kept)
+        path.scores.append(score)
+        path.n_iter.append(max(outcome.n_iter for outcome in outcomes))
+        path.outcomes.extend(outcomes)
         bar.update()
-    return walk
+    return path
+
+
+def _copy(solution: Solution, out: Solution) -> None:
+    """Copy a solution into another, of whose coefficients few may be in memory."""
+    out.duals[:], out.biases[:] = solution.duals, solution.biases
+    used = codes_in_use(solution.coef, out.coef)
+    out.coef[used] = solution.coef[used]

@@ -12,11 +12,11 @@ from .._core.estimator import keep_parameters, require_some_rows
 from .._core.validation import read_only
 from ..errors import DataError
 from ..signatures import Signatures
-from .coefficients import pack
 from .labels import check_values, check_weights
 from .losses import Loss, loss_of
 from .model import HashedLinearModel
-from .problem import Block, TrainingSet
+from .problem import Block
+from .rows import TrainingSet, pack
 
 _MOST_VALUE = 1e30
 
@@ -24,7 +24,7 @@ _MOST_VALUE = 1e30
 class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
     """Ridge regression on signatures, without expanding them.
 
-    It finds the plane that minimises
+    It finds the weight vector w and the bias b that minimise
 
         1/2 (w . w + b^2) + C sum_i c_i (w . x_i + s b + m - y_i)^2,
 
@@ -88,28 +88,28 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
             intercept,
         )
         self.dual_gap_ = float(self._learn(training, lambda _: [block], S.recipe, options)[0])
-        self._planes.intercepts[:] += middle
+        self._coefficients.intercepts[:] += middle
         return self
 
     def predict(self, S: Signatures) -> npt.NDArray[np.float64]:
         """The value of each row."""
         check_is_fitted(self)
-        return self._planes.scores(S, self.n_jobs)[:, 0]
+        return self._coefficients.scores(S, self.n_jobs)[:, 0]
 
     @property
     def coef_(self) -> npt.NDArray[np.float32]:
-        """The plane in the order of the columns of `Signatures.to_csr`, expanded on request."""
+        """The weight vector, expanded on request, with the columns of `Signatures.to_csr`."""
         return super().coef_[0]
 
     @property
     def intercept_(self) -> float:
         """What is added to the scores."""
         check_is_fitted(self)
-        return float(self._planes.intercepts[0])
+        return float(self._coefficients.intercepts[0])
 
 
 def _require_range(values: npt.NDArray[np.float64]) -> None:
-    """Refuse values whose planes would not fit single precision."""
+    """Refuse values whose coefficients would not fit single precision."""
     most = np.abs(values).max(initial=0.0)
     if most > 0 and not 1 / _MOST_VALUE <= most <= _MOST_VALUE:
         raise DataError(

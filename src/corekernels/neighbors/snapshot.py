@@ -329,7 +329,7 @@ def _read_snapshot(model: Any, about: dict[str, Any], arrays: dict[str, Array]) 
         tail = Exact(_checked_store(restore(kernel, n_columns, tail_arrays)))
     facts = about["facts"]
     method = METHODS[facts["method_"]]
-    least = 0 if method is Exact else 1
+    least = int(not method.is_exact)  # exact search is tuned to no number
     n_wanted = whole_number(about["n_wanted"], least, 2**31, "the number of neighbours")
     main = method.restored(store, n_wanted, about["source"], _part("source", arrays))
     n_rows = len(store) + (0 if tail is None else len(tail.store))

@@ -6,7 +6,7 @@ float32 where that loses nothing, else float64, scaled by a power of two per row
 directions alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
@@ -161,6 +161,7 @@ _DENSE_SHARE = 8  # rows with a nonzero in so many columns: all columns take no 
 _BLOCK_ROWS = 256  # that a thread summarises at a time
 _PART_VALUES = 1 << 18  # looked at by a thread at a time
 _BLOCK_QUERIES = 16  # that a thread compares at a time
+_SAMPLED_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,10 @@ class Store:
     def __len__(self) -> int:
         return len(self.squares)
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
+
+    @computed_once
     def stored_rows(self) -> StoredRows:
         """The rows as the loops take them."""
         arrays = self.indptr, self.columns, self.values, self.squares, self.bits, self.byte_rows
@@ -241,10 +245,15 @@ class Store:
         return Rows(self.indptr, read_only(columns), read_only(values), self.n_columns)
 
     @computed_once
-    def steps_per_query(self) -> float:
-        """Steps along inverted lists that a query like the rows takes, on average."""
-        frequencies = np.bincount(self.columns, minlength=self.width).astype(float)
-        return float(np.square(frequencies).sum() / max(1, len(self)))
+    def frequencies(self) -> Array:
+        """In how many rows each column is."""
+        return np.bincount(self.columns, minlength=self.width)
+
+    @computed_once
+    def some_queries(self) -> Queries:
+        """Queries that are like the rows: some of these."""
+        rows = np.arange(0, len(self), max(1, len(self) // _SAMPLED_ROWS))
+        return make_queries(self.take(rows).rows(), self, Team(1))
 
     def take(self, rows: Array) -> "Store":
         """Some of the rows, in the order given."""

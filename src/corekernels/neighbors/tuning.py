@@ -25,9 +25,9 @@ from .store import Store, make_queries
 AUTO = "auto"
 METHOD_NAMES = (AUTO, *METHODS)
 FEW_ROWS = 2048
-_FEW_QUERIES, _MANY_QUERIES = 512, 1024  # held out of few rows and of many
+_LEAST_QUERIES, _MOST_QUERIES = 256, 1024  # held out
+_MISSES = 25  # divided by the share of misses allowed: held-out queries between these limits
 _FIRST_QUERIES = 128  # of these, for a first look
-_ROWS_PER_QUERY = 64  # from few to many
 
 _Z = 1.645  # normal quantile of a one-sided confidence of 95 %
 _WORTH = 1.5  # a method must be this many times cheaper than the exact search
@@ -140,7 +140,7 @@ class HeldOut:
         """
         n = len(self.alive)
         growth = self.n_asked / self.n_wanted * n / max(1, len(self.rest))
-        return min(n, math.ceil(size * math.sqrt(growth) - 1e-9))
+        return min(n, round(size * math.sqrt(growth)))
 
     def neighbor_values(self, store: Store, kernel: Kernel) -> Array:
         """The value of another kernel for each query and true neighbour."""
@@ -153,17 +153,20 @@ class HeldOut:
         return values.reshape(rows.shape)
 
 
-def hold_out(store: Store, n_neighbors: int, seed: int, n_jobs: int | None) -> HeldOut:
+def hold_out(
+    store: Store, recall: float, n_neighbors: int, seed: int, n_jobs: int | None
+) -> HeldOut:
     """A sample of up to an eighth of the rows, answered by exact search from the others.
 
-    Empty rows are no queries, unless there are no others: whatever is found for them is right.
+    The fewer misses are allowed, the more queries it takes to tell their share. Empty rows are no
+    queries, unless there are no others: whatever is found for them is right.
     """
     n = len(store)
     order = np.random.default_rng(seed).permutation(n)
     full = np.flatnonzero(store.lengths[order])
     full = full if len(full) else np.arange(n)
-    most = min(max(_FEW_QUERIES, len(full) // _ROWS_PER_QUERY), _MANY_QUERIES)
-    chosen = full[len(full) - max(1, min(most, len(full) // 8)) :]
+    n_queries = min(max(_LEAST_QUERIES, round(_MISSES / (1 - recall))), _MOST_QUERIES)
+    chosen = full[len(full) - max(1, min(n_queries, len(full) // 8)) :]
     rest, sample = np.delete(order, chosen), order[chosen]
     n_rest = len(rest)
     alive = np.ones(n, np.uint8)
@@ -285,14 +288,15 @@ def choose(
             f"method: {method.name} proposes no rows that are near by {store.kernel.name}; choose "
             f"one of {', '.join(serving)}."
         )
-    if method is Exact:
+    if method is not None and method.is_exact:
         return Choice(exact, "exact search, as asked for", 1.0)
     if method is None and len(store) <= FEW_ROWS:
         return Choice(exact, f"exact search: {len(store)} rows are few", 1.0)
     if recall == 1:
         reason = "exact search: no other method guarantees recall 1"
         return Choice(exact, reason, 1.0, falls_short=method is not None)
-    tuning = Tuning(exact, hold_out(store, n_neighbors, seed, n_jobs), recall, n_neighbors, seed)
+    held_out = hold_out(store, recall, n_neighbors, seed, n_jobs)
+    tuning = Tuning(exact, held_out, recall, n_neighbors, seed)
     if method is None:
         return _best(tuning)
     tuned = method.tune(tuning)

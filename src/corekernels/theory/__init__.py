@@ -25,7 +25,7 @@ Ping Li, "CoRE Kernels", UAI 2014. Ping Li and Arnd Christian König, "b-Bit min
 hashing", WWW 2010. Xiaoyun Li and Ping Li, "C-MinHash", ICML 2022.
 """
 
-from .aliasing import NO_ALIASING, Aliasing, aliasing
+from .aliasing import Aliasing, aliasing
 from .pairs import (
     Pair,
     miss_rate,
@@ -39,7 +39,7 @@ from .pairs import (
 )
 
 __all__ = [
-    "NO_ALIASING", "Aliasing", "Pair", "aliasing", "miss_rate", "sign_collision",
+    "Aliasing", "Pair", "aliasing", "miss_rate", "sign_collision",
     "slot_collision", "slots_allowed", "variance_core1", "variance_core2", "variance_core_rbf",
     "variance_resemblance",
 ]  # fmt: skip

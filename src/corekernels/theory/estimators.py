@@ -48,35 +48,29 @@ class RowNumbers:
     sum: Any = None
 
 
-def resemblance_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
+def resemblance_form(u: RowNumbers, v: RowNumbers, chance: Aliasing) -> LinearForm:
     """(p - C1) / (1 - C2), where p is the share of equal codes."""
-    if chance is None:
-        return LinearForm(flat=1.0)
     unit = 1 / (1 - chance.C2)
     return LinearForm(flat=unit, constant=-chance.C1 * unit)
 
 
-def projection_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
+def projection_form(u: RowNumbers, v: RowNumbers, chance: Aliasing) -> LinearForm:
     """(mean of w1 w2 over colliding slots, less C1 times its mean over all) / (1 - C2).
 
     Weights made of projections are independent of the codes, so chance collisions add C1 times
     the mean of all products, and take C2 of the kernel value.
     """
-    if chance is None:
-        return LinearForm(both=1.0)
     unit = 1 / (1 - chance.C2)
     return LinearForm(both=unit, every=-chance.C1 * unit)
 
 
-def core2_form(u: RowNumbers, v: RowNumbers, chance: Aliasing | None) -> LinearForm:
+def core2_form(u: RowNumbers, v: RowNumbers, chance: Aliasing) -> LinearForm:
     """The mean of w1 w2 over colliding slots, less what collisions by chance add to it.
 
     Where the minimum of row 1 comes first, its value is a random one of the columns only row 1
     has, and the other's a random one of row 2. The mean value over columns that only one row
     has follows from that row's values in colliding slots and its whole sum.
     """
-    if chance is None:
-        return LinearForm(both=1.0)
     f1, f2 = u.length, v.length
     s1, s2 = np.asarray(u.sum, np.float64), np.asarray(v.sum, np.float64)
     e1, e2 = chance.first, chance.second

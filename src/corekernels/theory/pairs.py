@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from .aliasing import NO_ALIASING, Aliasing
+from .aliasing import Aliasing
 
+WHOLE = Aliasing()  # locations, which never collide by chance
 _MOST_SLOTS = 64
 
 
@@ -116,9 +117,7 @@ class Pair:
         return self.a / self.union
 
 
-def variance_resemblance(
-    pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, change: Any = 0.0
-) -> Any:
+def variance_resemblance(pair: Pair, k: int, *, chance: Aliasing = WHOLE, change: Any = 0.0) -> Any:
     """Var of the estimated resemblance: p (1 - p) / (k (1 - C2)^2), p = C1 + (1 - C2) R.
 
     Dependent slots add a share `change` of R (1 - R) / k.
@@ -131,7 +130,7 @@ def variance_resemblance(
     return (slot + change * pair.R * (1 - pair.R)) / k
 
 
-def variance_core1(pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, change: Any = 0.0) -> Any:
+def variance_core1(pair: Pair, k: int, *, chance: Aliasing = WHOLE, change: Any = 0.0) -> Any:
     """Var of the estimated K1: [m (p (1 - 2 C1) + C1^2) / (1 - C2)^2 - rho^2 R^2] / k.
 
     m = E[P(u)^2 P(v)^2] is 1 + 2 rho^2; p = C1 + (1 - C2) R. With whole locations this is the
@@ -146,7 +145,7 @@ def variance_core1(pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, change
 
 
 def variance_core_rbf(
-    pair: Pair, k: int, *, gamma: float, chance: Aliasing = NO_ALIASING, change: Any = 0.0
+    pair: Pair, k: int, *, gamma: float, chance: Aliasing = WHOLE, change: Any = 0.0
 ) -> Any:
     """Var of the estimated R exp(-gamma (1 - rho)): as of K1, for other products of weights.
 
@@ -171,7 +170,7 @@ def _variance_of_products(
     return (second + np.square(mean) * locations) / k
 
 
-def variance_core2(pair: Pair, k: int, *, chance: Aliasing = NO_ALIASING, change: Any = 0.0) -> Any:
+def variance_core2(pair: Pair, k: int, *, chance: Aliasing = WHOLE, change: Any = 0.0) -> Any:
     """Var of the estimated K2: f1 f2 / U [shared_squares - rho^2 / U] / k, U = f1 + f2 - a.
 
     With b bits, slots that collide by chance add their second moment, which is 1 per

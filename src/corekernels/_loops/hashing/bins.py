@@ -111,7 +111,7 @@ def _extremes_of_slices(
 ):
     """Codes and values of the slots from slices; groups of slots whose bins are full are skipped.
 
-    Slots from the half of a bank on count locations from the top.
+    The first half of a bank's slots take the least location, the second half the greatest.
     """
     table, n_low = banks.tables, banks.width // 2
     two = 2 * LINE // table.itemsize
@@ -163,7 +163,7 @@ def _bin_of(rank, bins):
 
 @inner_loop
 def fill_bins(ranks, values, bins):
-    """Put nonzeros into their bins: of each bin the first by rank stays."""
+    """Put nonzeros into their bins; each bin keeps the one of the lowest rank."""
     for p in range(ranks.shape[0]):
         place, first = _bin_of(ranks[p], bins), np.uint64(ranks[p]) << _HALF
         if values is not None:

@@ -108,7 +108,7 @@ def _join(planes, n_planes, kind, out):
 
 @inlined_loop
 def values_behind(words, places, shift, marks, out):
-    """Values of the minima of slots from `shift` on: the marks where their bits were.
+    """Values behind the minima of the slots from `shift` on: `marks` where their locations lie.
 
     The loop is bound by its loads and stores: four locations are read at a time, in one of `words`,
     and eight values written. Value by value, hashing images with CoRE 2 takes a tenth longer.
@@ -130,6 +130,6 @@ def values_behind(words, places, shift, marks, out):
 
 @loop(inline="always")
 def _mark_of(word, lane, places, slot):
-    """Where the mark of the minimum in one of four slots is; `slot` is the first of them."""
+    """Place of the mark for one of four slots, `slot` and those after it; their locations are `word`."""
     location = (word >> np.uint64(16 * lane)) & np.uint64(0xFFFF)
     return np.uint64(places[location]) + np.uint64(slot + lane)

@@ -12,7 +12,7 @@ import numpy as np
 from ..compilation import allocating_loop, loop
 from ..rows import taken
 from ..simd.halves import read_weights
-from ..simd.vectors import LANES
+from ..simd.vectors import LANES, load, multiply_add, splat, store
 from .losses import loss_curvature, loss_slope, loss_value
 from .scoring import add_row, score_rows
 
@@ -20,13 +20,13 @@ TILE = 64  # rows that are scored, then added: the caches hold them
 
 
 @loop
-def score_blocks(blocks, n_blocks, rows, chosen, planes, intercepts, out):
+def score_blocks(blocks, n_blocks, rows, chosen, coef, intercepts, out):
     """Scores of rows."""
     codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
     n_lanes = intercepts.shape[0]
     for start, stop in taken(blocks, n_blocks):
         score_rows(
-            codes, weights, scales, buffer, chosen[start:stop], planes, None, n_lanes, intercepts,
+            codes, weights, scales, buffer, chosen[start:stop], coef, None, n_lanes, intercepts,
             out[start:stop],
         )  # fmt: skip
 
@@ -50,8 +50,8 @@ def gradient_parts(
     row_costs, costs = problem.row_costs, problem.costs
     codes, weights, scales, buffer = rows.codes, rows.weights, rows.scales, rows.buffer
     for part, _ in taken(blocks, n_blocks):
-        planes, own = sums[part], numbers[part]
-        planes[:] = 0
+        coef, own = sums[part], numbers[part]
+        coef[:] = 0
         own[:] = 0
         first, last = _part_of(chosen.shape[0], part, blocks.n_rows)
         for start in range(first, last, TILE):
@@ -67,12 +67,12 @@ def gradient_parts(
                     own[1, lane] += loss_value(loss, score, target, cost)
                     tile[t - start, lane] = slope * scales[i]
                     curvatures[t, lane] = loss_curvature(loss, score, target, cost)
-            _add_rows(codes, weights, buffer, chosen[start:stop], tile, planes)
+            _add_rows(codes, weights, buffer, chosen[start:stop], tile, coef)
 
 
 @allocating_loop
 def product_parts(
-    blocks, n_blocks, rows, chosen, places, planes, biases, intercept, curvatures, tile, sums,
+    blocks, n_blocks, rows, chosen, places, coef, biases, intercept, curvatures, tile, sums,
     numbers,
 ):  # fmt: skip
     """Hessians of the losses of each part, times a direction: sums as those of `gradient_parts`.
@@ -90,9 +90,7 @@ def product_parts(
         for start in range(first, last, TILE):
             stop = min(start + TILE, last)
             some = chosen[start:stop]
-            score_rows(
-                codes, weights, scales, buffer, some, planes, None, n_lanes, intercepts, tile
-            )
+            score_rows(codes, weights, scales, buffer, some, coef, None, n_lanes, intercepts, tile)
             for t in range(start, stop):
                 scale = scales[chosen[t]]
                 for lane in range(n_lanes):
@@ -121,8 +119,8 @@ def line_blocks(blocks, n_blocks, chosen, problem, scores, moves, steps, sums):
 
 
 @allocating_loop
-def _add_rows(codes, weights, buffer, chosen, factors, planes):
-    """Add rows, times their factors, to planes."""
+def _add_rows(codes, weights, buffer, chosen, factors, coef):
+    """Add rows, times their factors, to weight vectors."""
     n_lanes, last = factors.shape[1], chosen.shape[0] - 1
     steps = np.zeros(LANES, np.float32)
     for t in range(chosen.shape[0]):
@@ -133,7 +131,7 @@ def _add_rows(codes, weights, buffer, chosen, factors, planes):
         if used:
             if weights is not None:
                 read_weights(weights, chosen[t], 0, codes.shape[1], buffer)
-            add_row(codes, weights, chosen[t], buffer, chosen[min(t + 1, last)], steps, planes)
+            add_row(codes, weights, chosen[t], buffer, chosen[min(t + 1, last)], steps, coef)
 
 
 @allocating_loop
@@ -144,3 +142,36 @@ def add_parts(blocks, n_blocks, parts, out):
         for part in range(parts.shape[0]):
             totals += parts[part, start:stop]
         out[start:stop] = totals
+
+
+_RUN = 64  # slots summed in single precision, over which rounding errors do not build up
+
+
+@allocating_loop
+def combine_blocks(blocks, n_blocks, x, factors, y, others, z, products):
+    """z = x + factors * y, and the inner products of z with itself and with `others`.
+
+    All are flat, in blocks of a multiple of eight numbers; number p belongs to lane p % 8, a
+    single weight vector to all eight. z may be x or y. `products[block]`, (2, 8), is the share of
+    the block.
+    """
+    zero, f = splat(np.float32(0)), load(factors, 0)
+    partial = np.empty((2, LANES), np.float32)
+    for start, stop in taken(blocks, n_blocks):
+        total = products[start // blocks.size]
+        total[:] = 0
+        for first in range(start, stop, _RUN * LANES):
+            last = min(first + _RUN * LANES, stop)
+            a, b = zero, zero
+            for p in range(first, last // LANES * LANES, LANES):
+                sums = multiply_add(f, load(y, p), load(x, p))
+                store(sums, p, z)
+                a = multiply_add(sums, sums, a)
+                b = multiply_add(sums, load(others, p), b)
+            store(a, 0, partial)
+            store(b, LANES, partial)
+            total += partial
+        for p in range(stop // LANES * LANES, stop):  # the end of a single weight vector
+            z[p] = x[p] + factors[0] * y[p]
+            total[0, 0] += z[p] * z[p]
+            total[1, 0] += z[p] * others[p]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compilation import allocating_loop, inner_loop, loop
 from ..kernels import kernel_value, support_bound, uses_values
-from ..mixing import mix, step
+from ..mixing import mix
 from .pairs import BELOW, SLACK, erase, scatter, shared_product, sum_of_squares
 
 # of the digests: odd numbers without a pattern
@@ -41,22 +41,8 @@ def write_table_keys(codes, n_slots, out):
         for table in range(out.shape[0]):
             key = np.uint64(table)
             for j in range(table * n_slots, (table + 1) * n_slots):
-                key = step(key ^ np.uint64(codes[row, j]), j)
-            out[table, row] = key
-
-
-@allocating_loop
-def ascend_within_keys(keys, rows):
-    """Sort the rows of each key, where equal keys stand together."""
-    start = 0
-    for i in range(1, keys.shape[0] + 1):
-        if i == keys.shape[0] or keys[i] != keys[start]:
-            if i - start == 2:
-                a, b = rows[start], rows[start + 1]
-                rows[start], rows[start + 1] = min(a, b), max(a, b)
-            elif i - start > 2:
-                rows[start:i].sort()
-            start = i
+                key = (key ^ np.uint64(codes[row, j])) * _FIRST_FACTOR
+            out[table, row] = mix(key)
 
 
 NO_LINK = -1
@@ -66,27 +52,27 @@ NO_LINK = -1
 def write_linked_pairs(links, rows, n_rows, boundary, state, seen, out):
     """Write the pairs of rows that share a key in some table, each once, as numbers.
 
-    links[i, t] is the next place whose row has the key of place i in table t, or NO_LINK; one
-    below that, -2 - links[i, t] is the next one, but place i makes no pairs with those after it.
+    links[t, i] is the next place whose row has the key of place i in table t, or NO_LINK; one
+    below that, -2 - links[t, i] is the next one, but place i makes no pairs with those after it.
     rows[i] is the number of the row. A pair is (earlier row) n_rows + (later row); with a
     boundary, not -1, it is (later row) n_rows + (earlier row), of rows on both sides. `state`
     holds the place to go on from, and the number of pairs written: where `out` is full, the next
     call goes on. `seen` is zero on entry and on return.
     """
     n = 0
-    while state[0] < links.shape[0]:
+    while state[0] < links.shape[1]:
         i, begin, is_full = state[0], n, False
         if boundary >= 0 and rows[i] >= boundary:
             state[0] += 1
             continue
-        for t in range(links.shape[1]):
-            other = links[i, t]
+        for t in range(links.shape[0]):
+            other = links[t, i]
             while other >= 0 and n < out.shape[0]:
                 if rows[other] >= boundary and seen[other] == 0:
                     seen[other] = 1
                     out[n] = other
                     n += 1
-                other = links[other, t]
+                other = links[t, other]
                 if other < NO_LINK:
                     other = NO_LINK - 1 - other
             is_full |= other >= 0

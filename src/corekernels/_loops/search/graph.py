@@ -69,23 +69,17 @@ def distance(x, y):
 
 
 @loop
-def pack_bits(blocks, n_blocks, codes, first, out):
-    """Lowest bits of rows' codes as 64-bit words, from bit `first` on."""
+def pack_bits(blocks, n_blocks, codes, halves, n_signs, out):
+    """Sketches, zero on entry: lowest bits of rows' codes, then signs of their projections."""
     for start, stop in taken(blocks, n_blocks):
         for row in range(start, stop):
-            for j in range(codes.shape[1]):
+            n_codes = 64 * out.shape[1] - n_signs
+            for j in range(n_codes):
                 bit = np.uint64(codes[row, j]) & np.uint64(1)
-                out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
-
-
-@loop
-def pack_signs(blocks, n_blocks, weights, first, out):
-    """The same of the signs of rows' projections, which are halves."""
-    for start, stop in taken(blocks, n_blocks):
-        for row in range(start, stop):
-            for j in range(weights.shape[1]):
-                bit = np.uint64(from_half(weights[row, j]) > 0)
-                out[row, (first + j) >> 6] |= bit << np.uint64((first + j) & 63)
+                out[row, j >> 6] |= bit << np.uint64(j & 63)
+            for j in range(n_signs):
+                bit = np.uint64(from_half(halves[row, j]) > 0)
+                out[row, (n_codes + j) >> 6] |= bit << np.uint64((n_codes + j) & 63)
 
 
 @inner_loop
@@ -261,17 +255,21 @@ def link_back(blocks, n_blocks, batch_links, sketches, scratch, links, degrees):
 
 @loop
 def walk_all(
-    blocks, n_blocks, q_sketches, order, sketches, links, degrees, scratch, n_followed, out
+    blocks, n_blocks, q_sketches, lengths, order, sketches, links, degrees, scratch, n_followed, out
 ):  # fmt: skip
-    """For each query the rows of its beam, the nearest sketch first, then -1."""
+    """For each query that is not empty the rows of its beam, nearest sketch first; then -1."""
     beam = scratch.beam[: out.shape[1]]
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            size = _walk(
-                q_sketches[q], order, sketches, links, degrees, scratch.visited, scratch.fresh,
-                n_followed, beam,
-            )  # fmt: skip
-            _write_rows(beam[:size], out[q])
+            size = 0
+            if lengths[q]:
+                size = _walk(
+                    q_sketches[q], order, sketches, links, degrees, scratch.visited, scratch.fresh,
+                    n_followed, beam,
+                )  # fmt: skip
+            for i in range(size):
+                out[q, i] = (beam[i] >> 1) & _ROW_BITS
+            out[q, size:] = -1
 
 
 @allocating_loop
@@ -290,10 +288,3 @@ def closer_sketches(blocks, n_blocks, q_sketches, neighbors, sample, out):
             for j in range(out.shape[1]):
                 d = distance(q_sketches[q], neighbors[q * out.shape[1] + j])
                 out[q, j] = histogram[:d].sum() + 0.5 * histogram[d]
-
-
-@inner_loop
-def _write_rows(entries, out):
-    for i in range(entries.shape[0]):
-        out[i] = (entries[i] >> 1) & _ROW_BITS
-    out[entries.shape[0] :] = -1

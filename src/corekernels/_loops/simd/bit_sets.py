@@ -1,4 +1,4 @@
-"""Sets of 512 slots, one bit each, in one vector: read from a bitmap at any bit, `|`, `&`, `~`.
+"""Sets of 512 slots, one bit each, in one vector, with `|`, `&`, `^` and `~`.
 
 Without Numba such a set is an array of eight 64-bit words.
 """
@@ -147,4 +147,5 @@ def _add_where_bit(word, value, numbers):
 
 on_vectors(operator.or_, lambda builder, x, y: builder.or_(x, y))
 on_vectors(operator.and_, lambda builder, x, y: builder.and_(x, y))
+on_vectors(operator.xor, lambda builder, x, y: builder.xor(x, y))
 on_vectors(operator.invert, lambda builder, x: builder.not_(x))

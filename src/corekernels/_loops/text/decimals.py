@@ -1,12 +1,12 @@
 """Decimal numbers in text, read and written exactly as Python's `float` and `repr` do.
 
 Numbers of up to 15 digits and small exponents are one exact product or quotient (Clinger 1990).
-The others go through the product with a 128-bit power of five (Lemire, "Number parsing at a
-gigabyte per second", 2021), which is correctly rounded for all that fit in 64 bits. What has
-more digits than that is left to `float`.
+The others go through the product with a 128-bit power of ten (Lemire, "Number parsing at a
+gigabyte per second", 2021), which is correctly rounded for up to 19 digits. Numbers of more
+digits are left to `float`.
 
 What is written are the fewest digits that are read back as the same number. They are found by
-Schubfach (Giulietti, "The Schubfach way to render doubles", 2020), with 128-bit powers of ten.
+Schubfach (Giulietti, "The Schubfach way to render doubles", 2020), with the same powers.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..simd.integers import (
 
 NUMBER, NO_NUMBER, TOO_LONG = range(3)  # what `read_decimal` found
 
-_LEAST_POWER, _LARGEST_POWER = -342, 308  # of ten, beyond which numbers are 0 or infinite
+_LEAST_POWER, _LARGEST_POWER = -342, 324  # of ten; numbers beyond are 0 or infinite
 _EXACT_POWERS = 10.0 ** np.arange(23)  # of ten that double precision holds exactly
 _ZERO, _DOT, _PLUS, _MINUS, _UPPER_E, _LOWER_E = (np.uint8(ord(c)) for c in "0.+-Ee")
 _TEN = np.uint64(10)
@@ -34,25 +34,27 @@ _ONE, _EIGHT = np.uint64(1), np.uint64(8)
 _LARGEST_EXACT = np.uint64(1 << 53)
 
 
-def _powers_of_five():
-    """The leading 128 bits of each power of five from 5^-342 to 5^308, as two columns of words.
+def _powers_of_ten(rounded_up):
+    """The leading 128 bits of each power of ten, as two columns of words.
 
-    Reciprocals are rounded up, powers down.
+    Those that have more bits are rounded up, or down but for reciprocals of small powers.
     """
     words = []
     for power in range(_LEAST_POWER, _LARGEST_POWER + 1):
-        five = 5 ** abs(power)
+        five = 5 ** abs(power)  # ten without its powers of two
         if power < 0:
-            n_bits = (five - 1).bit_length()
-            shift = n_bits + 127 if power >= -27 else 2 * n_bits + 128
-            five = (1 << shift) // five + 1
-        excess = five.bit_length() - 128
-        five = five >> excess if excess > 0 else five << -excess
-        words.append(divmod(five, 1 << 64))
+            bits, rest = divmod(1 << five.bit_length() + 127, five)
+        else:
+            excess = max(0, five.bit_length() - 128)
+            bits, rest = five >> excess, five & (1 << excess) - 1
+            bits <<= max(0, 128 - five.bit_length())
+        bits += rest > 0 and (rounded_up or -27 <= power < 0)
+        words.append(divmod(bits, 1 << 64))
     return np.array(words, np.uint64).T.copy()
 
 
-_FIVES_HIGH, _FIVES_LOW = _powers_of_five()
+_DOWN_HIGH, _DOWN_LOW = _powers_of_ten(rounded_up=False)
+_UP_HIGH, _UP_LOW = _powers_of_ten(rounded_up=True)
 
 
 @inner_loop
@@ -65,9 +67,9 @@ def nearest_double(digits, power):
     zeros = leading_zeros(digits)
     digits = digits << zeros
     place = np.uint64(power - _LEAST_POWER)
-    high, low = high_product(digits, _FIVES_HIGH[place]), digits * _FIVES_HIGH[place]
+    high, low = high_product(digits, _DOWN_HIGH[place]), digits * _DOWN_HIGH[place]
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):  # the lower half may carry into these bits
-        more = high_product(digits, _FIVES_LOW[place])
+        more = high_product(digits, _DOWN_LOW[place])
         low += more
         high += np.uint64(low < more)
     upper = high >> np.uint64(63)
@@ -112,73 +114,46 @@ def number_of(word, n_digits):
 
 
 @inner_loop
+def read_digits(text, i, digits):
+    """The number that `digits` and those from i on make, where they end, and if it is below 10^19.
+
+    Text must go on for at least eight bytes: digits are read eight at a time.
+    """
+    while True:
+        word = load_word(text, i)
+        n = count_digits(word)
+        if digits >= _TENS[_MOST_DIGITS - n]:
+            return digits, i, False
+        if n:
+            digits = digits * _TENS[n] + number_of(word, n)
+            i += n
+        if n < _EIGHT:
+            return digits, i, True
+
+
+@inner_loop
 def read_decimal(text, start):
     """What stands at a place of text: status, value, and where it ends.
 
-    Text must go on after the number, with something that is no part of one and for at least
-    eight bytes: digits are read eight at a time. Numbers of up to seven digits before the point
-    and sixteen after it are read here, all others digit by digit.
+    Text must go on after the number, with something that is no part of one. Of a number that is
+    TOO_LONG not all is read.
     """
     i = start
     if text[i] == _MINUS or text[i] == _PLUS:
         i += _ONE
-    word = load_word(text, i)
-    n_read = count_digits(word)
-    if n_read == _EIGHT:
-        return _read_slowly(text, start)
-    digits = number_of(word, n_read) if n_read else np.uint64(0)
-    i += n_read
-    n_after = np.uint64(0)
-    if text[i] == _DOT:
-        i += _ONE
-        word = load_word(text, i)
-        n = count_digits(word)
-        if n:
-            digits = digits * _TENS[n] + number_of(word, n)
-            n_after = n
-        if n == _EIGHT:
-            word = load_word(text, i + _EIGHT)
-            n = count_digits(word)
-            n_after += n
-            more = np.uint64(text[i + n_after]) - np.uint64(_ZERO)
-            if n_read + n_after > _MOST_DIGITS or more <= np.uint64(9):
-                return _read_slowly(text, start)
-            if n:
-                digits = digits * _TENS[n] + number_of(word, n)
-        i += n_after
-    if n_read + n_after == 0:
+    first = i
+    digits, i, fits = read_digits(text, i, np.uint64(0))
+    n_digits, power = i - first, np.int64(0)
+    if fits and text[i] == _DOT:
+        point = i + _ONE
+        digits, i, fits = read_digits(text, point, digits)
+        n_digits += i - point
+        power -= np.int64(i - point)
+    if not fits:
+        return TOO_LONG, 0.0, i
+    if n_digits == 0:
         return NO_NUMBER, 0.0, i
-    return _with_exponent(text, i, text[start] == _MINUS, digits, -np.int64(n_after))
-
-
-@inner_loop
-def _read_slowly(text, start):
-    """The same, digit by digit."""
-    i = start
-    if text[i] == _MINUS or text[i] == _PLUS:
-        i += _ONE
-    digits, n_digits, n_read, power = np.uint64(0), 0, 0, np.int64(0)
-    inexact, after_dot = False, False
-    while True:
-        digit = np.uint64(text[i]) - np.uint64(_ZERO)
-        if digit <= np.uint64(9):
-            n_read += 1
-            if n_digits < 19:
-                digits = digits * _TEN + digit
-                n_digits += digits != 0
-                power -= after_dot
-            else:
-                inexact = inexact or digit != 0
-                power += not after_dot
-        elif text[i] == _DOT and not after_dot:
-            after_dot = True
-        else:
-            break
-        i += _ONE
-    if n_read == 0:
-        return NO_NUMBER, 0.0, i
-    status, value, i = _with_exponent(text, i, text[start] == _MINUS, digits, power)
-    return TOO_LONG if inexact and status == NUMBER else status, value, i
+    return _with_exponent(text, i, text[start] == _MINUS, digits, power)
 
 
 @loop(inline="always")
@@ -213,33 +188,13 @@ def _with_exponent(text, i, negative, digits, power):
 
 
 MOST_BYTES = 25  # that one number takes when written
-_LEAST_TEN, _LARGEST_TEN = -292, 324  # powers of ten that digits are scaled by
 _PAIRS = np.frombuffer("".join(f"{n:02}" for n in range(100)).encode(), np.uint8)
-
-
-def _powers_of_ten():
-    """The leading 128 bits of each power of ten, rounded up, as two columns of words."""
-    words = []
-    for power in range(_LEAST_TEN, _LARGEST_TEN + 1):
-        if power >= 0:
-            excess = (10**power).bit_length() - 128
-            value = -(-(10**power) >> excess) if excess > 0 else 10**power << -excess
-        else:
-            ten = 10**-power
-            shift = ten.bit_length() + 127
-            value = -(-(1 << shift) // ten)
-            value = value if value >> 128 == 0 else -(-(1 << (shift - 1)) // ten)
-        words.append(divmod(value, 1 << 64))
-    return np.array(words, np.uint64).T.copy()
-
-
-_TENS_HIGH, _TENS_LOW = _powers_of_ten()
 
 
 @loop(inline="always")
 def _scaled(place, number):
     """The number times a power of ten over 2^127, with the last bit set unless it is exact."""
-    high, low = _TENS_HIGH[place], _TENS_LOW[place]
+    high, low = _UP_HIGH[place], _UP_LOW[place]
     middle = high_product(low, number)
     below = high * number
     carried = below + middle
@@ -261,7 +216,7 @@ def shortest_digits(bits):
     closer = fraction == 0 and exponent > 1  # the next number below is half as far away
     k = (q * 1262611 - (524031 if closer else 0)) >> 22
     h = np.uint64(q + ((-k * 1741647) >> 19) + 1)
-    place = np.uint64(-k - _LEAST_TEN)
+    place = np.uint64(-k - _LEAST_POWER)
     middle = _scaled(place, (c << np.uint64(2)) << h)
     left = np.uint64(1 if closer else 2)
     lower = _scaled(place, ((c << np.uint64(2)) - left) << h) + is_odd
@@ -329,27 +284,24 @@ def write_number(value, out, i):
                 digits, power = rest, power + n
     n_digits = number_of_digits(digits)
     point = n_digits + power  # digits before the point
-    if -4 < point <= 16:
-        if point <= 0:  # 0.00123
-            out[i], out[i + 1] = _ZERO, _DOT
-            out[i + 2 : i + 2 - point] = _ZERO
-            return write_integer(digits, out, i + 2 - point)
-        if power >= 0:  # 12300
-            i = write_integer(digits, out, i)
-            out[i : i + power] = _ZERO
-            return i + power
-        end = write_integer(digits, out, i)  # 12.3
-        for p in range(end, i + point, -1):
+    is_plain = -4 < point <= 16
+    if is_plain and point <= 0:  # 0.00123
+        out[i], out[i + 1] = _ZERO, _DOT
+        out[i + 2 : i + 2 - point] = _ZERO
+        return write_integer(digits, out, i + 2 - point)
+    end = write_integer(digits, out, i)
+    if is_plain and power >= 0:  # 12300
+        out[end : end + power] = _ZERO
+        return end + power
+    n_before = point if is_plain else 1
+    if n_digits > n_before:
+        for p in range(end, i + n_before, -1):
             out[p] = out[p - 1]
-        out[i + point] = _DOT
-        return end + 1
-    end = write_integer(digits, out, i)  # 1.23e-05
-    if n_digits > 1:
-        for p in range(end, i + 1, -1):
-            out[p] = out[p - 1]
-        out[i + 1] = _DOT
+        out[i + n_before] = _DOT
         end += 1
-    exponent = point - 1
+    if is_plain:  # 12.3
+        return end
+    exponent = point - 1  # 1.23e-05
     out[end] = _LOWER_E
     out[end + 1] = _MINUS if exponent < 0 else _PLUS
     end += 2

@@ -1,8 +1,8 @@
 """svmlight text: rows of `label [qid:n] column:value column:value ... # comment`.
 
 Text is an array of bytes whose last one is a newline, so that no loop needs to look for the end.
-Lines that hold no more than a comment are no rows. What is wrong with a line that cannot be
-read is for others to say: the loops only tell where it begins.
+Lines that hold no more than a comment are no rows. Of a line that cannot be read, the loops tell
+the first token at fault.
 """
 
 from typing import NamedTuple
@@ -11,15 +11,14 @@ import numpy as np
 
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD, equal_bytes
-from ..simd.integers import load_word, popcount
+from ..simd.integers import popcount
 from .decimals import (
     MOST_BYTES,
     NO_NUMBER,
     NUMBER,
     TOO_LONG,
-    count_digits,
-    number_of,
     read_decimal,
+    read_digits,
     write_integer,
     write_number,
 )
@@ -30,9 +29,9 @@ COUNTS = slice(LINES, None)
 NO_FACTS = np.array([-1, 0, 0, 0, 0])
 
 # positions of the results of `parse_rows`
-N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, N_ZEROS, BAD_LINE = range(7)
-N_RESULTS = 7
-NO_LINE = -1
+N_ROWS, N_VALUES, N_LONG, N_QUERIES, N_FRACTIONS, BAD_TOKEN = range(6)
+N_RESULTS = 6
+NO_TOKEN = -1
 
 _SPACE, _TAB, _NEWLINE, _RETURN, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON, _Q, _I, _D = (
     np.uint8(ord(c)) for c in " \t\n\r#+-09:qid"
@@ -48,7 +47,7 @@ class ParsedRows(NamedTuple):
     labels: np.ndarray
     label_starts: np.ndarray  # where each label stands in the text
     label_ends: np.ndarray
-    indptr: np.ndarray  # ends of the rows in the arrays below, as positions in them
+    lengths: np.ndarray  # values of each row
     columns: np.ndarray
     values: np.ndarray
 
@@ -166,16 +165,15 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
     """Read the whole lines from start to stop into `rows`, from a row and a value on.
 
     Columns count from `base` in the text and from 0 in the result; `n_columns` bounds them.
-    Labels that are no numbers are left to the caller, as NaN, and so are values of too many
-    digits. `results` tells how many rows, values, too long values, query ids, labels that are no
-    integers and zeros there were, and where the first line that cannot be read begins.
+    Zeros are left out. Labels that are no numbers are left to the caller, as NaN, and so are values
+    of too many digits. `results` tells how many rows, values, too long values, query ids and labels
+    that are no integers there were, and where the first token that cannot be read begins.
     """
     i, end = np.uint64(start), np.uint64(stop)
-    row, value_place, n_long, n_zeros = first_row, first_value, 0, 0
+    row, value_place, n_long = first_row, first_value, 0
     results[:] = 0
-    results[BAD_LINE] = NO_LINE
+    results[BAD_TOKEN] = NO_TOKEN
     while i < end:
-        line = i
         while _is_blank(text[i]):
             i += _ONE
         if text[i] == _NEWLINE or text[i] == _HASH:
@@ -189,20 +187,21 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
             label, after = np.nan, _token_end(text, i)
             for p in range(i, after):
                 if text[p] == _COLON:
-                    results[BAD_LINE] = line
+                    results[BAD_TOKEN] = i
                     return
         rows.labels[row] = label
         rows.label_ends[row] = after
-        i, previous, first = after, np.int64(-1), True
+        i, previous, first, first_of_row = after, np.int64(-1), True, value_place
         while True:
             while _is_blank(text[i]):
                 i += _ONE
             if text[i] == _NEWLINE or text[i] == _HASH:
                 break
+            token = i
             if first and text[i] == _Q:
                 i = _query_end(text, i)
                 if i == 0:
-                    results[BAD_LINE] = line
+                    results[BAD_TOKEN] = token
                     return
                 results[N_QUERIES] += 1
                 first = False
@@ -210,50 +209,29 @@ def parse_rows(text, start, stop, base, n_columns, rows, first_row, first_value,
             first = False
             if text[i] == _PLUS:
                 i += _ONE
-            word = load_word(text, i)
-            n_digits = count_digits(word)
-            if n_digits - _ONE < np.uint64(7):  # one to seven
-                number = np.int64(number_of(word, n_digits)) - base
-                i += n_digits
-            else:
-                number, i = _read_column(text, i, base)
-            if text[i] != _COLON or number <= previous or number >= n_columns:
-                results[BAD_LINE] = line
+            digits = i
+            column, i, fits = read_digits(text, digits, np.uint64(0))
+            number = np.int64(column) - base  # below 0 from 2^63 on
+            if i == digits or not fits or text[i] != _COLON or not previous < number < n_columns:
+                results[BAD_TOKEN] = token
                 return
-            i += _ONE
-            status, value, after = read_decimal(text, i)
-            if status == NO_NUMBER or not _ends_token(text[after]) or np.isinf(value):
-                results[BAD_LINE] = line
-                return
+            status, value, after = read_decimal(text, i + _ONE)
             if status == TOO_LONG:
-                value = np.nan
+                value, after = np.nan, _token_end(text, after)
                 n_long += 1
-            n_zeros += value == 0
+            if status == NO_NUMBER or not _ends_token(text[after]) or np.isinf(value):
+                results[BAD_TOKEN] = token
+                return
             rows.columns[value_place] = number
             rows.values[value_place] = value
-            value_place += 1
+            value_place += value != 0
             i, previous = after, number
+        rows.lengths[row] = value_place - first_of_row
         row += 1
-        rows.indptr[row] = value_place
         i = _next_line(text, i)
-    results[N_ZEROS] = n_zeros
     results[N_ROWS] = row - first_row
     results[N_VALUES] = value_place - first_value
     results[N_LONG] = n_long
-
-
-@inner_loop
-def _read_column(text, i, base):
-    """The column at a place of text, counted from 0, and where it ends; -1 if there is none."""
-    start, column = i, np.uint64(0)
-    while text[i] >= _ZERO and text[i] <= _NINE:
-        if column > _MOST_TIMES_TEN:
-            return np.int64(-1), i
-        column = column * _TEN + np.uint64(text[i] - _ZERO)
-        i += _ONE
-    if i == start or column > _LARGEST_COLUMN:
-        return np.int64(-1), i
-    return np.int64(column) - base, i
 
 
 @inner_loop

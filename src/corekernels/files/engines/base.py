@@ -9,11 +9,13 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import errors
+from ..._core.arguments import require_choice
 from ..._core.progress import Progress, progress_bar
 from ..._core.threads import thread_count
 from ...errors import CoREError, DataError, ParameterError
@@ -117,7 +119,7 @@ class Engine(ABC):
         finished: dict[int, Any] = {}
         with progress_bar(len(arguments), what, "parts", progress) as bar:
             for number, result in self.results(attempt, (task, shared), arguments):
-                (finished[number],) = checked_results([result])
+                finished[number] = value_of(result)
                 if done is not None:
                     done(number, result)
                 bar.update(1)
@@ -148,14 +150,13 @@ def total_of(sums: Sequence[Any]) -> Any:
     """The sum of consecutive results, in the order of `Engine.total`; a failure is raised."""
     while len(sums) > 1:
         sums = [add_up(sums[at : at + FAN_IN]) for at in range(0, len(sums), FAN_IN)]
-    return checked_results(sums)[0]
+    return value_of(sums[0])
 
 
 def gather_group(work: tuple[Task, Any], pieces: Sequence[Any]) -> Any:
     """A task: what another makes of the records of a group."""
     gather, shared = work
-    checked_results(pieces)
-    return gather(shared, np.concatenate(pieces))
+    return gather(shared, np.concatenate([value_of(piece) for piece in pieces]))
 
 
 def reason_of(error: BaseException) -> str:
@@ -163,12 +164,11 @@ def reason_of(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def checked_results(results: Sequence[Any]) -> list[Any]:
-    """The results, none of which may be a failure."""
-    for result in results:
-        if isinstance(result, Failure):
-            raise result.error()
-    return list(results)
+def value_of(result: Any) -> Any:
+    """A result that came back from a task; a failure is raised."""
+    if isinstance(result, Failure):
+        raise result.error()
+    return result
 
 
 class LocalEngine(Engine):
@@ -190,3 +190,38 @@ class LocalEngine(Engine):
                     yield number, future.result()
             finally:
                 pool.shutdown(cancel_futures=True)
+
+
+ENGINES = {  # modules, imported on use, and what engines are called there
+    "local": (".base", "LocalEngine"), "dask": (".dask", "DaskEngine"),
+    "spark": (".spark", "SparkEngine"),
+}  # fmt: skip
+
+
+def open_engine(name: str, address: Any = None, workers: int | None = None) -> Engine:
+    """An engine, to be used in a `with` block.
+
+    Parameters
+    ----------
+    name : {"local", "dask", "spark"}
+        "local" is this process.
+    address : str, distributed.Client or pyspark.sql.SparkSession, optional
+        Of a cluster that runs already, as "tcp://host:8786", "spark://host:7077" or "yarn"; or
+        what is connected with one, and stays so. Without it, a cluster is started on this machine,
+        and ended with the `with` block.
+    workers : int, optional
+        Tasks at a time on this machine; None means one per core.
+
+    Examples
+    --------
+    >>> import corekernels as ck
+    >>> with ck.files.open_engine("local", workers=1) as engine:
+    ...     engine.run(pow, 2, [0, 1, 5])
+    [1, 2, 32]
+    """
+    require_choice("engine", name, tuple(ENGINES))
+    if address is not None and workers is not None:
+        raise ParameterError("workers: is for a cluster on this machine; leave it or address out.")
+    module, kind = ENGINES[name]
+    engine: Engine = getattr(import_module(module, __package__), kind)(address, workers)
+    return engine

@@ -5,43 +5,33 @@ column that tells.
 """
 
 import os
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._core.arguments import Array, PathLike, require_extra
-from ..._core.validation import Rows, as_matrix, clean_arrays, clean_rows
-from ...errors import CoREError, DataError
+from ..._core.validation import Rows, as_matrix, clean_rows
+from ...errors import DataError
 from ...io.parquet import dense_rows, flat_lists, labels_of_arrow, rows_of_lists, rows_of_vectors
 from ...io.provenance import Origin
 from ...recipe import Recipe
 from ...signatures import Signatures
-from ..hashing import HashReport, Piece, hand_over, shards_of_job
-from ..readers import sketch_batch
-from ..shards import part_name
-from ..sources import require_one_kind
-from .base import Engine, Failure
+from ..hashing import HashReport, Piece, Written, hand_over, shards_of_job
+from ..readers import part_name, require_one_kind, sketch_batch
+from .base import Engine, attempt, value_of
+
+Features = str | Sequence[str]  # the columns that make the rows; see `hash_dask_frame`
+SPARSE = ("indices", "values")
 
 
-class FrameColumns(NamedTuple):
-    """Which columns of a frame make the rows and their labels; see `files.hash_dask_frame`."""
-
-    features: str | Sequence[str] = ("indices", "values")
-    label: str | None = None
-
-    @property
-    def of_rows(self) -> list[str]:
-        """The columns that make the rows."""
-        return [self.features] if isinstance(self.features, str) else list(self.features)
-
-
-def rows_of_table(table: Any, columns: FrameColumns, n_columns: int, name: str) -> Rows:
+def rows_of_table(table: Any, features: Features, n_columns: int, name: str) -> Rows:
     """The rows of an Arrow table or batch; errors name the frame and the row within it."""
     arrow = require_extra("pyarrow", "parquet", "Columns of frames")
-    names = columns.of_rows
+    names = [features] if isinstance(features, str) else list(features)
     for column in names:
         if column not in table.schema.names:
             known = ", ".join(table.schema.names[:8])
@@ -68,8 +58,7 @@ def rows_of_table(table: Any, columns: FrameColumns, n_columns: int, name: str) 
         raise DataError(
             f"{name}: row {wrong[0]} has {lengths[wrong[0]]} values where {n_columns} are wanted."
         )
-    indices = np.tile(np.arange(n_columns), len(lengths))
-    return clean_arrays(indptr, indices, data, n_columns, name)
+    return clean_rows(data.reshape(-1, n_columns), name)
 
 
 def signature_columns(S: Signatures) -> dict[str, Any]:
@@ -122,7 +111,7 @@ def _in_one(column: Any) -> Any:
 
 def hash_dask_frame(
     engine: Engine, frame: Any, target: PathLike, recipe: Recipe, *,
-    features: str | Sequence[str] = ("indices", "values"), label: Any = None, name: str = "frame",
+    features: Features = SPARSE, label: Any = None, name: str = "frame",
     resume: bool = False, progress: bool | None = None,
 ) -> HashReport:  # fmt: skip
     """Hash the blocks of a Dask DataFrame or array into a folder of shards, one per block.
@@ -151,7 +140,7 @@ def hash_dask_frame(
     ...     ck.files.hash_dask_frame(engine, frame, "signatures", ck.Recipe(n_columns=784))
     """
     is_column = label is None or isinstance(label, str)
-    columns = FrameColumns(features, label if is_column else None)
+    columns = features, label if is_column else None
     blocks = _delayed_blocks(frame)
     y = [None] * len(blocks) if is_column else _delayed_blocks(label)
     if len(y) != len(blocks):
@@ -160,11 +149,11 @@ def hash_dask_frame(
     about = {"job": "hash", **recipe.asdict(), "blocks": names}
     with shards_of_job(Path(target), about, recipe, resume=resume) as store:
         arguments = list(zip(names, blocks, y, strict=True))
-        n_rows = store.make(engine, partial(_hash_block, columns), arguments, names, progress)
+        n_rows = store.make(engine, partial(_hash_block, columns), arguments, progress)
         return hand_over(store, Path(target), n_rows)
 
 
-def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> tuple[str, int]:
+def _hash_block(columns: tuple[Features, str | None], recipe: Recipe, argument: Any) -> Written:
     """A task: the signatures and labels of a block as a shard."""
     (name, block, y), path = argument
     if not hasattr(block, "columns"):
@@ -174,9 +163,10 @@ def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> tuple[s
     if len(block):
         arrow = require_extra("pyarrow", "dask", "Dask frames")
         table = arrow.Table.from_pandas(block, preserve_index=False)
-        piece = _piece_of_tables(recipe, columns, name, [table])
+        piece = _piece_of_tables(recipe, *columns, name, [table])
     else:
-        y = None if columns.label is None else np.empty(0, block[columns.label].dtype)
+        label = columns[1]
+        y = None if label is None else np.empty(0, block[label].dtype)
         piece = Piece([Signatures.empty(recipe, 0)], y, [Origin(name, 0, 0)])
     return piece.write(path, recipe, shared=True)
 
@@ -196,7 +186,7 @@ def _delayed_blocks(collection: Any) -> list[Any]:
 
 def hash_spark_frame(
     frame: Any, target: PathLike, recipe: Recipe, *, id: str,  # noqa: A002
-    features: str | Sequence[str] = ("indices", "values"), label: str | None = None,
+    features: Features = SPARSE, label: str | None = None,
     name: str = "frame", n_parts: int | None = None,
 ) -> HashReport:  # fmt: skip
     """Hash a Spark DataFrame into a folder of shards, rows in the order of a column.
@@ -219,57 +209,54 @@ def hash_spark_frame(
     >>> recipe = ck.Recipe(n_columns=784)
     >>> found = ck.files.hash_spark_frame(frame, "signatures", recipe, id="row")  # doctest: +SKIP
     """
-    columns = FrameColumns(features, label)
     n_parts = frame.rdd.getNumPartitions() if n_parts is None else n_parts
     about = {"job": "hash", **recipe.asdict(), "frame": name, "parts": n_parts}
     with shards_of_job(Path(target), about, recipe, resume=False) as store:
         ordered = frame.repartitionByRange(n_parts, id).sortWithinPartitions(id)
         assert store.folder is not None
-        work = partial(_write_partition, recipe, str(store.folder.parts), columns, name)
-        fields = "number int, labels string, rows long, failure string, message string"
-        parts = sorted(ordered.mapInArrow(work, fields).collect())
-        for part in parts:
-            if part.failure:
-                raise Failure(part.failure, part.message).error()
-        require_one_kind({part.labels: f"{name}-{part.number}" for part in reversed(parts)})
-        for place, part in enumerate(parts):  # ranges may be empty
-            written = store.folder.file(part_name(part.number))
-            store.paths.append(written.replace(store.path(place)))
-        return hand_over(store, Path(target), sum(part.rows for part in parts))
+        work = partial(_write_partition, (recipe, features, label, str(store.folder.parts), name))
+        rows = ordered.mapInArrow(work, "written binary").collect()
+        written = sorted(pickle.loads(row.written) for row in rows)
+        kinds, n_rows = dict[str, str](), 0
+        for place, (number, result) in enumerate(written):  # ranges may be empty
+            source, labels, n_written = value_of(result)
+            kinds.setdefault(labels, source)
+            require_one_kind(kinds)
+            store.paths.append(store.folder.file(part_name(number)).replace(store.path(place)))
+            n_rows += n_written
+        return hand_over(store, Path(target), n_rows)
 
 
-def _write_partition(
-    recipe: Recipe, folder: str, columns: FrameColumns, name: str, batches: Iterator[Any]
-) -> Iterator[Any]:
-    """Write the rows of a partition as a shard; a row about it, if it has any."""
+def _write_partition(work: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
+    """Write the rows of a partition, if it has any: its number and what came of it."""
     arrow = require_extra("pyarrow", "spark", "Spark frames")
     number = require_extra("pyspark", "spark", "Spark frames").TaskContext.get().partitionId()
-    failure, labels, n_rows = Failure("", ""), "", 0
-    try:
-        piece = _piece_of_tables(recipe, columns, f"{name}-{number}", batches)
-        if piece.signatures:
-            path = os.path.join(folder, part_name(number))
-            labels, n_rows = piece.write(path, recipe, shared=True)
-    except CoREError as error:
-        failure = Failure(type(error).__name__, str(error))
-    if n_rows or failure.kind:
-        about = {"labels": labels, "rows": n_rows}
-        about |= {"failure": failure.kind, "message": failure.message}
-        row = {"number": arrow.array([number], arrow.int32())}
-        yield arrow.RecordBatch.from_pydict(row | {name: [value] for name, value in about.items()})
+    written = attempt((_write_shard, (*work, number)), batches)
+    if written is not None:
+        row = {"written": [pickle.dumps((number, written))]}
+        yield arrow.RecordBatch.from_pydict(row)
+
+
+def _write_shard(work: tuple[Any, ...], batches: Iterator[Any]) -> Written | None:
+    """A task: write Arrow batches as a shard; see `Piece.write`."""
+    recipe, features, label, folder, name, number = work
+    piece = _piece_of_tables(recipe, features, label, f"{name}-{number}", batches)
+    if not piece.signatures:
+        return None
+    return piece.write(os.path.join(folder, part_name(number)), recipe, shared=True)
 
 
 def _piece_of_tables(
-    recipe: Recipe, columns: FrameColumns, name: str, tables: Iterable[Any]
+    recipe: Recipe, features: Features, label: str | None, name: str, tables: Iterable[Any]
 ) -> Piece:
     """The signatures and labels of Arrow tables or batches."""
     signatures: list[Signatures] = []
     labels: list[Array] = []
     for table in tables:
-        rows = rows_of_table(table, columns, recipe.n_columns, name)
+        rows = rows_of_table(table, features, recipe.n_columns, name)
         signatures.append(sketch_batch(rows, recipe, 1, name))
-        if columns.label is not None:
-            labels.append(labels_of_arrow(_in_one(table.column(columns.label)), name, 0))
+        if label is not None:
+            labels.append(labels_of_arrow(_in_one(table.column(label)), name, 0))
     y = np.concatenate(labels) if labels else None
     n_rows = sum(map(len, signatures))
     return Piece(signatures if n_rows else [], y, [Origin(name, 0, n_rows)])

@@ -20,10 +20,10 @@ from .base import (
     Task,
     add_up,
     attempt,
-    checked_results,
     gather_group,
     reason_of,
     total_of,
+    value_of,
 )
 
 _TRIES = 4  # of a task whose worker died or that failed other than by bad input
@@ -115,7 +115,7 @@ class SparkEngine(Engine):
             lambda pieces: attempt((gather_group, (gather, sent.value[1])), list(pieces))
         )
         try:
-            return checked_results([result for _, result in sorted(gathered.collect(), key=_first)])
+            return [value_of(result) for _, result in sorted(gathered.collect(), key=_first)]
         finally:
             sent.destroy()
 

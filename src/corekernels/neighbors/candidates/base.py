@@ -66,6 +66,7 @@ class SearchMethod(ABC):
     """
 
     name: ClassVar[str]
+    is_exact: ClassVar[bool] = False  # whether it misses no row, so that nothing is to be tuned
 
     store: Store
     n_wanted: int = field(default=0, kw_only=True)  # neighbours that the settings were found for
@@ -210,7 +211,7 @@ class CandidateMethod(SearchMethod):
                 rerank, lambda: (*both, alive, first_row, candidates, next(rooms), heaps),
                 len(rows), BLOCK_QUERIES,
             )  # fmt: skip
-        if heaps.sizes.min() == n_kept:
+        if min(heaps.sizes.tolist()) == n_kept:  # NumPy's minimum takes longer for one query
             return
         short = np.flatnonzero(heaps.sizes < min(n_kept, int(np.count_nonzero(living))))
         if len(short):

@@ -1,13 +1,14 @@
-"""Exact search: every row is looked at, most of them only through their support.
+"""Exact search, and candidates from inverted lists.
 
-Few columns: supports are bit sets, and since no kernel value exceeds what the supports allow
+Exact search looks at every row, at most of them only through their support. Few columns: supports
+are bit sets, and since no kernel value exceeds what the supports allow
 (`_loops.kernels.support_bound`), most rows are ruled out by their length alone or by a few
-popcounts. Many columns: inverted lists visit only the rows that share a column with the query.
+popcounts. Many columns: inverted lists visit only the rows that share a column with the query; or,
+if the kernel asks for supports alone, shared columns are counted for 512 rows at a time.
 
-Candidates from truncated inverted lists, for sparse text.
-
-Where similarities are tiny, neither a graph nor a hash table tells the nearest rows from the
-rest; but a few rare and heavy columns of the query do. Only their lists are read.
+Where similarities are tiny, as in sparse text, neither a graph nor a hash table tells the nearest
+rows from the rest; but a few rare and heavy columns of the query do. `Inverted` reads their lists
+alone for its candidates.
 """
 
 import math
@@ -17,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from ..._core.arguments import Array
 from ..._core.forks import computed_once
@@ -25,15 +27,14 @@ from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
+from ..._loops.search.counting import CountedRows, Counts, fill_bits, push_by_counts
 from ..._loops.search.pairs import Heaps, Queries
 from ..._loops.search.postings import (
     Lists,
-    ListSums,
     Ranking,
     best_by_lists,
-    count_columns,
     count_steps,
-    fill_lists,
+    list_sums,
     push_all,
     push_values,
     sum_lists,
@@ -56,8 +57,11 @@ if TYPE_CHECKING:
 
 _SCANNED_ROW = 8.0  # nanoseconds
 _SUMS = 1 << 18  # that a thread holds at a time
-_LISTED_ALONE = 1 << 16  # nonzeros that are not worth a thread of their own
 _WORDS_PER_STEP = 2.0  # time of a step along a list over that of a word of a bit set
+_COUNTED_WORD = 0.75  # nanoseconds to add a bit set to the counts of 64 rows
+_WALKED_WORDS = 4.0  # times as long it takes to look through the counts
+_RARE = 256  # a column of at most one row in so many is listed where others are bit sets
+WAYS = SCAN, LISTS, COUNTS = "scan", "lists", "counts"
 
 
 class Exact(SearchMethod):
@@ -67,11 +71,18 @@ class Exact(SearchMethod):
     """
 
     name = "exact"
+    is_exact = True
 
-    def __init__(self, store: Store, scans: bool | None = None, *, n_wanted: int = 0) -> None:
+    def __init__(self, store: Store, way: str | None = None, *, n_wanted: int = 0) -> None:
         super().__init__(store)
-        self.scans = _scans_bits(store) if scans is None else scans
-        self._lists: Lists | None = None
+        if way is not None:
+            self.way = way
+
+    @computed_once
+    def way(self) -> str:
+        """The cheapest way for queries like the rows."""
+        costs = _costs_of_ways(self.store)
+        return min(costs, key=costs.__getitem__)
 
     def search(
         self, team: Team, rows: Rows, alive: Array, first_row: int, heaps: Heaps,
@@ -84,20 +95,29 @@ class Exact(SearchMethod):
             self._search_by_sums(team, rows, queries, alive, first_row, heaps)
             return
         both = store.kernel.for_loops, queries, store.stored_rows
-        if self.scans:
-            where = BySize(*map(read_only, self._by_size)), alive, first_row
+        where = alive, first_row
+        if self.way == SCAN:
+            by_size = BySize(*map(read_only, self._by_size))
             team.run(
-                scan, lambda: (*both, *where, ScanScratch.new(n, width), heaps),
+                scan, lambda: (*both, by_size, *where, ScanScratch.new(n, width), heaps),
                 len(rows), BLOCK_QUERIES,
             )  # fmt: skip
+        elif self.way == COUNTS:
+            counted = store.kernel.for_loops, queries, CountedRows(*map(read_only, self._counted))
+            sizes = counted[-1].bits.shape[1], common_size(width)
+            with working_memory(Counts.new, *sizes) as counts:
+                team.run(
+                    push_by_counts, lambda: (*counted, *where, next(counts), heaps),
+                    len(rows), BLOCK_QUERIES,
+                )  # fmt: skip
         else:
-            listed = Lists(*map(read_only, self.lists(team))), alive, first_row
+            lists = Lists(*map(read_only, self._lists))
             with (
                 working_memory(np.zeros, common_size(width)) as dense,
-                working_memory(ListSums.new, common_size(n)) as sums,
+                working_memory(list_sums, common_size(n), float) as sums,
             ):
                 team.run(
-                    push_all, lambda: (*both, *listed, next(dense), next(sums), heaps),
+                    push_all, lambda: (*both, lists, *where, next(dense), *next(sums), heaps),
                     len(rows), BLOCK_QUERIES,
                 )  # fmt: skip
 
@@ -108,7 +128,7 @@ class Exact(SearchMethod):
         store, kernel, lists = (
             self.store,
             self.store.kernel,
-            Lists(*map(read_only, self.lists(team))),
+            Lists(*map(read_only, self._lists)),
         )
         own1 = kernel.own_sums(rows.indptr, rows.data)[:, np.newaxis]
         own2, f1 = kernel.own_sums(store.indptr, store.values), rows.lengths[:, np.newaxis]
@@ -131,12 +151,10 @@ class Exact(SearchMethod):
 
     @property
     def cost(self) -> float:
-        """The time to scan all rows, or to read the lists of a query that is like the rows."""
-        n = len(self.store)
-        return _SCANNED_ROW * n if self.scans else LIST_STEP * (self.store.steps_per_query + 1)
-
-    def _kept(self) -> Iterable[Array]:
-        return self._by_size if self.scans else self.lists(Team(None))
+        """The time it takes for a query that is like the rows."""
+        if self.way == SCAN:
+            return _SCANNED_ROW * len(self.store)
+        return _costs_of_ways(self.store)[self.way]
 
     def grown(self, store: Store, n_jobs: int | None) -> "Exact":
         """The exact search over other rows."""
@@ -164,39 +182,54 @@ class Exact(SearchMethod):
             read_only(store.bits[order]),
         )
 
-    def lists(self, team: Team) -> Lists:
-        """Inverted lists of the rows."""
-        if self._lists is None:
-            self._lists = inverted_lists(self.store, self.store.values, team)
-        return self._lists
+    @computed_once
+    def _counted(self) -> CountedRows:
+        store, team = self.store, Team(None)
+        n, order = len(store), np.argsort(store.lengths, kind="stable")
+        places = np.empty(n, np.int32)
+        places[order] = np.arange(n)
+        sorted_store = store.take(order)
+        heads, listed, _ = inverted_lists(sorted_store, sorted_store.values)
+        common = np.flatnonzero(store.frequencies > n // _RARE)
+        sets = np.full(store.width, -1, np.int32)
+        sets[common] = np.arange(len(common))
+        bits = np.zeros((len(common), 8 * -(-n // 512)), np.uint64)
+        team.run(fill_bits, (read_only(common), heads, listed, bits), len(common), 1)
+        lengths = sorted_store.lengths
+        return CountedRows(order.astype(np.int32), places, lengths, heads, listed, sets, bits)
+
+    @computed_once
+    def _lists(self) -> Lists:
+        return inverted_lists(self.store, self.store.values)
 
 
-def inverted_lists(store: Store, values: Array, team: Team) -> Lists:
-    """For each column of a store the rows that have it, with values."""
-    columns, heads = store.columns, np.zeros(store.width + 1, np.int64)
-    lists = Lists(heads, np.empty(len(columns), np.int32), np.empty(len(columns), values.dtype))
-    n_ranges = min(team.n_threads, max(1, len(columns) // _LISTED_ALONE))
-    ranges = np.linspace(0, store.width, n_ranges + 1).astype(np.int64)
-    team.run(count_columns, (columns, ranges, heads), n_ranges, 1)
-    np.cumsum(heads, out=heads)
-    ranges[1:-1] = np.searchsorted(heads, np.linspace(0, len(columns), n_ranges + 1)[1:-1])
-    team.run(fill_lists, (store.indptr, columns, values, ranges, lists), n_ranges, 1)
-    heads[:-1] = heads[1:]
-    heads[-1] = len(columns)
-    return Lists(*map(read_only, lists))
+def inverted_lists(store: Store, values: Array) -> Lists:
+    """For each column of a store the rows that have it, ascending, with values."""
+    shape = len(store), store.width
+    columns = sparse.csr_array((values, store.columns, store.indptr), shape=shape).tocsc()
+    heads, rows = read_only(columns.indptr, np.int64), read_only(columns.indices, np.int32)
+    return Lists(heads, rows, read_only(columns.data))
 
 
-def _scans_bits(store: Store) -> bool:
-    """Whether bit sets rule rows out faster than lists find them, for queries like the rows."""
-    n_words = store.bits.shape[1]
-    return bool(n_words and store.steps_per_query * _WORDS_PER_STEP > len(store) * n_words)
+def _costs_of_ways(store: Store) -> dict[str, float]:
+    """Nanoseconds that each way of exact search takes for a query that is like the rows."""
+    n, n_words, kernel = len(store), store.bits.shape[1], store.kernel
+    frequencies = store.frequencies.astype(float)
+    steps = np.square(frequencies) / max(1, n)
+    costs = {LISTS: LIST_STEP * (float(steps.sum()) + 1)}
+    if n_words and kernel.for_loops is not None:
+        costs[SCAN] = LIST_STEP / _WORDS_PER_STEP * n * n_words
+    elif kernel.for_loops is not None and not kernel.uses_values:
+        rare = frequencies <= n // _RARE
+        words = n / 64 * (frequencies[~rare].sum() / max(1, n) + _WALKED_WORDS)
+        costs[COUNTS] = _COUNTED_WORD * words + LIST_STEP * float(steps[rare].sum())
+    return costs
 
 
 SHARES = tuple(2.0 ** (step / 2) for step in range(-24, 7))  # of the rows, in steps along lists
 _FINER = tuple(2.0 ** (step / 4) for step in range(-4, 5))
 _RANKED = 8  # rows ranked again per neighbour wanted, at most, while the depth is looked for
 _LEAST_RANKED = 64
-_SAMPLED_ROWS = 256  # whose steps are counted
 
 # beyond all that tuning tries; a damaged file must not make a query take minutes
 _MOST_STEPS, _MOST_RANKED = 64.0, 1 << 31
@@ -213,12 +246,11 @@ class Inverted(CandidateMethod):
 
     def __post_init__(self) -> None:
         self._lengths = read_only(self.store.lengths, np.int32)
-        self._lists: Lists | None = None
 
     def with_settings(self, **changes: Any) -> "Inverted":
         """The same lists, read to another depth."""
         other = super().with_settings(**changes)
-        other._lists = self._lists
+        other.lists = self.lists
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
@@ -226,25 +258,24 @@ class Inverted(CandidateMethod):
         n_kept = -(-self.n_kept * len(store) // max(1, len(self.store)))
         return Inverted(store, self.share, n_kept, n_wanted=self.n_wanted)
 
-    def lists(self, team: Team) -> Lists:
+    @computed_once
+    def lists(self) -> Lists:
         """Inverted lists of the unit rows, or of rows as they are but for one factor."""
-        if self._lists is None:
-            values = self.store.values
-            units = np.empty(values.shape, np.float32)
-            if self.store.kernel.unit_rows:
-                unit_values(self.store.indptr, read_only(values), units)
-            else:
-                np.divide(values, max(values.max(initial=0), -values.min(initial=0), 1e-70), units)
-            self._lists = inverted_lists(self.store, read_only(units), team)
-        return self._lists
+        values = self.store.values
+        units = np.empty(values.shape, np.float32)
+        if self.store.kernel.unit_rows:
+            unit_values(self.store.indptr, read_only(values), units)
+        else:
+            np.divide(values, max(values.max(initial=0), -values.min(initial=0), 1e-70), units)
+        return inverted_lists(self.store, units)
 
     def candidates(
         self, team: Team, rows: Rows, queries: Queries, alive: Array, factor: float
     ) -> Array:
         """The rows that the columns read rank highest."""
         out, alive = self.room(rows, self.n_kept, factor), read_only(alive)
-        lists, budget = self.lists(team), self._budget(factor)
-        listed = self.store.kernel.for_loops, budget, queries, self._lengths, lists, alive
+        kernel, budget = self.store.kernel.for_loops, self._budget(factor)
+        listed = kernel, budget, queries, self._lengths, self.lists, alive
         sizes = common_size(len(self.store)), out.shape[1], common_size(self.store.width)
         with working_memory(Ranking.new, *sizes) as rooms:
             team.run(best_by_lists, lambda: (*listed, next(rooms), out), len(rows), BLOCK_QUERIES)
@@ -256,12 +287,10 @@ class Inverted(CandidateMethod):
     @property
     def cost(self) -> float:
         """Steps along lists of queries like the rows, and rows ranked again."""
-        store, team = self.store, Team(1)
-        sample = np.arange(0, len(store), max(1, len(store) // _SAMPLED_ROWS))
-        queries = make_queries(store.take(sample).rows(), store, team)
-        steps, chosen = np.empty(len(sample), np.int64), np.empty(store.width, np.int64)
-        listed = self._budget(), queries, self.lists(team).heads, chosen, steps
-        team.run(count_steps, listed, len(sample), len(sample))
+        store, queries = self.store, self.store.some_queries
+        n = len(queries.lengths)
+        steps, chosen = np.empty(n, np.int64), np.empty(store.width, np.int64)
+        Team(1).run(count_steps, (self._budget(), queries, self.lists.heads, chosen, steps), n, n)
         return LIST_STEP * float(steps.mean()) + RANKED_ROW * self.n_kept
 
     @classmethod
@@ -272,7 +301,7 @@ class Inverted(CandidateMethod):
     @classmethod
     def is_worth_trying(cls, exact: Exact) -> bool:
         """Where columns are many."""
-        return not exact.scans
+        return exact.way == LISTS
 
     @classmethod
     def tune(cls, tuning: "Tuning") -> Tuned | None:
@@ -283,7 +312,6 @@ class Inverted(CandidateMethod):
         """
         most = min(len(tuning.store), max(_LEAST_RANKED, _RANKED * tuning.held_out.n_wanted))
         whole = cls(tuning.store, 1.0, most, n_wanted=tuning.n_neighbors, exact_search=tuning.exact)
-        whole.lists(Team(tuning.held_out.n_jobs))  # once for all depths
 
         @cache
         def at(depth: int) -> tuple[float, int]:
@@ -320,7 +348,7 @@ class Inverted(CandidateMethod):
         return Tuned(method, reason, recall)
 
     def _kept(self) -> Iterable[Array]:
-        return self.lists(Team(None))
+        return self.lists
 
     def require_whole(self) -> None:
         """Raise a ValueError if the settings make no sense; lists are made from the store."""

@@ -16,8 +16,7 @@ less recall than a narrower beam of as much time.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -165,10 +164,10 @@ class Graph(CandidateMethod):
         graph = self.order, self.sketches, read_only(self.links), read_only(self.degrees)
         sizes, followed = (*self.links.shape, out.shape[1]), math.ceil(self.followed * factor)
         team.run(
-            loops.walk_all, lambda: (sketches, *graph, GraphScratch.new(*sizes), followed, out),
+            loops.walk_all,
+            lambda: (sketches, queries.lengths, *graph, GraphScratch.new(*sizes), followed, out),
             len(rows), BLOCK_QUERIES,
         )  # fmt: skip
-        out[queries.lengths == 0] = -1
         return out
 
     @property
@@ -260,11 +259,11 @@ def bit_sketches(team: Team, rows: Rows, n_signs: int, seed: int) -> Array:
         with working_memory(RowSketcher, *settings) as sketchers:
             return next(sketchers).sketch(rows)
     out = np.zeros((len(rows), _WORDS), np.uint64)
+    recipe = _recipe(n_signs, seed, rows.n_columns)
     for block in row_blocks(0, len(rows), _SKETCHED_ROWS):
-        mine, target = rows.block(*block), out[slice(*block)]
-        for recipe, pack, first in _bit_parts(n_signs, seed, rows.n_columns):
-            S = sketch_rows(mine, recipe, team)
-            team.run(pack, (_bits_in(S.stored), first, target), len(mine), _PACKED_ROWS)
+        S = sketch_rows(rows.block(*block), recipe, team)
+        arguments = *_slots(S.stored), n_signs, out[slice(*block)]
+        team.run(loops.pack_bits, arguments, len(S), _PACKED_ROWS)
     return out
 
 
@@ -274,37 +273,27 @@ class RowSketcher:
     nbytes = 1 << 16  # scratch, about
 
     def __init__(self, n_signs: int, seed: int, n_columns: int, longest: int) -> None:
-        self._parts = []
-        for recipe, pack, first in _bit_parts(n_signs, seed, n_columns):
-            sketch = recipe.sketch
-            assert isinstance(sketch, TableSketch)  # as all are that hash circularly
-            arrays, hash_row = sketch.row_hasher(longest)
-            self._parts.append((hash_row, pack, _bits_in(arrays), first))
+        sketch = _recipe(n_signs, seed, n_columns).sketch
+        assert isinstance(sketch, TableSketch)  # as all are that hash circularly
+        arrays, self._hash_row = sketch.row_hasher(longest)
+        self._bits = *_slots(arrays), n_signs
 
     def sketch(self, row: Rows) -> Array:
         """The words of a row, as `bit_sketches` gives them."""
         out = np.zeros((1, _WORDS), np.uint64)
-        for hash_row, pack, bits, first in self._parts:
-            hash_row(row)
-            pack(Blocks(np.zeros(1, np.int64), 1, 1, 1), 1, bits, first, out)
+        self._hash_row(row)
+        loops.pack_bits(Blocks(np.zeros(1, np.int64), 1, 1, 1), 1, *self._bits, out)
         return out
 
 
-@lru_cache(maxsize=16)
-def _bit_parts(n_signs: int, seed: int, n_columns: int) -> list[tuple[Recipe, Any, int]]:
-    """Recipes of the bits that there are, the loops that pack them, and the first bit of each."""
-    numbers = (
-        (RESEMBLANCE, N_BITS - n_signs, loops.pack_bits, 0),
-        (CORE1, n_signs, loops.pack_signs, N_BITS - n_signs),
-    )
-    return [
-        (Recipe(kernel.name, n, 1, seed=seed, n_columns=n_columns), pack, first)
-        for kernel, n, pack, first in numbers
-        if n
-    ]
+def _recipe(n_signs: int, seed: int, n_columns: int) -> Recipe:
+    """The hashes whose codes and weights hold the bits; without signs, no weights are needed."""
+    kernel, n_hashes = CORE1 if n_signs else RESEMBLANCE, max(N_BITS - n_signs, n_signs)
+    return Recipe(kernel.name, n_hashes, 1, seed=seed, n_columns=n_columns)
 
 
-def _bits_in(arrays: Mapping[str, Array]) -> Array:
-    """Codes whose lowest bits, or halves whose signs, are packed."""
+def _slots(arrays: Mapping[str, Array]) -> tuple[Array, Array]:
+    """Codes, and the projections, which are halves; no rows of them where there are none."""
     weights = arrays.get("weights")
-    return read_only(arrays["codes"] if weights is None else weights.view(np.uint16))
+    halves = np.empty((0, 0), np.uint16) if weights is None else weights.view(np.uint16)
+    return read_only(arrays["codes"]), read_only(halves)

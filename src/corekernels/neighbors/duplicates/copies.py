@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ..._core.arguments import Array
 from .candidates import repeated_keys
@@ -11,14 +10,33 @@ from .rows import Pairs
 
 
 class Copies(NamedTuple):
-    """Rows that equal an earlier one, and the first row that each equals."""
+    """Rows that equal an earlier one, and the first row that each equals, by which they ascend."""
 
-    rows: Array
     firsts: Array
+    rows: Array
+
+    @classmethod
+    def ascending(cls, firsts: Array, rows: Array) -> "Copies":
+        """Copies given in any order."""
+        order = np.lexsort((rows, firsts))
+        return cls(firsts[order], rows[order])
+
+    def sizes(self, rows: Array) -> Array:
+        """How many rows equal each of some first rows, these among them."""
+        left, right = (np.searchsorted(self.firsts, rows, side) for side in ("left", "right"))
+        return right - left + 1
+
+    def members(self, rows: Array, places: Array) -> Array:
+        """Of the rows that equal each of some first rows, those at some places; first rows at 0."""
+        of_copies = np.searchsorted(self.firsts, rows) + places - 1
+        return np.where(places == 0, rows, self.rows[np.maximum(of_copies, 0)])
+
+
+NO_COPIES = Copies(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def find_copies(digests: Array, rows: Array, boundary: int | None = None) -> Copies:
-    """The copies among rows by their digests (n_rows, 2); copies ascend.
+    """The copies among rows by their digests (n_rows, 2).
 
     Rows from `boundary` on are no copies of those before.
     """
@@ -32,41 +50,36 @@ def find_copies(digests: Array, rows: Array, boundary: int | None = None) -> Cop
     is_same = np.zeros(len(rows), bool)
     is_same[1:] = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
     first = np.maximum.accumulate(np.where(is_same, 0, np.arange(len(rows))))
-    by_row = np.flatnonzero(is_same)[np.argsort(rows[is_same])]
-    return Copies(rows[by_row], rows[first[by_row]])
+    return Copies.ascending(rows[first[is_same]], rows[is_same])
 
 
-def pairs_with_copies(
-    pairs: Pairs, copies: Copies, most: int, *, all_pairs: bool = True, within_sets: bool = True
-) -> Pairs | None:
-    """Pairs between first rows, and those that copies add; the earlier row is on the left.
+def equal_pairs(copies: Copies, n_rows: int, all_pairs: bool) -> Pairs:
+    """Pairs of each copy and the first row; or of first rows with themselves, to be expanded."""
+    firsts = np.unique(copies.firsts) if all_pairs else copies.firsts
+    others = firsts if all_pairs else copies.rows
+    return Pairs(firsts * n_rows + others, np.ones(len(firsts)))
 
-    A row and its copies are a set of equal rows. Of `all_pairs`, a pair of two rows becomes all
-    pairs between their sets; without, a copy is paired with its first row alone. Pairs within a
-    set may be left out. None if there are more than `most`.
-    """
-    earlier, later = np.minimum(*pairs[:2]), np.maximum(*pairs[:2])
-    if not (all_pairs and len(copies.rows)):
-        of_firsts = Pairs(earlier, later, pairs.values)
-        if within_sets:
-            ones = np.ones(len(copies.rows))
-            of_firsts = Pairs.joined([Pairs(copies.firsts, copies.rows, ones), of_firsts])
-        return of_firsts if len(of_firsts.left) <= most else None
-    numbers = np.unique(np.concatenate([earlier, later, copies.rows, copies.firsts]))
-    place = np.arange(len(numbers))
-    firsts = place.copy()
-    firsts[np.searchsorted(numbers, copies.rows)] = np.searchsorted(numbers, copies.firsts)
-    sizes = np.bincount(firsts, minlength=len(numbers))
-    i, j = np.searchsorted(numbers, earlier), np.searchsorted(numbers, later)
-    # pairs within a set are those of its first row with itself
-    within = np.flatnonzero(sizes > 1) if within_sets else place[:0]
-    inner = sizes[within]
-    if (sizes[i] * sizes[j]).sum() + (inner * (inner - 1) // 2).sum() > most:
-        return None
-    places = np.concatenate([i, j, within]), np.concatenate([j, i, within])
-    values = np.concatenate([pairs.values, pairs.values, np.ones(len(within))])
-    shape = (len(numbers), len(numbers))
-    matrix = sparse.csr_array((values, places), shape=shape)
-    member = sparse.csr_array((np.ones(len(numbers)), (place, firsts)), shape=shape)
-    every = sparse.triu(member @ matrix @ member.T, 1, format="coo")
-    return Pairs(numbers[every.coords[0]], numbers[every.coords[1]], every.data)
+
+def count_with_copies(pairs: Pairs, copies: Copies, n_rows: int) -> int:
+    """How many pairs `pairs_with_copies` gives."""
+    left, right = np.divmod(pairs.numbers, n_rows)
+    sizes, others = copies.sizes(left), copies.sizes(right)
+    return int(np.where(left == right, sizes * (sizes - 1) // 2, sizes * others).sum())
+
+
+def pairs_with_copies(pairs: Pairs, copies: Copies, n_rows: int) -> Pairs:
+    """All pairs of a row that equals the first and one that equals the second row of a pair."""
+    if not len(copies.rows):
+        return pairs
+    left, right = np.divmod(pairs.numbers, n_rows)
+    sizes = copies.sizes(right)
+    counts = copies.sizes(left) * sizes
+    of_pair = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(of_pair)) - np.repeat(np.cumsum(counts) - counts, counts)
+    i, j = np.divmod(place, sizes[of_pair])
+    left, right = left[of_pair], right[of_pair]
+    one, other = copies.members(left, i), copies.members(right, j)
+    is_kept = (left != right) | (i < j)
+    first = np.where(left > right, np.maximum(one, other), np.minimum(one, other))
+    numbers = first * n_rows + (one + other - first)
+    return Pairs(numbers[is_kept], pairs.values[of_pair[is_kept]])

@@ -53,6 +53,17 @@ class NearDuplicates:
     copies: int
     rows_against: int | None = None
 
+    @classmethod
+    def of(
+        cls, pairs: Array, values: Array, missed: float, n_rows: int, copies: int,
+        boundary: int | None,
+    ) -> "NearDuplicates":  # fmt: skip
+        """The result of ascending pairs; with a boundary, of rows from there on with others."""
+        if boundary is not None:
+            pairs[:, 0] -= boundary
+            n_rows -= boundary
+        return cls(pairs, values, missed, n_rows, copies, boundary)
+
     def groups(self, scores: Mapping[int, float] | None = None) -> list[Array]:
         """Connected rows, as arrays of ids: keep the first of each to drop duplicates.
 

@@ -52,13 +52,14 @@ class RowStore:
     `firsts` are the numbers of the parts' first rows. Without values, each value is 1.
     """
 
-    def __init__(self, part: Callable[[int], Rows], firsts: Array) -> None:
-        self._part, self._firsts = part, firsts
+    def __init__(self, part: Callable[[int], Rows], firsts: Array, n_rows: int) -> None:
+        self._part, self._firsts, self.n_rows = part, firsts, n_rows
 
     @classmethod
     def in_memory(cls, parts: Sequence[Rows]) -> "RowStore":
         """A store of parts that are in memory."""
-        return cls(parts.__getitem__, np.cumsum([0, *map(len, parts)])[:-1])
+        ends = np.cumsum([0, *map(len, parts)])
+        return cls(parts.__getitem__, ends[:-1], int(ends[-1]))
 
     def lengths(self, rows: Array) -> Array:
         """Nonzeros of some rows, whose numbers ascend."""
@@ -109,49 +110,48 @@ def sorted_rows(rows: Rows, uses_values: bool) -> loops.SortedRows:
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows and their kernel values."""
+    """Pairs of rows, as the numbers (first row) n_rows + (second row), and their kernel values."""
 
-    left: Array
-    right: Array
+    numbers: Array
     values: Array
 
     @classmethod
-    def joined(cls, parts: "list[Pairs]") -> "Pairs":
+    def joined(cls, parts: "Sequence[Pairs]") -> "Pairs":
         """The pairs of several parts, one after the other."""
-        nothing = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        nothing = cls(np.empty(0, np.int64), np.empty(0))
         return cls(*(np.concatenate(columns) for columns in zip(nothing, *parts, strict=True)))
 
 
 def similar_pairs(
-    store: RowStore, left: Array, right: Array, kernel: Kernel, threshold: float, n_bytes: float,
+    store: RowStore, pairs: Array, kernel: Kernel, threshold: float, n_bytes: float,
     n_jobs: int | None,
 ) -> Pairs:  # fmt: skip
-    """Those of the pairs that reach the threshold; the rows on the left ascend.
+    """Those of the pairs, which ascend, that reach the threshold.
 
     Rows are gathered for as many pairs at a time as `n_bytes` allow.
     """
+    left, right = np.divmod(pairs, max(1, store.n_rows))
     is_new = np.diff(left, prepend=-1) > 0  # as np.unique, but of fewer
     rows = np.unique(np.concatenate([left[is_new], right]))
-    if len(left) > 1 and store.lengths(rows).sum() * _BYTES_PER_VALUE > n_bytes:
-        middle = len(left) // 2
-        halves = (slice(middle), slice(middle, None))
+    if len(pairs) > 1 and store.lengths(rows).sum() * _BYTES_PER_VALUE > n_bytes:
+        halves = np.array_split(pairs, 2)
         how = kernel, threshold, n_bytes, n_jobs
-        return Pairs.joined([similar_pairs(store, left[s], right[s], *how) for s in halves])
+        return Pairs.joined([similar_pairs(store, half, *how) for half in halves])
     taken = store.take(rows)
     gathered = sorted_rows(taken, kernel.uses_values)
     is_narrow = taken.n_columns <= NARROW and len(taken.data) > 0
     i = read_only(np.searchsorted(rows, left), np.int64)
     j = read_only(np.searchsorted(rows, right), np.int64)
-    values = np.empty(len(left))
+    values = np.empty(len(pairs))
 
     def work(block: tuple[int, int]) -> None:
         some = slice(*block)
-        pairs = threshold, kernel.for_loops, gathered, i[some], j[some]
+        arguments = threshold, kernel.for_loops, gathered, i[some], j[some]
         if is_narrow:
-            loops.compare_narrow_pairs(*pairs, np.zeros(taken.n_columns), values[some])
+            loops.compare_narrow_pairs(*arguments, np.zeros(taken.n_columns), values[some])
         else:
-            loops.compare_pairs(*pairs, values[some])
+            loops.compare_pairs(*arguments, values[some])
 
-    run_blocks(work, row_blocks(0, len(left), _BLOCK_PAIRS), n_jobs)
+    run_blocks(work, row_blocks(0, len(pairs), _BLOCK_PAIRS), n_jobs)
     is_similar = values >= threshold
-    return Pairs(left[is_similar], right[is_similar], values[is_similar])
+    return Pairs(pairs[is_similar], values[is_similar])

@@ -1,17 +1,20 @@
 """The search itself: copies, candidates and their kernel values, for rows that are in memory.
 
 Rows are told from copies by their digests. Candidates are all pairs where rows are few, rows that
-share a key of a hash table otherwise; where no table tells enough, exact search finds the pairs.
-The exact kernel decides.
+share a key of a hash table otherwise; where no table tells enough, pairs of large enough values in
+the Gram matrix. The exact kernel decides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from scipy import sparse
 
 from ..._core.arguments import Array, require_positive, seed_of
-from ..._core.progress import Steps, progress_bar
+from ..._core.progress import Progress, progress_bar
+from ..._core.threads import row_blocks
 from ..._core.validation import Rows
 from ...errors import ParameterError
 from ...kernel_table import CONTAINMENT, Kernel, duplicates_kernel
@@ -20,16 +23,18 @@ from .candidates import (
     containment_pairs,
     missed_share,
     plan_tables,
-    sampled_columns,
     table_pairs,
 )
-from .copies import Copies, find_copies, pairs_with_copies
+from .copies import NO_COPIES, count_with_copies, equal_pairs, find_copies, pairs_with_copies
 from .result import NearDuplicates, too_many
 from .rows import Pairs, RowStore, row_digests, rows_to_keep, similar_pairs
 
 _FEW_ROWS = 2048  # of which all pairs may be compared
 _FEW_STEPS = 1 << 28  # along the columns of all pairs: half a second
 _BYTES_PER_PAIR = 40  # while candidates are gathered
+_GRAM_BYTES = 1 << 26  # of a Gram matrix, at a time
+_ROUNDING = 1e-9  # more than that of a kernel value
+_HASHED_TOGETHER = 1 << 15  # rows, at least
 _UNLIMITED_BYTES = 1e15
 KEY_BYTES = 9 * 64  # per row, of all tables, while they are sorted
 
@@ -59,113 +64,104 @@ class Criterion:
         """Whether pairs are found by samples of columns."""
         return self.kernel is CONTAINMENT
 
+    @property
+    def missed(self) -> float:
+        """Largest expected share of pairs that tables, or samples of columns, do not find."""
+        return missed_share(self.threshold) if self.tables is None else self.tables.missed
+
 
 def find_in_memory(
     name: str, parts: Sequence[Rows], digests: Array, criterion: Criterion, *,
-    boundary: int | None, all_pairs: bool, most_pairs: int, n_bytes: float, n_jobs: int | None,
-    steps: Steps,
+    boundary: int | None = None, all_pairs: bool = True, most_pairs: int = np.iinfo(np.int64).max,
+    n_bytes: float = _UNLIMITED_BYTES, n_jobs: int | None, progress: Progress = False,
 ) -> NearDuplicates:  # fmt: skip
     """The pairs among rows; with a boundary, of rows from there on with those before."""
-    store, n_rows = RowStore.in_memory(parts), len(digests)
-    lengths = np.concatenate([np.empty(0, np.int64), *(part.lengths for part in parts)])
-    rows = np.arange(n_rows)
-    copies = Copies(rows[:0], rows[:0])
+    store, n_rows, copies = RowStore.in_memory(parts), len(digests), NO_COPIES
+    rows, lengths = np.arange(n_rows), np.concatenate([part.lengths for part in parts])
     if criterion.threshold > 0:
         rows = np.flatnonzero(lengths)  # empty rows are like nothing, not even each other
         copies = find_copies(digests[rows], rows, boundary)
     own = np.setdiff1d(rows, copies.rows, assume_unique=True)
-    kernel, threshold, found = criterion.kernel, criterion.threshold, list[Pairs]()
+    kernel, least, missed = criterion.kernel, criterion.threshold, 0.0
+    similar: Iterable[Pairs]
     n_steps = len(own) * int(lengths[own].sum())
     few = len(own) <= _FEW_ROWS and n_steps <= _FEW_STEPS and kernel.for_loops is not None
-    missed, portions = 0.0, iter(list[Array]())
-    if criterion.is_containment:
-        missed = missed_share(threshold)
-        is_first = np.zeros(n_rows, bool)
-        is_first[own] = True
-        samples = np.concatenate([sampled_columns(part, criterion.seed) for part in parts])
-        firsts = np.cumsum([0, *map(len, parts)]).tolist()
-        numbered = zip(firsts, parts, strict=False)
-        contained = containment_pairs(numbered, samples, lengths, is_first, threshold, boundary)
-        portions = iter([contained])
-    elif few:
-        portions = iter([_all_pairs(own, n_rows, boundary)])
-    elif criterion.tables is None or kernel.for_loops is None:
-        found.append(_by_exact_search(store.take(own), own, criterion, boundary, n_jobs))
-    else:
-        missed = criterion.tables.missed
-        keys = _keys(store, own, criterion, n_jobs, steps)
-        most = max(1, int(n_bytes / _BYTES_PER_PAIR))
-        portions = table_pairs(keys, own, n_rows, boundary, most)
-    with progress_bar(len(own), "comparing", "rows", steps):
-        n_found = 0
-        for pairs in portions:
-            left, right = np.divmod(pairs, max(1, n_rows))
-            found.append(similar_pairs(store, left, right, kernel, threshold, n_bytes, n_jobs))
-            n_found += len(found[-1].left)
-            if n_found > most_pairs:
-                raise too_many(name, most_pairs)
-    every = pairs_with_copies(
-        Pairs.joined(found), copies, most_pairs, all_pairs=all_pairs, within_sets=boundary is None
+    compare = partial(
+        similar_pairs, store, kernel=kernel, threshold=least, n_bytes=n_bytes, n_jobs=n_jobs
     )
-    if every is None:
+    if criterion.is_containment:
+        missed = criterion.missed
+        similar = map(compare, [containment_pairs(store, own, least, criterion.seed, boundary)])
+    elif few:
+        similar = map(compare, [_all_pairs(own, n_rows, boundary)])
+    elif criterion.tables is None or kernel.for_loops is None:
+        similar = _gram_pairs(store, own, criterion, boundary, compare, n_jobs)
+    else:
+        missed, keys = criterion.missed, _keys(store, own, criterion, n_jobs, progress)
+        most = max(1, int(n_bytes / _BYTES_PER_PAIR))
+        similar = map(compare, table_pairs(keys, own, n_rows, boundary, most))
+    repeated = copies if all_pairs else NO_COPIES
+    found = [] if boundary is not None else [equal_pairs(copies, n_rows, all_pairs)]
+    n_pairs = sum(count_with_copies(pairs, repeated, n_rows) for pairs in found)
+    with progress_bar(len(own), "comparing", "rows", progress):
+        for pairs in similar:
+            n_pairs += count_with_copies(pairs, repeated, n_rows)
+            if n_pairs > most_pairs:
+                raise too_many(name, most_pairs)
+            found.append(pairs)
+    if n_pairs > most_pairs:
         raise too_many(name, most_pairs)
-    left, right, values = every
-    if boundary is not None:
-        left, right = right - boundary, left
-    order = np.lexsort((right, left))
-    both, values = np.stack([left[order], right[order]], axis=1), values[order]
-    if boundary is None:
-        return NearDuplicates(both, values, missed, n_rows, len(copies.rows))
-    return NearDuplicates(both, values, missed, n_rows - boundary, len(copies.rows), boundary)
+    numbers, values = pairs_with_copies(Pairs.joined(found), repeated, n_rows)
+    order = np.argsort(numbers)
+    both = np.stack(np.divmod(numbers[order], n_rows), axis=1)
+    return NearDuplicates.of(both, values[order], missed, n_rows, len(copies.rows), boundary)
 
 
 def _all_pairs(rows: Array, n_rows: int, boundary: int | None) -> Array:
     """Pairs of all rows, as numbers."""
-    if boundary is None:
-        left, right = np.triu_indices(len(rows), 1)
-        return rows[left] * n_rows + rows[right]
-    cut = int(np.searchsorted(rows, boundary))
-    return (rows[cut:, None] * n_rows + rows[:cut]).ravel()
+    first, second = rows[:, np.newaxis], rows
+    is_pair = first < second
+    if boundary is not None:
+        is_pair = (first >= boundary) & (second < boundary)
+    return (first * n_rows + second)[is_pair]
 
 
 def _keys(
-    store: RowStore, own: Array, criterion: Criterion, n_jobs: int | None, steps: Steps
+    store: RowStore, own: Array, criterion: Criterion, n_jobs: int | None, progress: Progress
 ) -> Array:
-    """The key of each row in each table (n_rows, n_tables)."""
+    """The key of each row in each table (n_tables, n_rows)."""
     plan = criterion.tables
     assert plan is not None
-    keys = np.empty((len(own), plan.n_tables), np.uint64)
-    together = max(1, len(own) // 16)
-    with progress_bar(len(own), "hashing", "rows", steps) as bar:
-        for start in range(0, len(own), together):
-            some = slice(start, start + together)
-            plan.write_keys(store.take(own[some]), criterion.seed, n_jobs, keys[some].T)
+    keys = np.empty((plan.n_tables, len(own)), np.uint64)
+    together = max(_HASHED_TOGETHER, len(own) // 16)
+    with progress_bar(len(own), "hashing", "rows", progress) as bar:
+        for block in row_blocks(0, len(own), together):
+            some = slice(*block)
+            plan.write_keys(store.take(own[some]), criterion.seed, n_jobs, keys[:, some])
             bar.update(len(own[some]))
     return keys
 
 
-def _by_exact_search(
-    rows: Rows, numbers: Array, criterion: Criterion, boundary: int | None, n_jobs: int | None
-) -> Pairs:
-    """Pairs of rows that no hash table finds."""
-    from ..candidates import Exact
-    from ..candidates.base import Tuned
-    from ..snapshot import Snapshot
-    from ..store import make_store
+def _gram_pairs(
+    store: RowStore, own: Array, criterion: Criterion, boundary: int | None,
+    compare: Callable[[Array], Pairs], n_jobs: int | None,
+) -> Iterator[Pairs]:  # fmt: skip
+    """Pairs of rows by all their kernel values, where hash tables do not find them."""
+    from ..._exact import Formula, Gram  # of no use where tables do
 
-    if not len(rows.data):
-        ones = np.ones(rows.nnz, np.float32)
-        rows = Rows(rows.indptr, rows.indices, ones, rows.n_columns)
-    method = Exact(make_store(rows, criterion.kernel, n_jobs))
-    snapshot = Snapshot.begin(Tuned(method, "all pairs are wanted", 1.0), numbers)
-    near = snapshot.within(rows, criterion.threshold, n_jobs)
-    left = np.repeat(numbers, [len(keys) for keys, _ in near])
-    right = numbers[np.concatenate([np.empty(0, np.int64), *(places for _, places in near)])]
-    values = np.concatenate([np.empty(0), *(keys for keys, _ in near)])
-    is_wanted = left < right
-    if boundary is not None:
-        is_wanted &= (left < boundary) & (right >= boundary)
-    return Pairs(left[is_wanted], right[is_wanted], values[is_wanted])
+    rows, kernel = store.take(own), criterion.kernel
+    values = rows.data if len(rows.data) else np.ones(rows.nnz)
+    shape = len(rows), rows.n_columns
+    matrix = sparse.csr_array((values.astype(float), rows.indices, rows.indptr), shape=shape)
+    cut = 0 if boundary is None else int(np.searchsorted(own, boundary))
+    gram = Gram(matrix[cut:], None if boundary is None else matrix[:cut], Formula(kernel), n_jobs)
+    least = criterion.threshold - (0 if kernel.for_loops is None else _ROUNDING)
+    for some, block in gram.chunks(max(1, _GRAM_BYTES // (8 * max(1, len(own))))):
+        if boundary is None:
+            block[np.tri(len(block), len(own), some.start, dtype=bool)] = -np.inf
+        left, right = np.nonzero(block >= least)
+        pairs = own[cut + some.start + left] * store.n_rows + own[right]
+        yield compare(pairs) if kernel.for_loops else Pairs(pairs, block[left, right])
 
 
 def near_duplicate_rows(
@@ -173,10 +169,5 @@ def near_duplicate_rows(
 ) -> NearDuplicates:
     """Near-duplicates among rows that have these ids."""
     parts, digests = [rows_to_keep(rows, criterion.kernel.uses_values)], row_digests(rows)
-    with Steps({}, False) as steps:
-        found = find_in_memory(
-            "X", parts, digests, criterion, boundary=None, all_pairs=True,
-            most_pairs=np.iinfo(np.int64).max, n_bytes=_UNLIMITED_BYTES, n_jobs=n_jobs,
-            steps=steps,
-        )  # fmt: skip
+    found = find_in_memory("X", parts, digests, criterion, n_jobs=n_jobs)
     return replace(found, pairs=ids[found.pairs])

@@ -130,6 +130,6 @@ def values_behind(words, places, shift, marks, out):
 
 @loop(inline="always")
 def _mark_of(word, lane, places, slot):
-    """Place of the mark for one of four slots, `slot` and those after it; their locations are `word`."""
+    """Place of the mark of a slot: of that `lane` after `slot`, whose locations are in `word`."""
     location = (word >> np.uint64(16 * lane)) & np.uint64(0xFFFF)
     return np.uint64(places[location]) + np.uint64(slot + lane)

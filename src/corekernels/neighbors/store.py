@@ -6,7 +6,7 @@ float32 where that loses nothing, else float64, scaled by a power of two per row
 directions alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
@@ -180,7 +180,10 @@ class Store:
     def __len__(self) -> int:
         return len(self.squares)
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # no caches
+
+    @computed_once
     def stored_rows(self) -> StoredRows:
         """The rows as the loops take them."""
         arrays = self.indptr, self.columns, self.values, self.squares, self.bits, self.byte_rows

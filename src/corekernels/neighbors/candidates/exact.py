@@ -14,7 +14,7 @@ alone for its candidates.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,41 +95,31 @@ class Exact(SearchMethod):
             self._search_by_sums(team, rows, queries, alive, first_row, heaps)
             return
         both = store.kernel.for_loops, queries, store.stored_rows
-        where = alive, first_row
+        where, run = (
+            (alive, first_row),
+            partial(team.run, n_rows=len(rows), block_rows=BLOCK_QUERIES),
+        )
         if self.way == SCAN:
             by_size = BySize(*map(read_only, self._by_size))
-            team.run(
-                scan, lambda: (*both, by_size, *where, ScanScratch.new(n, width), heaps),
-                len(rows), BLOCK_QUERIES,
-            )  # fmt: skip
+            run(scan, lambda: (*both, by_size, *where, ScanScratch.new(n, width), heaps))
         elif self.way == COUNTS:
             counted = store.kernel.for_loops, queries, CountedRows(*map(read_only, self._counted))
             sizes = counted[-1].bits.shape[1], common_size(width)
             with working_memory(Counts.new, *sizes) as counts:
-                team.run(
-                    push_by_counts, lambda: (*counted, *where, next(counts), heaps),
-                    len(rows), BLOCK_QUERIES,
-                )  # fmt: skip
+                run(push_by_counts, lambda: (*counted, *where, next(counts), heaps))
         else:
             lists = Lists(*map(read_only, self._lists))
             with (
                 working_memory(np.zeros, common_size(width)) as dense,
                 working_memory(list_sums, common_size(n), float) as sums,
             ):
-                team.run(
-                    push_all, lambda: (*both, lists, *where, next(dense), *next(sums), heaps),
-                    len(rows), BLOCK_QUERIES,
-                )  # fmt: skip
+                run(push_all, lambda: (*both, lists, *where, next(dense), *next(sums), heaps))
 
     def _search_by_sums(
         self, team: Team, rows: Rows, queries: Queries, alive: Array, first_row: int, heaps: Heaps
     ) -> None:
         """The same for a kernel that the loops do not know: they sum up, it makes values of it."""
-        store, kernel, lists = (
-            self.store,
-            self.store.kernel,
-            Lists(*map(read_only, self._lists)),
-        )
+        store, kernel, lists = self.store, self.store.kernel, Lists(*map(read_only, self._lists))
         own1 = kernel.own_sums(rows.indptr, rows.data)[:, np.newaxis]
         own2, f1 = kernel.own_sums(store.indptr, store.values), rows.lengths[:, np.newaxis]
 

@@ -12,7 +12,7 @@ LIVES := 1000
 SPARK_3_WARNS := -W "ignore:unclosed:ResourceWarning" \
 	-W "ignore:distutils Version classes:DeprecationWarning"
 
-.PHONY: demo reproduction test test-all test-oldest bounds lint docs site bench dist clean
+.PHONY: demo reproduction test test-all test-oldest bounds lint docs tour site bench dist clean
 
 # The page is build/reproduction/report.html.
 demo: .venv/report .venv/loops
@@ -57,6 +57,12 @@ lint: .venv/test .venv/loops
 docs: .venv/docs .venv/loops
 	$(BIN)/pytest -q $(PARALLEL) src tests/test_pages.py
 	$(MAKE) site
+
+# Every page from top to bottom, clusters included, as by a reader who has just installed the package.
+tour:
+	folder=$$(mktemp -d) && trap "rm -rf $$folder" EXIT && \
+	$(PYTHON) -m venv $$folder && $$folder/bin/pip install -q ".[all]" && \
+	cd $$folder && bin/python $(CURDIR)/tests/tour.py
 
 # Built, and looked at in a browser where there is one.
 site: .venv/docs .venv/loops

@@ -125,7 +125,7 @@ def test_what_an_unfinished_run_has_left_is_said(monkeypatch):
 
     line = "hash parts shards --n-hashes 32 --shard-rows 10"
     with monkeypatch.context() as patch:
-        patch.setattr("corekernels.files.hashing.HashJob._fill_here", half_of(killed))
+        patch.setattr("corekernels.files.hashing.HashJob.fill", half_of(killed))
         with pytest.raises(Killed):
             run(line)
     result = ok(f"{line} --resume")

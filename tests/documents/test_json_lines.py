@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corekernels.documents.json_lines import JsonLines, read_values
+from corekernels.documents.lines import JsonLines, read_values
 from corekernels.io.streams import BadRecords
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=150)

@@ -11,7 +11,7 @@ import pytest
 
 import corekernels as ck
 from corekernels.errors import DataError, FileError
-from corekernels.io.packing import PACKINGS
+from corekernels.io.streams import PACKINGS
 
 TEXTS = [
     "The first document, in plain words.",

@@ -10,7 +10,7 @@ import corekernels as ck
 from corekernels import files
 from corekernels.errors import DataError
 from corekernels.files.engines.frames import (
-    FrameColumns,
+    SPARSE,
     rows_of_table,
     signature_columns,
     signatures_of_table,
@@ -71,7 +71,7 @@ def test_rows_of_every_kind_of_column(rows):
     for features, table in tables.items():
         for some in (slice(0, N_ROWS), slice(13, 40)):
             part = table.slice(some.start, some.stop - some.start)
-            found = rows_of_table(part, FrameColumns(features), 64, "frame")
+            found = rows_of_table(part, features, 64, "frame")
             np.testing.assert_array_equal(found.matrix().toarray(), X.toarray()[some])
 
 
@@ -79,11 +79,11 @@ def test_what_is_wrong_with_a_frame_is_named(rows):
     X, _ = rows
     table = pyarrow.table(lists(X))
     with pytest.raises(DataError, match="frame: has no column 'features'; its columns are ind"):
-        rows_of_table(table, FrameColumns("features"), 64, "frame")
+        rows_of_table(table, "features", 64, "frame")
     with pytest.raises(DataError, match="frame: row 0 has the column"):
-        rows_of_table(table, FrameColumns(), 3, "frame")
+        rows_of_table(table, SPARSE, 3, "frame")
     with pytest.raises(DataError, match="frame: row 0 has 64 columns where 3 are wanted"):
-        rows_of_table(pyarrow.table({"v": vectors(X)}), FrameColumns("v"), 3, "frame")
+        rows_of_table(pyarrow.table({"v": vectors(X)}), "v", 3, "frame")
 
 
 def test_signatures_go_through_columns(rows, recipe):

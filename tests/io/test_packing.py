@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from corekernels.errors import FileError
-from corekernels.io.packing import PACKINGS, packing_of, packing_of_name
-from corekernels.io.streams import ByteStream
+from corekernels.io.streams import PACKINGS, ByteStream, packing_of, packing_of_name
 
 CONTENT = np.random.default_rng(0).integers(97, 105, 300_000, dtype=np.uint8).tobytes()
 

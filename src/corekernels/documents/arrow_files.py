@@ -14,9 +14,10 @@ import numpy as np
 from .._core.arguments import PathLike
 from ..errors import DataError, FileError
 from ..io.atomic import atomic_write
+from ..io.parquet import column_chunks
 from ..io.provenance import reading
 from ..io.streams import ByteStream
-from .file import ArrowDocuments, DocumentFile, missing_column, pyarrow
+from .files import ArrowDocuments, DocumentFile, no_column, pyarrow
 
 _MOST_ROWS = 1 << 20  # per batch
 _INDEX_BYTES = 4  # of a value that is stored as its place in a list
@@ -40,7 +41,7 @@ class ParquetDocuments(DocumentFile):
         """All documents, in batches."""
         for name in columns or ():
             if name not in self._names:
-                raise missing_column(self.name, name, self._names)
+                raise DataError(f"{self.name}: {no_column(name, self._names)}.")
         first = 0
         for batch in self._batches(columns, batch_bytes):
             numbers = np.arange(first, first + batch.num_rows)
@@ -65,16 +66,9 @@ class ParquetDocuments(DocumentFile):
         with self._opened() as file:
             repeated = set() if columns is None else _repeated(file.metadata)
         with self._opened(repeated) as file:
-            about = file.metadata
-            names = None if columns is None else set(columns)
-            groups = (about.row_group(number) for number in range(about.num_row_groups))
-            size = sum(
-                group.column(place).total_uncompressed_size
-                for group in groups
-                for place in range(group.num_columns)
-                if names is None or group.column(place).path_in_schema.partition(".")[0] in names
-            )
-            n_rows = min(_MOST_ROWS, max(1, batch_bytes * max(1, about.num_rows) // max(1, size)))
+            chunks = column_chunks(file.metadata, *(columns or ()))
+            size = max(1, sum(chunk.total_uncompressed_size for chunk in chunks))
+            n_rows = min(_MOST_ROWS, max(1, batch_bytes * max(1, self.n_rows or 0) // size))
             names_read = None if columns is None else list(dict.fromkeys(columns))
             for batch in file.iter_batches(batch_size=n_rows, columns=names_read):
                 yield from self._slices(batch, batch_bytes)
@@ -121,11 +115,9 @@ class ParquetDocuments(DocumentFile):
 
 def _repeated(about: Any) -> set[str]:
     """Columns that are stored as a list of different values and a few bytes for each row."""
-    groups = [about.row_group(number) for number in range(about.num_row_groups)]
-    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
     return {
         chunk.path_in_schema
-        for chunk in chunks
+        for chunk in column_chunks(about)
         if chunk.has_dictionary_page
         and chunk.total_compressed_size - (chunk.data_page_offset - chunk.dictionary_page_offset)
         <= _INDEX_BYTES * chunk.num_values
@@ -170,7 +162,7 @@ class Folder(DocumentFile):
         """All documents, in batches; without their texts if no column is named."""
         for name in columns or ():
             if name not in _COLUMNS:
-                raise missing_column(self.name, name, _COLUMNS, "a folder of text files ")
+                raise DataError(f"{self.name}: a folder of text files {no_column(name, _COLUMNS)}.")
         first = min(max(0, start), len(self._paths))
         bytes_done = n_bytes = 0
         contents: list[bytes] = []

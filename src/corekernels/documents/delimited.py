@@ -11,10 +11,9 @@ from .._core.arguments import Array, PathLike
 from .._core.validation import read_only
 from .._loops.text import records as loops
 from ..errors import DataError
-from ..io.parquet import strings_of, text_labels
+from ..io.parquet import text_labels
 from ..io.streams import BadRecords
-from .file import DocumentTable, missing_column, others, pyarrow
-from .records import RecordFile, Records
+from .files import DocumentTable, RecordFile, Records, no_column, others, pyarrow
 
 
 class Delimited(RecordFile):
@@ -42,7 +41,7 @@ class Delimited(RecordFile):
         """These columns, all of them text."""
         for name in columns:
             if name not in self._names:
-                raise missing_column(self.name, name, self._names)
+                raise DataError(f"{self.name}: {no_column(name, self._names)}.")
         options = {
             "column_names": self._names,
             "column_types": {name: pyarrow().string() for name in columns},
@@ -147,10 +146,6 @@ class UntypedTable(DocumentTable):
                 raise BadRecords.at(places, fault)
             return labels
         return numbers
-
-    def strings(self, name: str) -> list[str]:
-        """A column as text."""
-        return strings_of(self.columns[name], repr(name))
 
 
 def _numbers_if_all(labels: Array) -> Array | None:

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.arguments import Array, PathLike, require_choice, require_count
 from ..errors import DataError, FileError, ParameterError
-from ..io.packing import packing_of_name
 from ..io.provenance import matching_files
 from ..io.readers import RowReader
-from ..io.streams import MAX_RECORD_BYTES, ByteStream, is_stream
+from ..io.streams import MAX_RECORD_BYTES, ByteStream, is_stream, packing_of_name
 from ..text.settings import TextSettings
 from .arrow_files import FOLDER, Folder, ParquetDocuments
 from .delimited import Delimited
-from .file import BATCH_BYTES, DocumentFile
-from .json_lines import JsonLines
+from .files import BATCH_BYTES, DocumentFile
+from .lines import JsonLines, TextLines
 from .reader import Columns, DocumentReader
-from .records import TextLines
 
 if TYPE_CHECKING:
     from ..text.frequencies import InverseDocumentFrequency
@@ -147,8 +145,7 @@ def open_documents(
         raise ParameterError("text: names no column; name that of the text.")
     if format is not None:
         require_choice("format", format, tuple(FORMATS))
-    given = TextSettings.of() if shingles is None else shingles
-    settings = given if isinstance(given, TextSettings) else given.settings
+    settings = TextSettings.of() if shingles is None else getattr(shingles, "settings", shingles)
     if frequencies is not None:
         frequencies.require_settings(settings)
         settings = replace(settings, frequencies=frequencies.digest())

@@ -12,10 +12,10 @@ from .._core.progress import Progress, progress_bar
 from ..errors import DataError, FileError
 from ..io.provenance import Origin
 from ..io.readers import Batch, RowReader, kept_places
-from ..io.streams import BadRecords, LeftOut
+from ..io.streams import BadRecords
 from ..text.rows import rows_of_documents
 from ..text.settings import N_COLUMNS, TextSettings
-from .file import DocumentFile, Documents
+from .files import DocumentFile, Documents, LeftOut
 
 if TYPE_CHECKING:
     from ..text.frequencies import InverseDocumentFrequency

@@ -232,7 +232,7 @@ class _Reading:
         if self.folder is not None:
             if self._n_bytes > most / _PARTS_PER_MEMORY:
                 self._store()
-        elif criterion.is_containment or criterion.tables is not None:
+        elif criterion.tables is not None or criterion.is_containment:
             if self._n_bytes + KEY_BYTES * sum(self.counts) > most:
                 self._open_folder(resume=False)
                 self._store()
@@ -273,7 +273,16 @@ def _search_plans(
     resume: bool, progress: bool | None,
 ) -> NearDuplicates:  # fmt: skip
     """Pairs of rows of one plan, or rows of the second of two plans near those of the first."""
-    _require_tables(job.criterion)
+    if job.criterion.is_containment:
+        raise ParameterError(
+            "kernel: containment is not found by hash tables, which a cluster needs; use one "
+            "machine, or resemblance."
+        )
+    if job.criterion.tables is None:
+        raise ParameterError(
+            f"threshold: pairs of {job.criterion.kernel.name} of {job.criterion.threshold:g} are "
+            "not found by hash tables, which a cluster needs; raise it, or use one machine."
+        )
     parts = [part for plan in plans for part in plan.parts]
     parts = [replace(part, number=number) for number, part in enumerate(parts)]
     job = job._replace(
@@ -299,19 +308,6 @@ def _about(job: DedupJob) -> dict[str, Any]:
         "job": "dedup", "contract": CONTRACT, "kernel": criterion.kernel.name,
         "gamma": criterion.kernel.gamma, "threshold": criterion.threshold, "seed": criterion.seed,
     }  # fmt: skip
-
-
-def _require_tables(criterion: Criterion) -> None:
-    if criterion.is_containment:
-        raise ParameterError(
-            "kernel: containment is not found by hash tables, which a cluster needs; use one "
-            "machine, or resemblance."
-        )
-    if criterion.tables is None:
-        raise ParameterError(
-            f"threshold: pairs of {criterion.kernel.name} of {criterion.threshold:g} are not found "
-            "by hash tables, which a cluster needs; raise it, or use one machine."
-        )
 
 
 def _about_plan(plan: PartPlan) -> dict[str, Any]:

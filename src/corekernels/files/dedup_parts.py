@@ -21,7 +21,6 @@ from ..neighbors.duplicates.candidates import (
     containment_pairs,
     distinct,
     key_pairs,
-    sampled_columns,
 )
 from ..neighbors.duplicates.copies import (
     NO_COPIES,
@@ -47,6 +46,7 @@ _PAIRS_PER_TASK = 1 << 20  # candidates that are compared
 _LEAST_BYTES = 1 << 25  # for records that this process shuffles
 _BYTES_PER_BYTE = 4  # of records while they are shuffled and sorted
 _ALL = 1 << 64  # above every digest, and every key of the first table
+_NO_VALUES = np.empty(0)
 
 
 class DedupJob(NamedTuple):
@@ -76,14 +76,18 @@ class DedupJob(NamedTuple):
             raise self.work.damaged(name)
         return loaded[0]
 
-    def save_found(self, name: str, pairs: Pairs) -> None:
-        """Write pairs and their kernel values as a part."""
-        self.work.save(name, pairs=pairs.numbers, values=pairs.values)
+    def store(self) -> RowStore:
+        """All rows, mapped into memory as they are needed."""
+        return RowStore(lambda number: stored_part(self, number)[0], self.firsts, self.n_rows)
 
-    def found(self, name: str) -> Pairs:
+    def save(self, name: str, numbers: Array, values: Array = _NO_VALUES) -> tuple[str, int]:
+        """Write pairs as a part, compared ones with their kernel values; its name, their number."""
+        self.work.save(name, numbers=numbers, values=values)
+        return name, len(numbers)
+
+    def pairs(self, name: str) -> Pairs:
         """Such pairs, mapped into memory."""
-        arrays = self.load(name)
-        return Pairs(arrays["pairs"], arrays["values"])
+        return Pairs(**self.load(name))
 
     def parts_of(self, pairs: Array) -> Array:
         """The parts of the first rows of pairs."""
@@ -161,9 +165,7 @@ def digests_part(job: DedupJob, argument: tuple[int, int, int]) -> dict[int, Arr
     number, low, high = argument
     rows, digests, _ = stored_part(job, number)
     places = np.flatnonzero((rows.lengths > 0) & _are_within(digests[:, 0], low, high))
-    records = np.empty(len(places), DIGESTS)
-    records["low"], records["high"] = digests[places].T
-    records["row"] = places + job.firsts[number]
+    records = _records(DIGESTS, *digests[places].T, places + job.firsts[number])
     return by_group(records, records["low"] % np.uint64(job.n_groups))
 
 
@@ -195,47 +197,35 @@ def keys_part(job: DedupJob, argument: tuple[int, int, int]) -> dict[int, Array]
     for table in range(low // _ALL, -(-high // _ALL)):
         keys = arrays["keys"][table]
         places = np.flatnonzero(_are_within(keys, low - table * _ALL, high - table * _ALL))
-        pieces.append(np.empty(len(places), KEYS))
-        pieces[-1]["key"], pieces[-1]["row"] = keys[places], arrays["rows"][places]
+        pieces.append(_records(KEYS, keys[places], arrays["rows"][places]))
     records = np.concatenate(pieces)
     return by_group(records, records["key"] % np.uint64(job.n_groups))
 
 
-def gather_keys(job: DedupJob, records: Array) -> Array:
-    """The pairs of rows in a group of keys that have one in common.
+def gather_keys(job: DedupJob, records: Array) -> tuple[str, int]:
+    """The name of a part of the pairs of rows in a group that share a key, and how many they are.
 
     Records come in any order; the pairs depend on them alone.
     """
-    keys = np.ascontiguousarray(records["key"], np.uint64)
-    return key_pairs(keys, records["row"], job.n_rows, job.boundary, job.largest_bucket)
-
-
-def gather_named_keys(job: DedupJob, records: Array) -> tuple[str, int]:
-    """The name of a part of such pairs, and how many they are."""
-    name = f"bucket-pairs-{_first(np.sort(records['key']))}"  # of no other group, nor other range
-    return _save_pairs(job, name, gather_keys(job, records))
+    keys = np.ascontiguousarray(records["key"])
+    pairs = key_pairs(keys, records["row"], job.n_rows, job.boundary, job.largest_bucket)
+    least = keys.min(initial=_ALL - 1)  # of no other group, nor other range
+    return job.save(f"bucket-pairs-{least}", pairs)
 
 
 def pairs_part(job: DedupJob, argument: tuple[str, int, int]) -> dict[int, Array]:
     """A task: pairs of a part that lie in a range, by the part of their first row."""
     name, low, high = argument
-    pairs = job.load(name)["pairs"]
+    pairs = job.pairs(name).numbers
     start, stop = np.searchsorted(pairs, [low, high])
-    records = np.empty(stop - start, PAIRS)
-    records["pair"] = pairs[start:stop]
+    records = _records(PAIRS, pairs[start:stop])
     return by_group(records, job.parts_of(records["pair"]))
 
 
 def gather_candidates(job: DedupJob, records: Array) -> tuple[str, int]:
     """The name of a part of the different pairs whose first row is in one part; how many."""
     pairs = distinct([records["pair"]])
-    return _save_pairs(job, f"candidates-{_first(pairs)}", pairs)
-
-
-def sample_part(job: DedupJob, number: int) -> tuple[Array, Array]:
-    """A task: sampled columns and lengths of the rows of a part, for containment."""
-    rows, _, _ = stored_part(job, number)
-    return sampled_columns(rows, job.criterion.seed), rows.lengths
+    return job.save(f"candidates-{pairs[:1].sum()}", pairs)
 
 
 def compare_part(job: DedupJob, argument: tuple[str, int, int]) -> tuple[str, int]:
@@ -246,11 +236,10 @@ def compare_part(job: DedupJob, argument: tuple[str, int, int]) -> tuple[str, in
     name, start, stop = argument
     target = f"found-{name}-{start}-{stop}"
     if not job.work.file(target).exists():
-        candidates, criterion = job.load(name)["pairs"][start:stop], job.criterion
-        store = RowStore(lambda number: stored_part(job, number)[0], job.firsts, job.n_rows)
+        candidates, criterion = job.pairs(name).numbers[start:stop], job.criterion
         how = criterion.kernel, criterion.threshold, job.n_bytes, job.n_jobs
-        job.save_found(target, similar_pairs(store, candidates, *how))
-    return target, count_with_copies(job.found(target), job.repeated(), job.n_rows)
+        job.save(target, *similar_pairs(job.store(), candidates, *how))
+    return target, count_with_copies(job.pairs(target), job.repeated(), job.n_rows)
 
 
 def expand_pairs(job: DedupJob, argument: str | int) -> dict[int, Array]:
@@ -259,24 +248,29 @@ def expand_pairs(job: DedupJob, argument: str | int) -> dict[int, Array]:
     The argument is a part of pairs, or of rows, for the pairs of these and of rows that equal them.
     """
     if isinstance(argument, str):
-        pairs = job.found(argument)
+        pairs = job.pairs(argument)
     else:
         first, last = np.append(job.firsts, job.n_rows)[argument : argument + 2]
         copies = job.copies()
         some = slice(*np.searchsorted(copies.firsts, [first, last]))
         pairs = equal_pairs(Copies(*(array[some] for array in copies)), job.n_rows, job.all_pairs)
     every = pairs_with_copies(pairs, job.repeated(), job.n_rows)
-    records = np.empty(len(every.numbers), FOUND)
-    records["pair"], records["value"] = every
+    records = _records(FOUND, *every)
     return by_group(records, job.parts_of(records["pair"]))
 
 
 def gather_pairs(job: DedupJob, records: Array) -> str:
     """The name of a part of the pairs whose first row is in one part, in order."""
-    records = records[np.argsort(records["pair"])]
-    name = f"pairs-{_first(records['pair'])}"
-    job.save_found(name, Pairs(records["pair"], records["value"]))
-    return name
+    pairs, values = (records[np.argsort(records["pair"])][name] for name in ("pair", "value"))
+    return job.save(f"pairs-{pairs[:1].sum()}", pairs, values)[0]
+
+
+def _records(kind: np.dtype[Any], *columns: Array) -> Array:
+    """Records of these columns."""
+    records = np.empty(len(columns[0]), kind)
+    for name, column in zip(kind.names or (), columns, strict=True):
+        records[name] = column
+    return records
 
 
 def by_group(records: Array, groups: Array) -> dict[int, Array]:
@@ -290,17 +284,6 @@ def by_group(records: Array, groups: Array) -> dict[int, Array]:
 def _are_within(numbers: Array, low: int, high: int) -> Array:
     """Which numbers of 64 bits are from `low` on and below `high`."""
     return (numbers >= np.uint64(max(low, 0))) & (numbers <= np.uint64(min(high, _ALL) - 1))
-
-
-def _first(numbers: Array) -> int:
-    """The first of some numbers; 0, which is no number of a pair, if there are none."""
-    return int(numbers[0]) if len(numbers) else 0
-
-
-def _save_pairs(job: DedupJob, name: str, pairs: Array) -> tuple[str, int]:
-    """Write pairs as a part of the job; its name, and how many they are."""
-    job.work.save(name, pairs=pairs)
-    return name, len(pairs)
 
 
 class PartsSearch:
@@ -377,9 +360,12 @@ class PartsSearch:
         saved = job.work.load("candidates")
         if saved is not None:
             return [(name, n_pairs) for name, n_pairs in saved[1]]
-        numbers, plan = range(len(job.firsts)), job.criterion.tables
+        numbers, criterion, plan = range(len(job.firsts)), job.criterion, job.criterion.tables
         if plan is None:
-            candidates = [self._contained(copies)]
+            lengths = [stored_part(job, number)[0].lengths for number in numbers]
+            own = np.setdiff1d(np.flatnonzero(np.concatenate(lengths)), copies.rows)
+            how = criterion.threshold, criterion.seed, job.boundary
+            candidates = [job.save("candidates-0", containment_pairs(job.store(), own, *how))]
         else:
             rows = np.sort(copies.rows)
             wanted = enumerate(np.split(rows, np.searchsorted(rows, job.firsts[1:])))
@@ -387,7 +373,7 @@ class PartsSearch:
             with progress_bar(2, "sorting", "shuffles", self.progress) as bar:
                 n_bytes = KEYS.itemsize * plan.n_tables * (job.n_rows - len(rows))
                 end = plan.n_tables * _ALL
-                buckets = self._shuffle(keys_part, gather_named_keys, numbers, end, n_bytes)
+                buckets = self._shuffle(keys_part, gather_keys, numbers, end, n_bytes)
                 bar.update(1)
                 names = [name for name, n_pairs in buckets if n_pairs]
                 n_bytes = PAIRS.itemsize * sum(n_pairs for _, n_pairs in buckets)
@@ -398,18 +384,6 @@ class PartsSearch:
         job.work.save("candidates", candidates)
         job.work.remove("bucket-pairs-*")
         return candidates
-
-    def _contained(self, copies: Copies) -> tuple[str, int]:
-        """Candidates of containment, found in this process."""
-        job, numbers = self.job, range(len(self.job.firsts))
-        found = self.engine.run(sample_part, job, numbers, what="hashing", progress=self.progress)
-        samples, lengths = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        is_first = lengths > 0
-        is_first[copies.rows] = False
-        parts = ((int(first), stored_part(job, n)[0]) for n, first in enumerate(job.firsts))
-        least = job.criterion.threshold
-        pairs = containment_pairs(parts, samples, lengths, is_first, least, job.boundary)
-        return _save_pairs(job, "candidates-0", pairs)
 
     def _result(
         self, names: Sequence[str], n_pairs: int, n_copies: int, driver_pairs: int
@@ -430,7 +404,7 @@ class PartsSearch:
             )
         first = 0
         for part in parts:
-            numbers, of_part = job.found(part)
+            numbers, of_part = job.pairs(part)
             some = slice(first, first + len(numbers))
             pairs[some, 0], pairs[some, 1] = np.divmod(numbers, job.n_rows)
             values[some] = of_part

@@ -83,11 +83,14 @@ def part_paths(target: Path) -> list[Path]:
 
 
 def _part_start(target: Path) -> str:
-    """How the names of such files begin; a long name is cut, since names have a limit."""
-    name = os.fsencode(target.name)
-    if len(name) <= _LONG_NAME:
-        return f".{target.name}."
-    return f".{hashlib.sha256(name).hexdigest()}."
+    """How the names of such files begin."""
+    return f".{short_name(target)}."
+
+
+def short_name(path: Path) -> str:
+    """The name of a file, or its digest if it is so long that nothing could be added to it."""
+    name = os.fsencode(path.name)
+    return path.name if len(name) <= _LONG_NAME else hashlib.sha256(name).hexdigest()
 
 
 def resolve_target(path: PathLike) -> Path:
@@ -205,7 +208,7 @@ def _clear_leftovers(final: Path, target: PathLike) -> None:
 
 def _open_locked(part: Path, final: Path, target: PathLike) -> IO[bytes]:
     """A new file, with the permissions of the one it will replace."""
-    mode = _permissions(final)
+    mode = stat.S_IMODE(final.stat().st_mode) if final.exists() else None
     flags = _OPEN_FLAGS | os.O_CREAT | os.O_EXCL
     file = os.fdopen(os.open(part, flags, _NEW_FILE if mode is None else mode), "r+b")
     try:
@@ -220,14 +223,6 @@ def _open_locked(part: Path, final: Path, target: PathLike) -> IO[bytes]:
         part.unlink(missing_ok=True)
         raise
     return file
-
-
-def _permissions(final: Path) -> int | None:
-    """The permissions of a file, None if there is no such file."""
-    try:
-        return stat.S_IMODE(final.stat().st_mode)
-    except FileNotFoundError:
-        return None
 
 
 def _lock(file: IO[bytes] | int, target: PathLike) -> None:
@@ -245,6 +240,7 @@ def _busy(target: PathLike) -> FileError:
 
 
 def _require_space(part: Path, n_bytes: int) -> None:
+    """Raise if the disk has no room for a file of so many bytes."""
     free = shutil.disk_usage(part.parent).free
     if n_bytes > free:
         raise FileError(

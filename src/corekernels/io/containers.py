@@ -24,7 +24,7 @@ import numpy as np
 from .._core.arguments import Array, PathLike
 from ..errors import DataError, FileError
 from .atomic import Target, atomic_write
-from .provenance import Identity, open_file
+from .provenance import Identity, checking, open_file, reading, require_fit
 
 TYPES = {
     "U8": np.uint8, "I8": np.int8, "U16": np.uint16, "I16": np.int16, "U32": np.uint32,
@@ -45,73 +45,60 @@ class Entry(NamedTuple):
     end: int
 
 
-class Header(NamedTuple):
-    """What the header says: the texts about the file, and the arrays."""
-
-    metadata: dict[str, str]
-    entries: dict[str, Entry]
-
-
-def read_header(file: IO[bytes], path: PathLike) -> Header:
-    """The header of an open file, checked against the size of the file."""
-    try:
-        return _header(file)
-    except (ValueError, OSError) as error:
-        raise FileError(
-            f"{path}: not a whole safetensors file ({error}); make it again from its source."
-        ) from error
-
-
 def parse_json(text: str | bytes) -> Any:
     """What JSON of a file says; everything that is wrong with it is a ValueError.
 
     Names that occur twice are wrong too.
     """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)
+        require_fit(len(fields) == len(pairs), "a name occurs twice")
+        return fields
+
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return json.loads(text, object_pairs_hook=unique)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
 
-def _header(file: IO[bytes]) -> Header:
+def read_header(file: IO[bytes], path: PathLike) -> tuple[dict[str, str], dict[str, Entry]]:
+    """Texts about the file, and its arrays, checked against the size of the open file."""
+    with reading(str(path), "safetensors"):
+        return _header(file)
+
+
+def _header(file: IO[bytes]) -> tuple[dict[str, str], dict[str, Entry]]:
     n_bytes = os.fstat(file.fileno()).st_size
     size = int.from_bytes(file.read(8), "little")
-    if n_bytes < 8 or size > min(MAX_HEADER_BYTES, n_bytes - 8):
-        raise ValueError("its header does not fit into it")
+    require_fit(8 + size <= n_bytes and size <= MAX_HEADER_BYTES, "its header does not fit into it")
     text = file.read(size)
     fields = parse_json(text)
-    if len(text) < size or not isinstance(fields, dict):
-        raise ValueError("its header is damaged")
+    require_fit(len(text) == size and isinstance(fields, dict), "its header is damaged")
     metadata = fields.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise ValueError("its metadata are damaged")
+    fits = isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values())
+    require_fit(fits, "its metadata are damaged")
     first = 8 + size
     entries = {name: _entry(name, fields[name], first) for name in fields}
     end = first
     for name, entry in sorted(entries.items(), key=lambda item: item[1][2:]):
-        if entry.begin != end:
-            raise ValueError(f"array {name[:80]!r} does not follow the one before")
+        require_fit(entry.begin == end, f"array {name[:80]!r} does not follow the one before")
         end = entry.end
-    if end != n_bytes:
-        raise ValueError(f"it has {n_bytes} bytes where its header asks for {end}")
-    return Header(metadata, entries)
+    require_fit(end == n_bytes, f"it has {n_bytes} bytes where its header asks for {end}")
+    return metadata, entries
 
 
 def _entry(name: str, fields: Any, first: int) -> Entry:
     """The entry of an array; its offsets count from `first`."""
-    wrong = ValueError(f"the entry of array {name[:80]!r} is damaged")
-    if not isinstance(fields, dict) or set(fields) != {"dtype", "shape", "data_offsets"}:
-        raise wrong
+    damaged = f"the entry of array {name[:80]!r} is damaged"
+    fits = isinstance(fields, dict) and set(fields) == {"dtype", "shape", "data_offsets"}
+    require_fit(fits, damaged)
     kind, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
-    if not isinstance(kind, str) or kind not in TYPES:
-        raise wrong
-    if not (_are_sizes(shape) and len(shape) <= _MAX_DIMENSIONS):
-        raise wrong
-    if not (_are_sizes(offsets) and len(offsets) == 2):
-        raise wrong
+    fits = isinstance(kind, str) and kind in TYPES and _are_sizes(shape) and _are_sizes(offsets)
+    require_fit(fits and len(shape) <= _MAX_DIMENSIONS and len(offsets) == 2, damaged)
     dtype = np.dtype(TYPES[kind])
-    if offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"array {name[:80]!r} has not the bytes that its shape asks for")
+    fits = offsets[1] - offsets[0] == math.prod(shape) * dtype.itemsize
+    require_fit(fits, f"array {name[:80]!r} has not the bytes that its shape asks for")
     return Entry(dtype, tuple(shape), first + offsets[0], first + offsets[1])
 
 
@@ -120,13 +107,6 @@ def _are_sizes(values: Any) -> bool:
         isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
         for value in values
     )
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("a name occurs twice")
-    return fields
 
 
 _WRITE_BYTES = 1 << 18
@@ -269,23 +249,24 @@ def read_container(
     """
     path, kinds = Path(path), tuple(kinds)
     with _open(path) as file:
-        found = Identity.of(file)
-        if identity is not None and identity != found:
+        identity_here = Identity.of(file)
+        if identity is not None and identity != identity_here:
             raise FileError(f"{path}: changed while it was read; begin again.")
-        header = read_header(file, path)
-        kind = _require_kind(path, header, kinds, version)
-        try:
-            about = parse_json(header.metadata["about"])
-        except ValueError as error:
-            raise FileError(f"{path}: its description is damaged ({error}).") from error
-        arrays = _read_arrays(file, path, header, mmap)
-    return Container(kind, about, arrays, found)
+        metadata, entries = read_header(file, path)
+        kind = _require_kind(path, metadata, kinds, version)
+        remedy = "make it again from its source"
+        with checking(path, remedy, "its description is damaged"):
+            about = parse_json(metadata["about"])
+        with checking(path, remedy, "its arrays cannot be read"):
+            arrays = _read_arrays(file, entries, mmap)
+    return Container(kind, about, arrays, identity_here)
 
 
 def container_kind(path: PathLike) -> str | None:
     """The kind of a file that `save_arrays` wrote; None for other safetensors files."""
     with _open(Path(path)) as file:
-        return _kind_of(read_header(file, path))
+        metadata, _ = read_header(file, path)
+        return _kind_of(metadata)
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -294,14 +275,16 @@ def _open(path: Path) -> IO[bytes]:
     return open_file(path)
 
 
-def _kind_of(header: Header) -> str | None:
-    name = header.metadata.get("format", "")
+def _kind_of(metadata: dict[str, str]) -> str | None:
+    name = metadata.get("format", "")
     return name.removeprefix(_PREFIX) if name.startswith(_PREFIX) else None
 
 
-def _require_kind(path: Path, header: Header, kinds: tuple[str, ...], version: int) -> str:
+def _require_kind(
+    path: Path, metadata: dict[str, str], kinds: tuple[str, ...], version: int
+) -> str:
     """The kind of the file, which must be one of these, in this version."""
-    metadata, kind = header.metadata, _kind_of(header)
+    kind = _kind_of(metadata)
     if kind is None or kind not in kinds:
         name = metadata.get("format") or "something else"
         names = " or ".join(_PREFIX + kind for kind in kinds)
@@ -316,14 +299,11 @@ def _require_kind(path: Path, header: Header, kinds: tuple[str, ...], version: i
     return kind
 
 
-def _read_arrays(file: IO[bytes], path: Path, header: Header, mmap: bool) -> dict[str, Array]:
+def _read_arrays(file: IO[bytes], entries: dict[str, Entry], mmap: bool) -> dict[str, Array]:
     """The arrays, mapped or read; one that lies askew in the file is copied."""
     file.seek(0)
-    try:
-        whole = np.memmap(file, np.uint8, mode="r") if mmap else np.fromfile(file, np.uint8)
-        return {
-            name: np.require(whole[begin:end].view(dtype).reshape(shape), None, ["A"])
-            for name, (dtype, shape, begin, end) in header.entries.items()
-        }
-    except (OSError, ValueError) as error:
-        raise FileError(f"{path}: its arrays cannot be read ({error}).") from error
+    whole = np.memmap(file, np.uint8, mode="r") if mmap else np.fromfile(file, np.uint8)
+    return {
+        name: np.require(whole[begin:end].view(dtype).reshape(shape), None, ["A"])
+        for name, (dtype, shape, begin, end) in entries.items()
+    }

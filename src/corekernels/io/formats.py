@@ -11,10 +11,16 @@ from .._core.arguments import Array, PathLike, require_choice
 from .._core.validation import Rows
 from ..errors import DataError, FileError
 from .containers import container_kind
-from .packing import packing_of_name
 from .provenance import SourceFile
 from .readers import RowReader
-from .streams import HEAD_BYTES, MAX_RECORD_BYTES, ByteStream, display_name, is_stream
+from .streams import (
+    HEAD_BYTES,
+    MAX_RECORD_BYTES,
+    ByteStream,
+    display_name,
+    is_stream,
+    packing_of_name,
+)
 
 BATCH_BYTES = 8 << 20
 LABEL = "label"  # the column of labels, unless another is named
@@ -228,11 +234,19 @@ def detect(path: PathLike) -> str:
         once = " once unpacked" if packed else ""
         raise FileError(f"{path}: is empty{once}; check how it was made.")
     if not packed and head[8:9] == b"{" and b"\0" in head[:8]:  # a length, then JSON
-        return _kind_of_container(path)
-    row_format = next(
-        (candidate for candidate in all_formats() if _begins_so(candidate, path, head)), None
+        kind = container_kind(path)
+        if kind not in CONTAINER_KINDS:
+            raise FileError(
+                f"{path}: a safetensors file that holds no signatures, model, index or frequencies."
+            )
+        return CONTAINER_KINDS[kind]
+    suffix = Path(path).suffix.lower()
+    matching = (
+        candidate
+        for candidate in all_formats()
+        if (head.startswith(candidate.magic) if candidate.magic else suffix in candidate.suffixes)
     )
-    row_format = format_named(TEXT) if row_format is None else row_format
+    row_format = next(matching, format_named(TEXT))
     if packed and not row_format.is_text:
         raise FileError(f"{path}: only svmlight text is read packed; unpack it first.")
     if row_format.confirm is not None:
@@ -243,11 +257,12 @@ def detect(path: PathLike) -> str:
 def format_of_name(path: PathLike) -> str | None:
     """The format that a file's name asks for, if it does."""
     name = Path(path)
-    if packing_of_name(name) is not None:
-        row_format = _by_suffix(name.with_suffix("").suffix, format_named(TEXT))
-        return row_format.name if row_format is not None and row_format.is_text else None
-    row_format = _by_suffix(name.suffix, None)
-    return None if row_format is None else row_format.name
+    packed = packing_of_name(name) is not None
+    suffix = (name.with_suffix("") if packed else name).suffix.lower()
+    names = [candidate.name for candidate in all_formats() if suffix in candidate.suffixes]
+    if packed:
+        names = [kind for kind in names or [TEXT] if format_named(kind).is_text]
+    return names[0] if names else None
 
 
 def require_row_format(kind: str, path: PathLike) -> Format:
@@ -256,24 +271,3 @@ def require_row_format(kind: str, path: PathLike) -> Format:
         what = "an index" if kind == "index" else kind
         raise FileError(f"{path}: holds {what}, not rows; give the rows it was made from.")
     return format_named(kind)
-
-
-def _begins_so(candidate: Format, path: PathLike, head: bytes) -> bool:
-    """Whether a file that begins so is of this format, as far as its beginning or name tells."""
-    if candidate.magic:
-        return head.startswith(candidate.magic)
-    return Path(path).suffix.lower() in candidate.suffixes
-
-
-def _by_suffix(suffix: str, default: Format | None) -> Format | None:
-    suffix = suffix.lower()
-    return next((candidate for candidate in all_formats() if suffix in candidate.suffixes), default)
-
-
-def _kind_of_container(path: PathLike) -> str:
-    kind = container_kind(path)
-    if kind not in CONTAINER_KINDS:
-        raise FileError(
-            f"{path}: a safetensors file that holds no signatures, model, index or frequencies."
-        )
-    return CONTAINER_KINDS[kind]

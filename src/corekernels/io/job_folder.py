@@ -16,22 +16,19 @@ from typing import Any
 
 from .._core.arguments import Array, PathLike
 from ..errors import FileError
-from .atomic import atomic_write, locked, naming_target
+from .atomic import atomic_write, locked, naming_target, short_name
 from .containers import load_arrays, parse_json, save_arrays
 
 _JOB, _PARTS = "job.json", "parts"
 _LEFTOVERS = ".*.part"  # of killed writers
 _KIND, _VERSION = "part", 1
-_LONG_NAME = 200  # bytes; most systems allow 255
 _MOST_FILES = 100_000  # listed one by one in job.json
 
 
 def unfinished_folder(target: PathLike) -> Path:
     """The folder of a job with this target, `.NAME.unfinished` beside it."""
     path = Path(target).absolute()
-    name = os.fsencode(path.name)
-    short = path.name if len(name) <= _LONG_NAME else hashlib.sha256(name).hexdigest()
-    return path.with_name(f".{short}.unfinished")
+    return path.with_name(f".{short_name(path)}.unfinished")
 
 
 def file_stamps(paths: Iterable[PathLike]) -> list[Any] | str:
@@ -172,8 +169,8 @@ class JobFolder:
 
     def names(self, pattern: str = "*") -> list[str]:
         """Names of the finished parts, sorted."""
-        found = [path.name for path in self.parts.glob(pattern)]
-        return sorted(name for name in found if not name.startswith("."))
+        names = (path.name for path in self.parts.glob(pattern))
+        return sorted(name for name in names if not name.startswith("."))
 
     def save(self, name: str, about: Any = None, **arrays: Array) -> None:
         """Write a part of arrays and a description that JSON can hold."""

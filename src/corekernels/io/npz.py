@@ -150,13 +150,13 @@ class NpzReader(FileRows):
             self._kind = self._matrix_format(archive, keys)
             members = self._members(archive)
             shape = self._short(archive, "shape", "iu", 2)
-            self.n_rows, self.n_columns = (int(size) for size in shape)
+            self._shape = self.n_rows, self.n_columns = int(shape[0]), int(shape[1])
             self._nnz = require_parts(self.name, self._kind, members, self._shape)
             value_type(members["data"].header.dtype, self.name)
             label_names = LABEL_NAMES if options.labels else ()
             self._label_key = next((key for key in label_names if key in keys), None)
             if self._label_key:
-                self._require_labels(self._member(archive, self._label_key).header)
+                self._require_labels(Member(archive, self._label_key, self.name).header)
         require_columns(self, options.n_columns)
 
     @contextlib.contextmanager
@@ -168,18 +168,11 @@ class NpzReader(FileRows):
             with archive:
                 yield archive
 
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return self.n_rows or 0, self.n_columns
-
-    def _member(self, archive: zipfile.ZipFile, key: str) -> Member:
-        return Member(archive, key, self.name)
-
     def _members(self, archive: zipfile.ZipFile) -> dict[str, Member]:
-        return {key: self._member(archive, key) for key in PARTS[self._kind]}
+        return {key: Member(archive, key, self.name) for key in PARTS[self._kind]}
 
     def _short(self, archive: zipfile.ZipFile, key: str, kinds: str, size: int) -> Array:
-        member = self._member(archive, key)
+        member = Member(archive, key, self.name)
         dtype = member.header.dtype
         if dtype.kind not in kinds or dtype.itemsize > _SHORT_BYTES or member.header.size != size:
             raise FileError(f"{self.name} ({key}): is not what SciPy writes there; make it again.")
@@ -216,7 +209,7 @@ class NpzReader(FileRows):
         """As of `RowReader`; values of the rows before are unpacked and not looked at."""
         with self._open() as archive:
             members = self._members(archive)
-            labels = self._member(archive, self._label_key) if self._label_key else None
+            labels = Member(archive, self._label_key, self.name) if self._label_key else None
             is_csr, n_done = self._kind == "csr", 0
             blocks = self._csr_blocks(members, first_row) if is_csr else self._all_blocks(members)
             for row, rows in blocks:

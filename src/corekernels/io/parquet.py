@@ -138,8 +138,8 @@ def rows_of_vectors(vectors: Any, n_columns: int, name: str, first_row: int) -> 
     is_dense = fields["type"].to_numpy(zero_copy_only=False) == _DENSE
     lengths = np.diff(indptr)
     columns = np.arange(len(data)) - np.repeat(indptr[:-1], lengths)  # those of dense rows
-    given = fields["indices"].flatten().to_numpy(zero_copy_only=False)
-    columns[np.repeat(~is_dense, lengths)] = given
+    sparse_columns = fields["indices"].flatten().to_numpy(zero_copy_only=False)
+    columns[np.repeat(~is_dense, lengths)] = sparse_columns
     sizes = np.where(is_dense, lengths, fields["size"].fill_null(0).to_numpy())
     if (wrong := np.flatnonzero(sizes != n_columns)).size:
         raise DataError(
@@ -195,6 +195,13 @@ def pyarrow() -> Any:
     return require_extra("pyarrow", "parquet", "Parquet files")
 
 
+def column_chunks(about: Any, *names: str) -> list[Any]:
+    """What the metadata of a Parquet file say of some columns, or of all, in each row group."""
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    return [c for c in chunks if not names or c.path_in_schema.partition(".")[0] in names]
+
+
 class ParquetReader(FileRows):
     """Rows of a Parquet file."""
 
@@ -214,16 +221,16 @@ class ParquetReader(FileRows):
                 self._label = label if options.labels else None
                 self._plain = self._plain_columns(schema, label, options)
                 stored = int((schema.metadata or {}).get(_COLUMNS_KEY, b"0"))
-                known = len(self._plain) or stored or self._largest_column(source) + 1
+                n_here = len(self._plain) or stored or self._largest_column(source) + 1
         if self._plain:
-            self.n_columns, self.column_names = known, tuple(self._plain)
+            self.n_columns, self.column_names = n_here, tuple(self._plain)
             require_columns(self, n_columns)
-        if n_columns is not None and n_columns < known:
+        if n_columns is not None and n_columns < n_here:
             raise DataError(
-                f"{self.name}: has {known} columns, but there are to be {n_columns}; "
+                f"{self.name}: has {n_here} columns, but there are to be {n_columns}; "
                 "pass a larger n_columns."
             )
-        self.n_columns = n_columns or known
+        self.n_columns = n_columns or n_here
         if not 0 < self.n_columns < 2**63:
             raise FileError(f"{self.name}: no row has a column; pass n_columns if that is right.")
         self._names = [*(self._plain or ["indices", "values"])]
@@ -262,14 +269,16 @@ class ParquetReader(FileRows):
         return self._known_first(options, names)
 
     def _require_lists(self, schema: Any) -> None:
+        types = self._arrow.types
         is_number = {
-            "indices": self._arrow.types.is_integer,
-            "values": lambda t: is_numeric(t) and not self._arrow.types.is_boolean(t),
+            "indices": types.is_integer,
+            "values": lambda kind: is_numeric(kind) and not types.is_boolean(kind),
         }
         for name, suits in is_number.items():
             place = schema.get_field_index(name)
             kind = schema.field(place).type if place >= 0 else None
-            if kind is None or not (self._is_list(kind) and suits(kind.value_type)):
+            is_list = types.is_list(kind) or types.is_large_list(kind) if kind else False
+            if kind is None or not (is_list and suits(kind.value_type)):
                 fault = "is missing or there twice" if kind is None else f"is of type {kind}"
                 raise DataError(
                     f"{self.name}: column {name!r} {fault}; rows need 'indices' (list of int) and "
@@ -277,26 +286,13 @@ class ParquetReader(FileRows):
                     f"{', '.join(schema.names[:SHOWN_NAMES]) or 'none'}."
                 )
 
-    def _is_list(self, kind: Any) -> bool:
-        types = self._arrow.types
-        return bool(types.is_list(kind) or types.is_large_list(kind))
-
     def _largest_column(self, source: Any) -> int:
         """The largest column number, from the statistics if every row group has them."""
-        largest = -1
-        for group in range(source.metadata.num_row_groups):
-            about = source.metadata.row_group(group)
-            for place in range(about.num_columns):
-                chunk = about.column(place)
-                if chunk.path_in_schema.split(".")[0] != "indices":
-                    continue
-                statistics = chunk.statistics if chunk.is_stats_set else None
-                if statistics is None or not statistics.has_min_max:
-                    return self._largest_by_reading(source)
-                largest = max(largest, int(statistics.max))
-        return largest
-
-    def _largest_by_reading(self, source: Any) -> int:
+        chunks = column_chunks(source.metadata, "indices")
+        statistics = [chunk.statistics for chunk in chunks if chunk.is_stats_set]
+        ranges = [each for each in statistics if each.has_min_max]
+        if len(ranges) == len(chunks):
+            return max((int(each.max) for each in ranges), default=-1)
         largest = -1
         for batch in source.iter_batches(self._rows_per_batch(source), columns=["indices"]):
             columns = batch.column(0).flatten().drop_null()
@@ -306,14 +302,10 @@ class ParquetReader(FileRows):
 
     def _rows_per_batch(self, source: Any) -> int:
         """Rows that take about `_batch_bytes` on average."""
-        n_values, n_rows = 0, max(1, int(source.metadata.num_rows))
         if self._plain:
             return max(1, min(1 << 16, self._batch_bytes // (8 * len(self._plain))))
-        for group in range(source.metadata.num_row_groups):
-            about = source.metadata.row_group(group)
-            chunks = [about.column(place) for place in range(about.num_columns)]
-            values = [c.num_values for c in chunks if c.path_in_schema.startswith("values")]
-            n_values += sum(map(int, values))
+        n_rows = max(1, int(source.metadata.num_rows))
+        n_values = sum(chunk.num_values for chunk in column_chunks(source.metadata, "values"))
         return max(1, min(1 << 16, self._batch_bytes * n_rows // (16 * max(n_values, n_rows))))
 
     def batches(self, first_row: int = 0) -> Iterator[Batch]:

@@ -93,15 +93,6 @@ def open_file(path: PathLike) -> IO[bytes]:
         raise FileError(f"{path}: cannot be opened ({reason}); check the name.") from error
 
 
-def open_same(path: PathLike, identity: Identity) -> IO[bytes]:
-    """A file opened again; a `FileError` if it is no longer the one that was read before."""
-    file = open_file(path)
-    if Identity.of(file) != identity:
-        file.close()
-        raise FileError(f"{path}: changed while it was read; begin again.")
-    return file
-
-
 def matching_files(name: str, is_wanted: Callable[[str], bool]) -> list[str] | None:
     """The files that a name with `*`, `?` or `[` matches, in order; None if it is no pattern."""
     if not any(sign in name for sign in "*?[") or os.path.exists(name):
@@ -120,11 +111,13 @@ class SourceFile:
         self._identity: Identity | None = None
 
     def open(self) -> IO[bytes]:
-        """The file, opened for reading."""
-        if self._identity is not None:
-            return open_same(self.path, self._identity)
+        """The file, opened for reading; a `FileError` if it is no longer the one first seen."""
         file = open_file(self.path)
-        self._identity = Identity.of(file)
+        identity = Identity.of(file)
+        self._identity = self._identity or identity
+        if identity != self._identity:
+            file.close()
+            raise FileError(f"{self.path}: changed while it was read; begin again.")
         return file
 
 
@@ -168,15 +161,11 @@ class Origin:
 
     def asdict(self) -> dict[str, Any]:
         """The fields, for a file."""
-        fields = {"source": self.source, "first_row": self.first_row, "rows": self.rows}
-        more = {
-            "one_based": self.one_based, "text": self.text, "text_columns": self.text_columns,
-            "column_names": self.column_names,
-        }  # fmt: skip
-        listed = {
-            name: list(value) if isinstance(value, tuple) else value for name, value in more.items()
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in vars(self).items()
+            if value is not None
         }
-        return fields | {name: value for name, value in listed.items() if value is not None}
 
 
 def provenance_entries(origins: Iterable[Origin]) -> list[dict[str, Any]]:
@@ -194,27 +183,24 @@ def read_provenance(entries: Any) -> list[Origin]:
     origins = []
     for entry in entries if isinstance(entries, list) else []:
         try:
-            base, name = entry.get("one_based"), entry["source"]
+            name, base, text = entry["source"], entry.get("one_based"), entry.get("text")
             first_row = whole_number(entry["first_row"], 0, 2**63, "first_row")
             rows = whole_number(entry["rows"], 0, 2**63, "rows")
-            require_fit(isinstance(name, str) and base in (None, False, True), "not a source")
-            base, text = None if base is None else bool(base), entry.get("text")
-            require_fit(text is None or isinstance(text, dict), "not a way of text")
-            names, columns = _strings(entry, "column_names"), _strings(entry, "text_columns")
+            fits = isinstance(name, str) and (base is None or isinstance(base, bool))
+            require_fit(fits and (text is None or isinstance(text, dict)), "not an origin")
+            lists = [entry.get("column_names"), entry.get("text_columns")]
+            names, columns = (None if listed is None else _names(listed) for listed in lists)
             origins.append(Origin(name, first_row, rows, base, text, names, columns))
         except (AttributeError, KeyError, TypeError, ValueError):
             continue
     return origins
 
 
-def _strings(entry: dict[str, Any], field: str) -> tuple[str, ...] | None:
-    """Different names that an entry lists, if it lists any."""
-    names = entry.get(field)
-    if names is None:
-        return None
-    fits = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    require_fit(fits and len(set(names)) == len(names), "not names of columns")
-    return tuple(names)
+def _names(listed: Any) -> tuple[str, ...]:
+    """Different names that a file lists."""
+    fits = isinstance(listed, list) and all(isinstance(name, str) for name in listed)
+    require_fit(fits and len(set(listed)) == len(listed), "not names of columns")
+    return tuple(listed)
 
 
 def join_runs(origins: Iterable[Origin]) -> list[Origin]:

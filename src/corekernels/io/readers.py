@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -85,21 +85,19 @@ def kept_places(first: int, n: int, dropped: Array) -> Array:
     return np.delete(np.arange(n), dropped[start:stop] - first)
 
 
-class SomeRows(Protocol):
-    """What batches of any kind tell about themselves."""
-
-    @property
-    def first_row(self) -> int: ...
-    @property
-    def bytes_done(self) -> int: ...
-    def __len__(self) -> int: ...
+AnyBatch = TypeVar("AnyBatch", bound=Any)
 
 
-AnyBatch = TypeVar("AnyBatch", bound=SomeRows)
+class BlockStart(NamedTuple):
+    """Where reading of text can begin: numbers of a row, a line (from 1) and a byte."""
+
+    row: int
+    line: int
+    byte: int
 
 
-class Reader(ABC):
-    """What readers of rows and of signatures share.
+class RowReader(ABC):
+    """Rows of one file, batch by batch; every `for` starts at the beginning again.
 
     Attributes
     ----------
@@ -115,49 +113,6 @@ class Reader(ABC):
         What a user should know about how the file was read.
     provenance : list of Origin
         Where the rows come from.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[0, 1.5], [2, 0]])
-    >>> reader = ck.files.open_reader("rows.npz")
-    >>> isinstance(reader, ck.io.Reader), reader.n_rows, reader.is_stream
-    (True, 2, False)
-    """
-
-    format: str
-    name: str
-    n_columns: int
-    n_rows: int | None = None
-    n_bytes: int | None = None
-    is_stream: bool = False
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What a user should know about how the file was read."""
-        return ()
-
-    @property
-    @abstractmethod
-    def provenance(self) -> list[Origin]:
-        """Where the rows come from."""
-
-
-class BlockStart(NamedTuple):
-    """Where reading of text can begin: numbers of a row, a line (from 1) and a byte."""
-
-    row: int
-    line: int
-    byte: int
-
-
-class RowReader(Reader):
-    """Rows of one file, batch by batch; every `for` starts at the beginning again.
-
-    Attributes are those of `Reader`, and:
-
-    Attributes
-    ----------
     one_based : bool or None
         Whether columns of svmlight text count from 1; None for other formats.
     column_names : tuple of str or None
@@ -182,6 +137,12 @@ class RowReader(Reader):
     True
     """
 
+    format: str
+    name: str
+    n_columns: int
+    n_rows: int | None = None
+    n_bytes: int | None = None
+    is_stream: bool = False
     holds: Literal["rows"] = "rows"
     one_based: bool | None = None
     column_names: tuple[str, ...] | None = None
@@ -271,12 +232,12 @@ class RowReader(Reader):
         return [self.origin(0, self.n_rows or 0)]
 
     def origin(self, first_row: int, n_rows: int) -> Origin:
-        """Where some rows of this file came from, for a file made of them."""
+        """These rows of the file as an `Origin`, which a file made of them keeps."""
         name, names = os.path.basename(self.name), self.column_names
         return Origin(name, first_row, n_rows, self.one_based, column_names=names)
 
     def origins(self, first_row: int, n_rows: int) -> list[Origin]:
-        """The same, file by file, if these are several; for rows that have been read."""
+        """Where rows that have been read came from: one `Origin` for each file they are from."""
         return [self.origin(first_row, n_rows)]
 
     def _note(self, text: str) -> None:
@@ -288,7 +249,7 @@ class RowReader(Reader):
         return (self.n_bytes or 0) * rows_done // max(1, self.n_rows or 0)
 
 
-def require_rows(reader: Reader) -> RowReader:
+def require_rows(reader: Any) -> RowReader:
     """The reader, which must be one of raw rows."""
     if not isinstance(reader, RowReader):
         raise DataError(f"{reader.name}: holds {reader.format}, not rows; give the raw rows.")
@@ -396,15 +357,13 @@ class Selected(RowReader):
     ) -> None:  # fmt: skip
         super().__init__(reader.name)
         self._reader, self._first_row, self._numbered_from = reader, first_row, numbered_from
-        self.format, self.one_based, self.is_stream = (
-            reader.format, reader.one_based, reader.is_stream,
-        )  # fmt: skip
-        is_whole = n_rows is None
+        self._n_rows, is_whole = n_rows, n_rows is None
+        self.format, self.one_based = reader.format, reader.one_based
+        self.is_stream = reader.is_stream
         self.n_rows, self.n_bytes = (reader.n_rows, reader.n_bytes) if is_whole else (n_rows, None)
-        self._n_rows = n_rows
         self.n_columns = reader.n_columns if n_columns is None else n_columns
         names = reader.column_names
-        self.column_names = None if names is None else names[: self.n_columns]
+        self.column_names = names and names[: self.n_columns]
         self._n_dropped = 0
 
     @property
@@ -424,7 +383,11 @@ class Selected(RowReader):
         for batch in self._reader.batches_from(self._first_row) if self._n_rows != 0 else ():
             if self._n_rows is not None and row + len(batch) > self._n_rows:
                 batch = batch.part(0, self._n_rows - row)
-            yield replace(batch, rows=self._narrowed(batch), first_row=self._numbered_from + row)
+            rows = batch.rows
+            if self.n_columns < self._reader.n_columns:
+                rows = clean_rows(batch.X[:, : self.n_columns], self.name)
+                self._n_dropped += batch.rows.nnz - rows.nnz
+            yield replace(batch, rows=rows, first_row=self._numbered_from + row)
             row += len(batch)
             if row == self._n_rows:
                 return
@@ -434,10 +397,3 @@ class Selected(RowReader):
                 f"{self._first_row + (self._n_rows or 0)} were counted before; do not change files "
                 "while they are read."
             )
-
-    def _narrowed(self, batch: Batch) -> Rows:
-        if self.n_columns == self._reader.n_columns:
-            return batch.rows
-        narrow = batch.X[:, : self.n_columns]
-        self._n_dropped += batch.rows.nnz - narrow.nnz
-        return clean_rows(narrow, self.name)

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
@@ -205,19 +204,23 @@ class RowWriter:
         if self._to_output and not self._format.is_text:
             raise FileError("standard output: only svmlight text can be written there.")
         self.format = kind
-        self._stack = contextlib.ExitStack()
+        self._opened: contextlib.AbstractContextManager[Writer] | None = None
         self._writer: Writer | None = None
         self._form: tuple[int, np.dtype[Any], str | None] | None = None
 
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[Writer]:
+        assert self._format.writer is not None
+        with (
+            _standard_output() if self._to_output else atomic_write(self._path) as file,
+            contextlib.closing(self._format.writer(file, Path(self._path))) as writer,
+        ):
+            yield writer
+            writer.finish()
+
     def __enter__(self) -> "RowWriter":
-        with contextlib.ExitStack() as stack:
-            output = _standard_output() if self._to_output else atomic_write(self._path)
-            file: IO[bytes] = stack.enter_context(output)
-            assert self._format.writer is not None
-            writer = self._format.writer(file, Path(self._path))
-            stack.callback(writer.close)
-            self._writer = writer
-            self._stack = stack.pop_all()
+        self._opened = self._open()
+        self._writer = self._opened.__enter__()
         return self
 
     def write(self, X: Any, y: Any = None) -> None:
@@ -245,18 +248,10 @@ class RowWriter:
         self._require_form(rows, y)
         self._writer.write(rows, y)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        writer, self._writer = self._writer, None
-        if error is not None or writer is None:
-            return self._stack.__exit__(kind, error, trace)
-        with self._stack:
-            writer.finish()
-        return None
+    def __exit__(self, *error: Any) -> bool | None:
+        assert self._opened is not None
+        self._writer = None
+        return self._opened.__exit__(*error)
 
     def _require_form(self, rows: Rows, y: Array | None) -> None:
         form = rows.n_columns, rows.data.dtype, None if y is None else y.dtype.kind

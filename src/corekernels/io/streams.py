@@ -1,6 +1,9 @@
-"""Bytes from files and pipes: decompressed, counted, cut into lines; and records that are bad."""
+"""Bytes from files and pipes: unpacked, counted, cut into lines; and records that are bad."""
 
+import bz2
+import codecs
 import contextlib
+import gzip
 import io
 import itertools
 import lzma
@@ -9,14 +12,15 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import IO, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Protocol
 
 import numpy as np
 
-from .._core.arguments import Array, PathLike
+from .._core.arguments import Array, PathLike, require_extra
 from .._core.progress import read_ahead
 from ..errors import DataError, FileError
-from .packing import MAGIC_BYTES, Readable, is_text_start, packing_of, packing_of_name
 from .provenance import SourceFile, reading
 
 STANDARD_INPUT = "-"
@@ -47,6 +51,149 @@ def require_file(name: str, passes_once: bool) -> None:
             f"{name}: can be read only once, and its rows are needed again; write them to a file "
             "first."
         )
+
+
+_BZ2_STARTS = (b"1AY&SY", b"\x17rE8P\x90")  # of a first block, of no block at all
+MAGIC_BYTES = 10
+
+
+class Readable(Protocol):
+    """Something to read bytes from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A kind of compression."""
+
+    name: str  # as in messages
+    is_start_of: Callable[[bytes], bool]  # whether bytes are the first of such a file
+    unpack: Callable[[io.RawIOBase], Readable]  # the bytes behind those of a raw file
+    pack: Callable[[IO[bytes]], Any]  # a file that writes what it gets, compressed; to be closed
+
+    @property
+    def suffix(self) -> str:
+        """How names of such files end."""
+        return f".{self.name}"
+
+
+class _Bz2:
+    """bz2 streams one after another; unlike BZ2File, strange bytes after one are an error."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self._unpack = bz2.BZ2Decompressor()
+
+    def read(self, size: int, /) -> bytes:
+        while True:
+            if self._unpack.eof:
+                more = self._unpack.unused_data or self._raw.read(_CHUNK_BYTES) or b""
+                if not more:
+                    return b""
+                self._unpack = bz2.BZ2Decompressor()
+            else:
+                more = (self._raw.read(_CHUNK_BYTES) or b"") if self._unpack.needs_input else b""
+                if self._unpack.needs_input and not more:
+                    raise EOFError
+            if data := self._unpack.decompress(more, size):
+                return data
+
+
+class _Zst:
+    """zst frames one after another; a file that is cut short is an EOFError, as for the others."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        arrow = _pyarrow()
+        file = arrow.PythonFile(io.BufferedReader(raw), "r")
+        self._unpacked = arrow.CompressedInputStream(file, "zstd")
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return bytes(self._unpacked.read(size))
+        except OSError as error:
+            if "truncated" in str(error).lower():
+                raise EOFError from error
+            raise
+
+
+def _is_zst(head: bytes) -> bool:
+    """Whether bytes begin a frame, or one of those that readers skip."""
+    return head.startswith(b"\x28\xb5\x2f\xfd") or (
+        head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F
+    )
+
+
+class _KeptOpen(io.RawIOBase):
+    """A file that pyarrow may close: the one behind it stays open."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        return self._file.write(data)
+
+
+def _pyarrow() -> Any:
+    return require_extra("pyarrow", "documents", "zst files")
+
+
+PACKINGS = (
+    Packing(
+        "gz",
+        lambda head: head.startswith(b"\x1f\x8b"),
+        lambda raw: gzip.GzipFile(fileobj=io.BufferedReader(raw)),
+        # no name and no date: equal contents make equal bytes
+        lambda file: gzip.GzipFile("", "wb", 6, file, mtime=0),
+    ),
+    Packing(
+        "bz2",
+        lambda head: head.startswith(b"BZh") and head[4:].startswith(_BZ2_STARTS),
+        _Bz2,
+        lambda file: bz2.BZ2File(file, "wb"),
+    ),
+    Packing(
+        "xz",
+        lambda head: head.startswith(b"\xfd7zXZ\0"),
+        lambda raw: lzma.LZMAFile(io.BufferedReader(raw)),  # noqa: SIM115
+        lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115
+    ),
+    Packing(
+        "zst",
+        _is_zst,
+        _Zst,
+        lambda file: _pyarrow().CompressedOutputStream(_KeptOpen(file), "zstd"),
+    ),
+)
+
+
+def packing_of(head: bytes) -> Packing | None:
+    """The compression of a file that begins so, if there is one."""
+    return next((packing for packing in PACKINGS if packing.is_start_of(head)), None)
+
+
+def packing_of_name(path: PathLike) -> Packing | None:
+    """The compression that a file's name asks for, if it does.
+
+    >>> packing_of_name("corpus.jsonl.zst").name
+    'zst'
+    """
+    suffix = Path(path).suffix.lower()
+    return next((packing for packing in PACKINGS if packing.suffix == suffix), None)
+
+
+def is_text_start(head: bytes) -> bool:
+    """Whether bytes may be the first of UTF-8 text, the last character of which may be cut."""
+    if any(byte < 32 and byte not in b"\t\n\f\r" for byte in head):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class ByteStream:
@@ -282,9 +429,6 @@ def _after_last_newline(buffer: Array, end: int) -> int:
     return 0
 
 
-_NAMED = 10  # in a note
-
-
 class BadRecords(Exception):
     """Records that cannot be used, by their places among those at hand, and why not."""
 
@@ -304,31 +448,3 @@ class BadRecords(Exception):
         """The error about the first of them, or another; `where` names the record at a place."""
         place = min(self.faults) if place is None else place
         return DataError(f"{where(place)} {self.faults[place]}.")
-
-
-class LeftOut:
-    """Bad records that a job leaves out, up to a number of them; none if that is 0."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.errors: dict[int, DataError] = {}  # by the number of the record
-
-    def add(self, number: int, error: DataError) -> None:
-        """Leave a record out; raises the error if there are too many."""
-        if not self.most:
-            raise error
-        self.errors[number] = error
-        if len(self.errors) > self.most:
-            raise DataError(
-                f"{error} More than skip_bad={self.most} records are bad; mend them, or allow more."
-            )
-
-    @property
-    def notes(self) -> list[str]:
-        """How many records were left out, and why the first ones were."""
-        if not self.errors:
-            return []
-        n = len(self.errors)
-        named = [str(self.errors[number]) for number in sorted(self.errors)[:_NAMED]]
-        more = [f"and {n - _NAMED:,} more"] if n > _NAMED else []
-        return [f"{n:,} bad record{'s were' if n > 1 else ' was'} left out", *named, *more]

@@ -23,9 +23,8 @@ from .._loops.text import svmlight as loops
 from ..errors import DataError, FileError
 from . import svmlight_text as lines
 from .formats import FileRows, Format, ReadOptions
-from .packing import packing_of_name
 from .readers import Batch, BlockStart
-from .streams import HEAD_BYTES, ByteStream, is_stream, line_blocks
+from .streams import HEAD_BYTES, ByteStream, is_stream, line_blocks, packing_of_name
 from .svmlight_text import BadToken, ParsedBlock, count_block, parse_block, scan_block
 
 _FORBIDDEN = (":", "#")
@@ -197,8 +196,12 @@ class SvmlightReader(FileRows):
                 text = read_only(block)
                 if self.is_stream and line == 1:
                     require_svmlight(self.name, text[:HEAD_BYTES].tobytes())
-                parsed = self._parse(text, line)
-                y = self._label_array(text, parsed, line) if self._labels else None
+                try:
+                    parsed = self._parse(text, line)
+                    y = self._label_array(text, parsed) if self._labels else None
+                except BadToken as bad:
+                    place = self.name, text, line, int(bool(self.one_based)), self.n_columns
+                    raise bad.error(*place) from None
                 line += parsed.n_lines
                 if len(parsed.rows):
                     yield Batch(parsed.rows, y, row, stream.position)
@@ -206,56 +209,45 @@ class SvmlightReader(FileRows):
         self._require_rows(row)
 
     def _parse(self, text: Array, first_line: int) -> ParsedBlock:
-        """The rows of whole lines, or an error that names the line."""
+        """The rows of whole lines."""
         block = count_block(text, self._n_threads)
         if not block.is_ascii:
             lines.require_text(self.name, text, first_line)
         base = int(bool(self.one_based))
-        try:
-            parsed = parse_block(text, block, base, self.n_columns, self._n_threads)
-        except BadToken as bad:
-            raise self._refusal(bad, text, first_line) from None
+        parsed = parse_block(text, block, base, self.n_columns, self._n_threads)
         if parsed.n_queries:
             self._note("query ids (qid) were ignored")
         return parsed
 
-    def _label_array(self, text: Array, parsed: ParsedBlock, first_line: int) -> Array:
+    def _label_array(self, text: Array, parsed: ParsedBlock) -> Array:
         """Labels as words or numbers: integers where all of the file's (or pipe's block's) are."""
         if self._words is None and len(parsed.labels):
             first = text[parsed.label_starts[0] : parsed.label_ends[0]].tobytes()
             self._words = not is_number(first)
         if self._words:
-            return self._word_labels(text, parsed, first_line)
+            return self._word_labels(text, parsed)
         y, integers = parsed.labels, self.integer_labels
         for row in np.flatnonzero(np.isnan(y)):
             token = text[parsed.label_starts[row] : parsed.label_ends[row]].tobytes()
             if not lines.is_finite_number(token):
-                raise self._bad_label(parsed, row, text, first_line)
+                raise BadToken(int(parsed.label_starts[row]))
             y[row] = float(token)
         if integers is None:
             integers = not parsed.n_fractions
         if integers:
-            large = np.flatnonzero(np.abs(y) >= lines.MAX_LABEL)
-            if len(large):
-                raise self._bad_label(parsed, large[0], text, first_line)
+            for row in np.flatnonzero(np.abs(y) >= lines.MAX_LABEL):
+                raise BadToken(int(parsed.label_starts[row]))
         return y.astype(np.int64) if integers else y
 
-    def _word_labels(self, text: Array, parsed: ParsedBlock, first_line: int) -> Array:
+    def _word_labels(self, text: Array, parsed: ParsedBlock) -> Array:
         words = parsed.label_words(text)
         distinct = set(words.tolist())
         for word in distinct:
             if not lines.is_word_label(word):
-                raise self._bad_label(parsed, np.argmax(words == word), text, first_line)
+                raise BadToken(int(parsed.label_starts[np.argmax(words == word)]))
         if all(word.isascii() for word in distinct):
             return words.astype(np.str_)
         return np.array([word.decode() for word in words.tolist()])
-
-    def _bad_label(self, parsed: ParsedBlock, row: Any, text: Array, first_line: int) -> DataError:
-        return self._refusal(BadToken(int(parsed.label_starts[row])), text, first_line)
-
-    def _refusal(self, bad: BadToken, text: Array, first_line: int) -> DataError:
-        base = int(bool(self.one_based))
-        return bad.error(self.name, text, first_line, base, self.n_columns)
 
     def _require_rows(self, n_rows: int) -> None:
         if n_rows == 0:

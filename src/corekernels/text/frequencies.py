@@ -31,30 +31,21 @@ class DocumentCounts:
     may have gone uncounted at most (lossy counting).
     """
 
-    def __init__(self, max_columns: int, together: int = _TOGETHER) -> None:
+    def __init__(
+        self, max_columns: int, together: int = _TOGETHER, *, columns: Any = (), counts: Any = (),
+        n_documents: int = 0, error: int = 0,
+    ) -> None:  # fmt: skip
         self.max_columns, self._together = max_columns, together
-        self.n_documents = 0
-        self.error = 0
-        self._columns: Array = np.empty(0, np.int64)
-        self._counts: Array = np.empty(0, np.int64)
+        self.n_documents, self.error = n_documents, error
+        self._columns, self._counts = np.asarray(columns, np.int64), np.asarray(counts, np.int64)
         self._waiting: list[Array] = []
-        self._lookup: ColumnLookup | None = None
-
-    @classmethod
-    def of(
-        cls, columns: Array, counts: Array, n_documents: int, error: int, max_columns: int
-    ) -> "DocumentCounts":
-        """Counts known before."""
-        known = cls(max_columns)
-        known._columns, known._counts = columns, counts
-        known.n_documents, known.error = n_documents, error
-        return known
+        self._directory: Array | None = None  # where columns begin, by their upper bits
 
     def add(self, columns: Array, n_documents: int) -> None:
         """Count documents by their columns, each of which occurs once per document."""
         self.n_documents += n_documents
         self._waiting.append(columns)
-        self._lookup = None
+        self._directory = None
         if sum(map(len, self._waiting)) > max(self._together, len(self._columns) // 2):
             self.table()
 
@@ -77,10 +68,16 @@ class DocumentCounts:
 
     def of_columns(self, columns: Array, n_columns: int) -> Array:
         """The number of documents that each of these columns, of so many in all, occurs in."""
-        known_columns, counts = self.table()
-        if self._lookup is None:
-            self._lookup = ColumnLookup(known_columns, n_columns)
-        return np.append(counts, 0)[self._lookup.places(columns)]  # place -1 is the last: 0
+        columns_here, counts = self.table()
+        sorted_columns = read_only(columns_here, np.int64)
+        shift = max(0, (n_columns - 1).bit_length() - _DIRECTORY_BITS)
+        if self._directory is None:
+            directory = np.zeros(((n_columns - 1) >> shift) + 2, np.int64)
+            loops.fill_directory(sorted_columns, shift, directory)
+            self._directory = read_only(directory)
+        places = np.empty(len(columns), np.int64)
+        loops.look_up(read_only(columns, np.int64), sorted_columns, shift, self._directory, places)
+        return np.append(counts, 0)[places]  # place -1 is the last: 0
 
     def _forget(self) -> None:
         """Drop the rarest columns if there are too many: at least a quarter of those allowed."""
@@ -91,23 +88,6 @@ class DocumentCounts:
         kept = self._counts >= least_kept
         self.error += least_kept - 1
         self._columns, self._counts = self._columns[kept], self._counts[kept]
-
-
-class ColumnLookup:
-    """Places of columns in an ascending list of them."""
-
-    def __init__(self, columns: Array, n_columns: int) -> None:
-        self._columns = read_only(columns, np.int64)
-        self._shift = max(0, (n_columns - 1).bit_length() - _DIRECTORY_BITS)
-        self._directory = np.zeros(((n_columns - 1) >> self._shift) + 2, np.int64)
-        loops.fill_directory(self._columns, self._shift, self._directory)
-
-    def places(self, columns: Array) -> Array:
-        """The place of each column, or -1."""
-        out = np.empty(len(columns), np.int64)
-        columns, directory = read_only(columns, np.int64), read_only(self._directory)
-        loops.look_up(columns, self._columns, self._shift, directory, out)
-        return out
 
 
 KIND = "frequencies"
@@ -296,10 +276,11 @@ class InverseDocumentFrequency(
         columns, counts = arrays["columns"], arrays["counts"]
         model.n_features_in_ = require_count("n_columns", about["n_columns"])
         model._total = float(about["total"])
-        model._counts = DocumentCounts.of(
-            columns, counts, int(about["n_documents"]), int(about["error"]), model.max_columns
-        )
         _require_sound(columns, counts, model.n_features_in_)
+        model._counts = DocumentCounts(
+            model.max_columns, columns=columns, counts=counts,
+            n_documents=int(about["n_documents"]), error=int(about["error"]),
+        )  # fmt: skip
         if about.get("text") is not None:
             model.settings_ = TextSettings.of(**about["text"])
         return model

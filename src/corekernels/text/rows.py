@@ -18,7 +18,6 @@ from .._core.threads import run_blocks, thread_count
 from .._core.validation import Rows, read_only
 from .._loops.text import grams
 from .._loops.text import shingles as loops
-from .._loops.text.normalisation import N_CHARACTERS, Characters
 from ..errors import DataError, DataTypeError
 from ..io.streams import BadRecords
 from .settings import N_COLUMNS, TextSettings
@@ -63,6 +62,8 @@ def as_texts(documents: Any, name: str = "X") -> list[Texts]:
 
 def _arrow_arrays(documents: Any, name: str) -> Iterator[Any]:
     """The documents as Arrow arrays of strings, or as a list where there is no pyarrow."""
+    if not isinstance(documents, Iterable):
+        raise DataTypeError(f"{name}: is a {type(documents).__name__}; give a list of strings.")
     try:
         import pyarrow
     except ImportError:
@@ -73,7 +74,7 @@ def _arrow_arrays(documents: Any, name: str) -> Iterator[Any]:
     elif hasattr(documents, "__arrow_c_stream__"):
         arrow = pyarrow.chunked_array(documents)
     else:
-        documents = _as_list(documents, name)
+        documents = documents if isinstance(documents, np.ndarray | list) else list(documents)
         try:
             arrow = pyarrow.array(documents, pyarrow.large_string())
         except (pyarrow.ArrowException, UnicodeEncodeError, TypeError, ValueError):
@@ -81,25 +82,11 @@ def _arrow_arrays(documents: Any, name: str) -> Iterator[Any]:
             return
     if pyarrow.types.is_dictionary(arrow.type):
         arrow = arrow.cast(arrow.type.value_type)
-    if not _is_text(pyarrow, arrow.type):
-        raise DataTypeError(f"{name}: holds values of type {arrow.type}; give strings.")
-    if str(arrow.type) not in _OFFSETS:  # views, which do not lie one after the other
+    if str(arrow.type) == "string_view":  # texts that do not lie one after the other
         arrow = arrow.cast(pyarrow.large_string())
+    if str(arrow.type) not in _OFFSETS:
+        raise DataTypeError(f"{name}: holds values of type {arrow.type}; give strings.")
     yield from arrow.chunks if isinstance(arrow, pyarrow.ChunkedArray) else [arrow]
-
-
-def _is_text(pyarrow: Any, kind: Any) -> bool:
-    if pyarrow.types.is_dictionary(kind):
-        kind = kind.value_type
-    return str(kind) in (*_OFFSETS, "string_view")
-
-
-def _as_list(documents: Any, name: str) -> Any:
-    if isinstance(documents, np.ndarray | list):
-        return documents
-    if not isinstance(documents, Iterable):
-        raise DataTypeError(f"{name}: is a {type(documents).__name__}; give a list of strings.")
-    return list(documents)
 
 
 def _of_arrow(array: Any, name: str, first_row: int) -> Texts:
@@ -235,7 +222,7 @@ class _Worker:
     """One thread's working memory, and the buffers that it has filled."""
 
     def __init__(
-        self, task: loops.DocumentBlocks, settings: TextSettings, characters: Characters,
+        self, task: loops.DocumentBlocks, settings: TextSettings, characters: loops.Characters,
         dtype: Any, buffer_columns: int,
     ) -> None:  # fmt: skip
         self._task, self._grams, self._characters = task, settings.grams(), characters
@@ -363,9 +350,9 @@ MAPPINGS = {(True, False): "lower", (False, True): "stripped", (True, True): "bo
 
 
 @cache
-def characters_for(lowercase: bool, strip_accents: bool) -> Characters:
+def characters_for(lowercase: bool, strip_accents: bool) -> loops.Characters:
     """What becomes of characters with these settings, for all threads."""
-    becomes = np.arange(N_CHARACTERS, dtype=np.uint32)
+    becomes = np.arange(loops.N_CHARACTERS, dtype=np.uint32)
     starts, characters = np.zeros(1, np.int64), np.empty(0, np.uint32)
     with np.load(CHARACTERS) as tables:
         kinds = np.repeat(tables["kinds"], tables["runs"])
@@ -373,6 +360,6 @@ def characters_for(lowercase: bool, strip_accents: bool) -> Characters:
             changed, lengths = np.cumsum(tables[f"{name}_steps"]), tables[f"{name}_lengths"]
             starts = np.append(starts, np.cumsum(lengths, dtype=np.int64))
             characters = tables[f"{name}_characters"]
-            becomes[changed] = N_CHARACTERS + np.arange(len(changed))
+            becomes[changed] = loops.N_CHARACTERS + np.arange(len(changed))
             becomes[changed[lengths == 1]] = characters[starts[:-1][lengths == 1]]
-    return Characters(lowercase, *map(read_only, (kinds, becomes, starts, characters)))
+    return loops.Characters(lowercase, *map(read_only, (kinds, becomes, starts, characters)))

@@ -1,6 +1,5 @@
 """Shingles: documents to sparse rows of n-gram weights."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -123,10 +122,6 @@ class Shingles(  # type: ignore[call-arg]
             return rows_of_documents(X, settings, dtype, self.n_jobs).matrix(owned=True)
         except BadRecords as bad:
             raise bad.error(lambda row: f"X: document {row}") from None
-
-    def fit_transform(self, X: Iterable[str], y: Any = None) -> sparse.csr_array:
-        """Rows of documents; see `transform`."""
-        return self.fit(X, y).transform(X)
 
     def _value_type(self) -> Any:
         if self.dtype not in (np.float32, np.float64, "float32", "float64"):

@@ -10,11 +10,13 @@ from ..compilation import inlined_loop, inner_loop, loop
 from ..mixing import mix
 from ..simd.bit_sets import WORD, bytes_between, equal_bytes, pack_marks
 from ..simd.integers import load_word, popcount, trailing_zeros
-from .normalisation import SPACE_MARK, WORD_MARK
 
 COLUMN_BITS = 62
 FREE = np.uint64(0xFFFFFFFFFFFFFFFF)  # a place of the table that holds no column
 NOT_THERE = -1
+
+# marks of the bytes of characters outside ASCII that are \w and \s
+WORD_MARK, SPACE_MARK = np.uint8(1), np.uint8(2)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -260,12 +262,12 @@ def sort_distinct(columns, n, n_bits, keys, counts, start, out, out_counts):
         counts[place] += 1
     n_found, begin = np.uint64(0), np.uint64(start)
     for first in range(0, (1 << bits) + n, WORD):
-        left = pack_marks(counts, first)
-        if (left == 0) & (first >= 1 << bits):  # what had no room before the end ends here
+        taken = pack_marks(counts, first)
+        if (taken == 0) & (first >= 1 << bits):  # what had no room before the end ends here
             break
-        while left != 0:
-            place = np.uint64(first) + trailing_zeros(left)
-            left &= left - _ONE
+        while taken != 0:
+            place = np.uint64(first) + trailing_zeros(taken)
+            taken &= taken - _ONE
             out[begin + n_found], out_counts[n_found] = keys[place], counts[place]
             keys[place], counts[place] = FREE, 0
             n_found += _ONE
@@ -300,16 +302,16 @@ def fill_directory(numbers, shift, out):
 
 
 @loop
-def look_up(wanted, numbers, shift, directory, out):
-    """Write the place of each wanted number among the others, or NOT_THERE."""
-    for i in range(wanted.shape[0]):
-        upper = wanted[i] >> shift
+def look_up(queries, numbers, shift, directory, out):
+    """Write the place of each query among the ascending numbers, or NOT_THERE."""
+    for i in range(queries.shape[0]):
+        upper = queries[i] >> shift
         low, high = directory[upper], directory[upper + 1]
         while low < high:
             middle = (low + high) >> 1
-            if numbers[middle] < wanted[i]:
+            if numbers[middle] < queries[i]:
                 low = middle + 1
             else:
                 high = middle
-        is_there = low < directory[upper + 1] and numbers[low] == wanted[i]
+        is_there = low < directory[upper + 1] and numbers[low] == queries[i]
         out[i] = low if is_there else NOT_THERE

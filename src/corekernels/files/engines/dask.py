@@ -49,6 +49,7 @@ class DaskEngine(Engine):
 
     def __init__(self, address: Any = None, workers: int | None = None) -> None:
         self._distributed = require_extra("distributed", "dask", "Dask clusters")
+        self._dask = require_extra("dask", "dask", "Dask clusters")
         self._own = contextlib.ExitStack()
         is_client = isinstance(address, self._distributed.Client)
         self.client = address if is_client else self._connected(address, workers)
@@ -57,8 +58,7 @@ class DaskEngine(Engine):
     def _connected(self, address: str | None, workers: int | None) -> Any:
         cluster: Any = address
         if address is None:
-            dask = require_extra("dask", "dask", "Dask clusters")
-            self._own.enter_context(dask.config.set(_SETTINGS))
+            self._own.enter_context(self._dask.config.set(_SETTINGS))
             cluster = self._distributed.LocalCluster(
                 n_workers=thread_count(workers),
                 threads_per_worker=1,
@@ -110,15 +110,14 @@ class DaskEngine(Engine):
         self, task: Task, gather: Task, shared: Any, arguments: Sequence[Any], n_groups: int
     ) -> list[Any]:
         """As of `Engine`, by the shuffle of Dask's data frames."""
-        dask = require_extra("dask", "dask", "Dask clusters")
         frames = require_extra("dask.dataframe", "dask", "Dask clusters")
         sent = self._send((task, shared))
-        table = dask.delayed(_as_table, pure=False)
+        table = self._dask.delayed(_as_table, pure=False)
         first = self.client.submit(_as_table, sent, arguments[0], pure=False)
         tables = [first, *(table(sent, argument) for argument in arguments[1:])]
         meta = self.client.submit(_without_rows, first, pure=False).result()
         shuffled = frames.from_delayed(tables, meta=meta).shuffle(_GROUP, npartitions=n_groups)
-        gathered, sent = dask.delayed(_gather_table, pure=False), self._send((gather, shared))
+        gathered, sent = self._dask.delayed(_gather_table, pure=False), self._send((gather, shared))
         lists = [gathered(sent, part) for part in shuffled.to_delayed()]
         futures = self.client.compute(lists, retries=_RETRIES)
         pairs = [pair for group in self.client.gather(futures) for pair in group]
@@ -132,15 +131,9 @@ class DaskEngine(Engine):
 
     def _submit(self, task: Task, shared: Any, arguments: Sequence[Any]) -> list[Any]:
         """Futures; an argument may be, or hold, Dask objects, which are computed first."""
-        dask, sent = require_extra("dask", "dask", "Dask clusters"), self._send(shared)
-        futures = []
-        for argument in arguments:
-            if dask.base.unpack_collections(argument)[0]:
-                lazy = dask.delayed(task, pure=False)(sent, argument)
-                futures.append(self.client.compute(lazy, retries=_RETRIES))
-            else:
-                submit = self.client.submit
-                futures.append(submit(task, sent, argument, pure=False, retries=_RETRIES))
+        lazy, sent = self._dask.delayed(task, pure=False), self._send(shared)
+        delayed = [lazy(sent, argument) for argument in arguments]
+        futures: list[Any] = self.client.compute(delayed, retries=_RETRIES)
         return futures
 
     def close(self) -> None:

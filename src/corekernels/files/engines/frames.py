@@ -9,12 +9,12 @@ import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._core.arguments import Array, PathLike, require_extra
-from ..._core.validation import Rows, as_matrix, clean_arrays, clean_rows
+from ..._core.validation import Rows, as_matrix, clean_rows
 from ...errors import DataError
 from ...io.parquet import dense_rows, flat_lists, labels_of_arrow, rows_of_lists, rows_of_vectors
 from ...io.provenance import Origin
@@ -24,23 +24,14 @@ from ..hashing import HashReport, Piece, Written, hand_over, shards_of_job
 from ..readers import part_name, require_one_kind, sketch_batch
 from .base import Engine, attempt, value_of
 
-
-class FrameColumns(NamedTuple):
-    """Which columns of a frame make the rows and their labels; see `files.hash_dask_frame`."""
-
-    features: str | Sequence[str] = ("indices", "values")
-    label: str | None = None
-
-    @property
-    def of_rows(self) -> list[str]:
-        """The columns that make the rows."""
-        return [self.features] if isinstance(self.features, str) else list(self.features)
+Features = str | Sequence[str]  # the columns that make the rows; see `hash_dask_frame`
+SPARSE = ("indices", "values")
 
 
-def rows_of_table(table: Any, columns: FrameColumns, n_columns: int, name: str) -> Rows:
+def rows_of_table(table: Any, features: Features, n_columns: int, name: str) -> Rows:
     """The rows of an Arrow table or batch; errors name the frame and the row within it."""
     arrow = require_extra("pyarrow", "parquet", "Columns of frames")
-    names = columns.of_rows
+    names = [features] if isinstance(features, str) else list(features)
     for column in names:
         if column not in table.schema.names:
             known = ", ".join(table.schema.names[:8])
@@ -67,8 +58,7 @@ def rows_of_table(table: Any, columns: FrameColumns, n_columns: int, name: str) 
         raise DataError(
             f"{name}: row {wrong[0]} has {lengths[wrong[0]]} values where {n_columns} are wanted."
         )
-    indices = np.tile(np.arange(n_columns), len(lengths))
-    return clean_arrays(indptr, indices, data, n_columns, name)
+    return clean_rows(data.reshape(-1, n_columns), name)
 
 
 def signature_columns(S: Signatures) -> dict[str, Any]:
@@ -121,7 +111,7 @@ def _in_one(column: Any) -> Any:
 
 def hash_dask_frame(
     engine: Engine, frame: Any, target: PathLike, recipe: Recipe, *,
-    features: str | Sequence[str] = ("indices", "values"), label: Any = None, name: str = "frame",
+    features: Features = SPARSE, label: Any = None, name: str = "frame",
     resume: bool = False, progress: bool | None = None,
 ) -> HashReport:  # fmt: skip
     """Hash the blocks of a Dask DataFrame or array into a folder of shards, one per block.
@@ -150,7 +140,7 @@ def hash_dask_frame(
     ...     ck.files.hash_dask_frame(engine, frame, "signatures", ck.Recipe(n_columns=784))
     """
     is_column = label is None or isinstance(label, str)
-    columns = FrameColumns(features, label if is_column else None)
+    columns = features, label if is_column else None
     blocks = _delayed_blocks(frame)
     y = [None] * len(blocks) if is_column else _delayed_blocks(label)
     if len(y) != len(blocks):
@@ -163,7 +153,7 @@ def hash_dask_frame(
         return hand_over(store, Path(target), n_rows)
 
 
-def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> Written:
+def _hash_block(columns: tuple[Features, str | None], recipe: Recipe, argument: Any) -> Written:
     """A task: the signatures and labels of a block as a shard."""
     (name, block, y), path = argument
     if not hasattr(block, "columns"):
@@ -173,9 +163,10 @@ def _hash_block(columns: FrameColumns, recipe: Recipe, argument: Any) -> Written
     if len(block):
         arrow = require_extra("pyarrow", "dask", "Dask frames")
         table = arrow.Table.from_pandas(block, preserve_index=False)
-        piece = _piece_of_tables(recipe, columns, name, [table])
+        piece = _piece_of_tables(recipe, *columns, name, [table])
     else:
-        y = None if columns.label is None else np.empty(0, block[columns.label].dtype)
+        label = columns[1]
+        y = None if label is None else np.empty(0, block[label].dtype)
         piece = Piece([Signatures.empty(recipe, 0)], y, [Origin(name, 0, 0)])
     return piece.write(path, recipe, shared=True)
 
@@ -195,7 +186,7 @@ def _delayed_blocks(collection: Any) -> list[Any]:
 
 def hash_spark_frame(
     frame: Any, target: PathLike, recipe: Recipe, *, id: str,  # noqa: A002
-    features: str | Sequence[str] = ("indices", "values"), label: str | None = None,
+    features: Features = SPARSE, label: str | None = None,
     name: str = "frame", n_parts: int | None = None,
 ) -> HashReport:  # fmt: skip
     """Hash a Spark DataFrame into a folder of shards, rows in the order of a column.
@@ -218,13 +209,12 @@ def hash_spark_frame(
     >>> recipe = ck.Recipe(n_columns=784)
     >>> found = ck.files.hash_spark_frame(frame, "signatures", recipe, id="row")  # doctest: +SKIP
     """
-    columns = FrameColumns(features, label)
     n_parts = frame.rdd.getNumPartitions() if n_parts is None else n_parts
     about = {"job": "hash", **recipe.asdict(), "frame": name, "parts": n_parts}
     with shards_of_job(Path(target), about, recipe, resume=False) as store:
         ordered = frame.repartitionByRange(n_parts, id).sortWithinPartitions(id)
         assert store.folder is not None
-        work = partial(_write_partition, (recipe, str(store.folder.parts), columns, name))
+        work = partial(_write_partition, (recipe, features, label, str(store.folder.parts), name))
         rows = ordered.mapInArrow(work, "written binary").collect()
         written = sorted(pickle.loads(row.written) for row in rows)
         kinds, n_rows = dict[str, str](), 0
@@ -249,24 +239,24 @@ def _write_partition(work: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[
 
 def _write_shard(work: tuple[Any, ...], batches: Iterator[Any]) -> Written | None:
     """A task: write Arrow batches as a shard; see `Piece.write`."""
-    recipe, folder, columns, name, number = work
-    piece = _piece_of_tables(recipe, columns, f"{name}-{number}", batches)
+    recipe, features, label, folder, name, number = work
+    piece = _piece_of_tables(recipe, features, label, f"{name}-{number}", batches)
     if not piece.signatures:
         return None
     return piece.write(os.path.join(folder, part_name(number)), recipe, shared=True)
 
 
 def _piece_of_tables(
-    recipe: Recipe, columns: FrameColumns, name: str, tables: Iterable[Any]
+    recipe: Recipe, features: Features, label: str | None, name: str, tables: Iterable[Any]
 ) -> Piece:
     """The signatures and labels of Arrow tables or batches."""
     signatures: list[Signatures] = []
     labels: list[Array] = []
     for table in tables:
-        rows = rows_of_table(table, columns, recipe.n_columns, name)
+        rows = rows_of_table(table, features, recipe.n_columns, name)
         signatures.append(sketch_batch(rows, recipe, 1, name))
-        if columns.label is not None:
-            labels.append(labels_of_arrow(_in_one(table.column(columns.label)), name, 0))
+        if label is not None:
+            labels.append(labels_of_arrow(_in_one(table.column(label)), name, 0))
     y = np.concatenate(labels) if labels else None
     n_rows = sum(map(len, signatures))
     return Piece(signatures if n_rows else [], y, [Origin(name, 0, n_rows)])

@@ -21,7 +21,7 @@ from ...recipe import DEFAULT_BITS, DEFAULT_HASHES, DEFAULT_KERNEL, Recipe
 from ..learning import train
 from ..readers import sketch_batch
 from ..sources import plan_parts
-from .frames import FrameColumns, hash_spark_frame, rows_of_table, signature_columns
+from .frames import hash_spark_frame, rows_of_table, signature_columns
 from .spark import SparkEngine
 
 # fields of a recipe, and what Spark's naming makes of them
@@ -83,7 +83,7 @@ class CoREHashTransformer(Transformer, _Hashing, DefaultParamsReadable, DefaultP
             f"{name} {'binary' if shape else _SQL_TYPES[dtype.name]}"
             for name, (dtype, shape) in recipe.sketch.arrays.items()
         ]
-        work = partial(_hashed_batches, recipe, FrameColumns(self.getFeaturesCol()))
+        work = partial(_hashed_batches, recipe, self.getFeaturesCol())
         return dataset.mapInArrow(work, ", ".join([*_kept_fields(dataset, self), *own]))
 
 
@@ -141,9 +141,9 @@ class CoRESparkModel(Model, HasFeaturesCol, HasPredictionCol):
         labels = self.model.classes_
         kind = "string" if labels.dtype.kind == "U" else "double"
         sent = dataset.sparkSession.sparkContext.broadcast(self.model)
-        names = FrameColumns(self.getFeaturesCol()), self.getPredictionCol()
-        work = partial(_predicted_batches, sent, *names)
-        fields = [*_kept_fields(dataset, self), f"`{names[1]}` {kind}"]
+        name = self.getPredictionCol()
+        work = partial(_predicted_batches, sent, self.getFeaturesCol(), name)
+        fields = [*_kept_fields(dataset, self), f"`{name}` {kind}"]
         return dataset.mapInArrow(work, ", ".join(fields))
 
     def save(self, path: PathLike) -> None:
@@ -165,28 +165,28 @@ def _kept_fields(frame: Any, stage: HasFeaturesCol) -> list[str]:
     ]
 
 
-def _hashed_batches(recipe: Recipe, columns: FrameColumns, batches: Iterator[Any]) -> Iterator[Any]:
+def _hashed_batches(recipe: Recipe, features: str, batches: Iterator[Any]) -> Iterator[Any]:
     """Batches with signatures in the place of their vectors."""
     for batch in batches:
-        rows = rows_of_table(batch, columns, recipe.n_columns, "frame")
+        rows = rows_of_table(batch, features, recipe.n_columns, "frame")
         S = sketch_batch(rows, recipe, 1, "frame")
-        yield _with_columns(batch, columns, signature_columns(S))
+        yield _with_columns(batch, features, signature_columns(S))
 
 
 def _predicted_batches(
-    sent: Any, columns: FrameColumns, name: str, batches: Iterator[Any]
+    sent: Any, features: str, name: str, batches: Iterator[Any]
 ) -> Iterator[Any]:
     """Batches with predictions in the place of their vectors."""
     arrow = require_extra("pyarrow", "spark", "Spark frames")
     model = sent.value.set_params(n_jobs=1)
     for batch in batches:
-        rows = rows_of_table(batch, columns, model.recipe_.n_columns, "frame")
+        rows = rows_of_table(batch, features, model.recipe_.n_columns, "frame")
         labels = model.predict(rows.matrix())
         array = arrow.array(labels if labels.dtype.kind == "U" else labels.astype(float))
-        yield _with_columns(batch, columns, {name: array})
+        yield _with_columns(batch, features, {name: array})
 
 
-def _with_columns(batch: Any, vectors: FrameColumns, added: dict[str, Any]) -> Any:
+def _with_columns(batch: Any, features: str, added: dict[str, Any]) -> Any:
     """A batch without its vectors, and with these arrays."""
-    kept = {name: batch.column(name) for name in batch.schema.names if name != vectors.features}
+    kept = {name: batch.column(name) for name in batch.schema.names if name != features}
     return type(batch).from_pydict(kept | added)

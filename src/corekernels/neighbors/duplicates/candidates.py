@@ -14,7 +14,7 @@ boundary, pairs lie on both sides of it, and the later row comes first.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from ..._loops.search import duplicates as loops
 from ..._loops.text import grams
 from ...kernel_table import RESEMBLANCE, Kernel
 from ...recipe import Recipe
+from .rows import RowStore
 
 N_TABLES = 64
 REPRESENTATIVES = 16  # of a bucket that is too large
@@ -186,60 +187,46 @@ def _chance_of_fewer(count: int, n_columns: int, share: float) -> float:
     )
 
 
-def sampled_columns(rows: Rows, seed: int) -> Array:
-    """The sample of each row (n_rows, SAMPLE)."""
-    key = mix(np.uint64(seed) + np.uint64(1))
-    out = np.empty((len(rows), SAMPLE), np.int64)
-    loops.sample_columns(rows.indptr, read_only(rows.indices, np.int64), key, out)
-    return out
-
-
 def containment_pairs(
-    parts: Iterable[tuple[int, Rows]], samples: Array, lengths: Array, is_first: Array,
-    threshold: float, boundary: int | None,
-) -> Array:  # fmt: skip
-    """Pairs of rows of which one may contain the other, ascending.
-
-    `parts` are rows with the number of the first of them; rows that are not `is_first`, as they
-    are copies, are left out.
-    """
-    n_rows = len(lengths)
-    rows, places = np.nonzero((samples != loops.NO_COLUMN) & is_first[:, None])
-    columns = samples[rows, places]
+    store: RowStore, own: Array, threshold: float, seed: int, boundary: int | None
+) -> Array:
+    """Pairs of some rows, of which one may contain the other, ascending; the rows ascend too."""
+    blocks = [own[slice(*ends)] for ends in row_blocks(0, len(own), _ROWS_TOGETHER)]
+    samples, key = np.empty((len(own), SAMPLE), np.int64), mix(np.uint64(seed) + np.uint64(1))
+    for number, block in enumerate(blocks):
+        some, out = store.take(block), samples[number * _ROWS_TOGETHER :][: len(block)]
+        loops.sample_columns(some.indptr, read_only(some.indices, np.int64), key, out)
+    places, of_row = np.nonzero(samples != loops.NO_COLUMN)
+    columns = samples[places, of_row]
     order = np.argsort(columns, kind="stable")
-    columns, rows = columns[order], rows[order]
+    columns, places = columns[order], places[order]
     starts = np.flatnonzero(np.diff(columns, prepend=-1))
     needed = np.array([needed_columns(threshold, n) if n else 1 for n in range(SAMPLE + 1)])
+    lengths = store.lengths(own)
     sampled = loops.SampledRows(
-        read_only(np.append(starts, len(columns)), np.int64), read_only(rows, np.int64),
+        read_only(np.append(starts, len(columns)), np.int64), read_only(places, np.int64),
         read_only(lengths, np.int64), read_only(needed[np.minimum(lengths, SAMPLE)], np.int64),
     )  # fmt: skip
     columns = read_only(columns[starts], np.int64)
-    largest = int(columns.max(initial=-1))
+    largest = int(columns.max(initial=0))
     shift = max(0, largest.bit_length() - _DIRECTORY_BITS)
-    directory = np.zeros((max(0, largest) >> shift) + 2, np.int64)
+    directory = np.zeros((largest >> shift) + 3, np.int64)
     grams.fill_directory(columns, shift, directory)
-    counts, touched = np.zeros(n_rows, np.int32), np.empty(n_rows, np.int64)
+    counts, touched = np.zeros(len(own), np.int32), np.empty(len(own), np.int64)
     found, out = [], np.empty((2, _FIRST_ROOM), np.int64)
-    for first_row, part in parts:
-        for start in range(0, len(part), _ROWS_TOGETHER):
-            some = part.block(start, min(start + _ROWS_TOGETHER, len(part))).compact()
-            first = first_row + start
-            here = np.full(some.nnz, grams.NOT_THERE)
-            is_asked = np.repeat(is_first[first : first + len(some)], some.lengths)
-            is_asked &= some.indices <= largest
-            where = np.empty(int(is_asked.sum()), np.int64)
-            asked = read_only(some.indices[is_asked], np.int64)
-            grams.look_up(asked, columns, shift, read_only(directory), where)
-            here[is_asked] = where
-            arrays = some.indptr, read_only(here), first, sampled, counts, touched
-            n_pairs = loops.containing_rows(*arrays, out)
-            if n_pairs > out.shape[1]:
-                out = np.empty((2, n_pairs), np.int64)
-                loops.containing_rows(*arrays, out)
-            earlier, later = out[:, :n_pairs]
-            if boundary is not None:
-                is_across = (earlier < boundary) & (later >= boundary)
-                earlier, later = later[is_across], earlier[is_across]
-            found.append(earlier * n_rows + later)
+    for number, block in enumerate(blocks):
+        some = store.take(block)
+        here, wanted = np.empty(some.nnz, np.int64), np.minimum(some.indices, largest + 1)
+        grams.look_up(read_only(wanted, np.int64), columns, shift, read_only(directory), here)
+        first = number * _ROWS_TOGETHER
+        arrays = some.indptr, read_only(here), first, sampled, counts, touched
+        n_pairs = loops.containing_rows(*arrays, out)
+        if n_pairs > out.shape[1]:
+            out = np.empty((2, n_pairs), np.int64)
+            loops.containing_rows(*arrays, out)
+        earlier, later = own[out[:, :n_pairs]]
+        if boundary is not None:
+            is_across = (earlier < boundary) & (later >= boundary)
+            earlier, later = later[is_across], earlier[is_across]
+        found.append(earlier * store.n_rows + later)
     return distinct(found)

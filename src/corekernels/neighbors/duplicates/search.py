@@ -23,7 +23,6 @@ from .candidates import (
     containment_pairs,
     missed_share,
     plan_tables,
-    sampled_columns,
     table_pairs,
 )
 from .copies import NO_COPIES, count_with_copies, equal_pairs, find_copies, pairs_with_copies
@@ -92,7 +91,7 @@ def find_in_memory(
     )
     if criterion.is_containment:
         missed = criterion.missed
-        similar = map(compare, _contained(parts, lengths, own, criterion, boundary))
+        similar = map(compare, [containment_pairs(store, own, least, criterion.seed, boundary)])
     elif few:
         similar = map(compare, [_all_pairs(own, n_rows, boundary)])
     elif criterion.tables is None or kernel.for_loops is None:
@@ -118,25 +117,13 @@ def find_in_memory(
     return NearDuplicates.of(both, values[order], missed, n_rows, len(copies.rows), boundary)
 
 
-def _contained(
-    parts: Sequence[Rows], lengths: Array, own: Array, criterion: Criterion, boundary: int | None
-) -> Iterator[Array]:
-    """Pairs of rows of which one may contain the other."""
-    is_first = np.zeros(len(lengths), bool)
-    is_first[own] = True
-    samples = np.concatenate([sampled_columns(part, criterion.seed) for part in parts])
-    firsts = np.cumsum([0, *map(len, parts)]).tolist()
-    numbered = zip(firsts, parts, strict=False)
-    yield containment_pairs(numbered, samples, lengths, is_first, criterion.threshold, boundary)
-
-
 def _all_pairs(rows: Array, n_rows: int, boundary: int | None) -> Array:
     """Pairs of all rows, as numbers."""
-    if boundary is None:
-        left, right = np.triu_indices(len(rows), 1)
-        return rows[left] * n_rows + rows[right]
-    cut = int(np.searchsorted(rows, boundary))
-    return (rows[cut:, None] * n_rows + rows[:cut]).ravel()
+    first, second = rows[:, np.newaxis], rows
+    is_pair = first < second
+    if boundary is not None:
+        is_pair = (first >= boundary) & (second < boundary)
+    return (first * n_rows + second)[is_pair]
 
 
 def _keys(

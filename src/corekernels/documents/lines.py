@@ -1,4 +1,7 @@
-"""JSON lines: one object per line, read by loops of our own, or by Python where these refuse it."""
+"""Plain text with one document per line, and JSON lines: one object per line.
+
+JSON is read by loops of our own, and by Python where these refuse it.
+"""
 
 import itertools
 import json
@@ -11,13 +14,14 @@ import numpy as np
 from .._core.arguments import Array
 from .._core.threads import run_blocks, thread_count
 from .._core.validation import read_only
-from .._loops.text import json_lines as loops
+from .._loops.text import records as loops
+from ..errors import DataError
 from ..io.parquet import numbers_of_text, strings_of, text_labels
 from ..io.streams import BadRecords
 from ..text.rows import Texts
-from .file import DocumentTable, no_column, others, pyarrow, without
-from .records import RecordFile, Records
+from .files import DocumentTable, RecordFile, Records, no_column, others, pyarrow, without
 
+_LINE = "text"  # the column of plain text
 _SEGMENT_BYTES = 1 << 20  # that a thread takes at least
 _REMEDY = "write one JSON object per line (jq -c does), or name the format: csv, tsv or lines"
 _QUOTE, _NULL, _TRUE = b'"nt'
@@ -50,13 +54,33 @@ class JsonLines(RecordFile):
     format = "jsonl"
     kind = "JSON lines"
 
-    def table(self, records: Records, columns: Sequence[str]) -> "JsonTable":
+    def table(self, records: Records, columns: Sequence[str]) -> "ValueTable":
         """The values under these keys."""
-        return JsonTable(self.name, read_values(records, columns))
+        return ValueTable(self.name, read_values(records, columns))
+
+
+class TextLines(RecordFile):
+    """A file whose only column, "text", has one document per line, be it empty."""
+
+    format = "lines"
+    kind = "text with one document per line"
+    skips_blank = False
+
+    def table(self, records: Records, columns: Sequence[str]) -> "ValueTable":
+        """The lines."""
+        for name in columns:
+            if name != _LINE:
+                fault = no_column(name, [_LINE])
+                raise DataError(f"{self.name}: text with a document per line {fault}.")
+        out = np.empty(int((records.ends - records.starts).sum()), np.uint8)
+        offsets = np.empty(len(records) + 1, np.int64)
+        loops.gather_lines(records.text, records.starts, records.ends, out, offsets)
+        texts = Texts(read_only(out), read_only(offsets))
+        return ValueTable(self.name, {_LINE: Values(texts, np.full(len(texts), _QUOTE, np.uint8))})
 
 
 @dataclass(frozen=True)
-class JsonTable(DocumentTable):
+class ValueTable(DocumentTable):
     """Values under keys, whose types may differ from document to document."""
 
     columns: dict[str, Values]
@@ -161,9 +185,13 @@ def read_values(
             row += 1
         return faults
 
-    found = run_blocks(work, range(len(ends) - 1), None)
-    if any(found):
-        raise BadRecords({row: fault for faults in found for row, fault in faults.items()})
+    faults = {
+        k: fault
+        for part in run_blocks(work, range(len(ends) - 1), None)
+        for k, fault in part.items()
+    }
+    if faults:
+        raise BadRecords(faults)
     for column, text in enumerate(out):
         _close_gaps(text, offsets[column], ends, begins[:, column], filled[:, column])
     return {

@@ -226,12 +226,12 @@ class RowReader(ABC):
         return [self.origin(0, self.n_rows or 0)]
 
     def origin(self, first_row: int, n_rows: int) -> Origin:
-        """Where some rows of this file came from, for a file made of them."""
+        """These rows of the file as an `Origin`, which a file made of them keeps."""
         name, names = os.path.basename(self.name), self.column_names
         return Origin(name, first_row, n_rows, self.one_based, column_names=names)
 
     def origins(self, first_row: int, n_rows: int) -> list[Origin]:
-        """The same, file by file, if these are several; for rows that have been read."""
+        """Where rows that have been read came from: one `Origin` for each file they are from."""
         return [self.origin(first_row, n_rows)]
 
     def _note(self, text: str) -> None:

@@ -153,7 +153,7 @@ class Coefficients:
     def from_stack(
         cls, recipe: Recipe, stack: Array | list[Array], intercepts: Array
     ) -> "Coefficients":
-        """Blocks from a stack as `stack` makes it."""
+        """The inverse of `stack`: blocks of eight classes from one array of all."""
         blocks = []
         for lanes in lane_blocks(len(stack)):
             block = zero_coef(stack[0].shape[0], stack[0].shape[1], len(lanes))

@@ -279,7 +279,7 @@ class Newton:
         return Outcome(n_iter, at.objectives, at.relative_gaps(), not unfinished.any())
 
     def _measure(self, squares: Lanes) -> Measure:
-        """Objectives and gaps at w, whose squared length is known; finds the gradient."""
+        """Objectives and duality gaps at w, of these squared lengths; finds the gradient too."""
         self._gradient.clear()
         losses = self.sums.gradient(self._gradient)
         self._n_passes += 0.5

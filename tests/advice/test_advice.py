@@ -114,6 +114,16 @@ def test_verdicts():
     assert (close.verdict, close.best.name, close.helps) == ("close", "linear", False)
 
 
+@pytest.mark.parametrize(("gaussian", "best"), [(0.9, "exact"), (0.904, "Gaussian SVM")])
+def test_of_kernel_machines_the_better_is_taken(gaussian, best):
+    advice = advice_on(
+        learner("linear", "linear", noisy(0.8, 0)),
+        learner("exact", "exact", noisy(0.902, 1, 1e-4)),
+        learner("Gaussian SVM", "gaussian", noisy(gaussian, 2, 1e-4)),
+    )
+    assert (advice.verdict, advice.best.name) == ("close", best)
+
+
 def test_the_hopeless_are_dropped_and_named():
     """What was dropped is never advised, however wide its interval of two folds."""
     hopeless = learner("hopeless", "hashed", [0.1, 0.68], 64)

@@ -14,7 +14,7 @@ class Kind(NamedTuple):
 
 
 # From cheap to expensive for many rows, whatever the clock said of the sample: the advice must not
-# depend on what else runs.
+# depend on what else runs. Those whose time grows with the square of the rows cost alike.
 KINDS = {
     "linear": Kind(False),
     "hashed": Kind(True),

@@ -58,7 +58,7 @@ def advise(
     only see what may still be the best.
 
     The advice is the cheapest candidate within the error of the best. Cheaper means cheaper for
-    many rows: linear, then hashed by its size, then exact kernels.
+    many rows: linear, then hashed by its size, then kernel machines, of which the best is taken.
 
     Parameters
     ----------
@@ -251,9 +251,11 @@ def _candidate(trial: Trial, trials: Trials) -> Candidate:
     )  # fmt: skip
 
 
-def _cost(trial: Trial) -> tuple[int, int]:
-    n_hashes = getattr(final_model(trial.pipeline), "n_hashes", 0)
-    return list(KINDS).index(trial.learner.kind), n_hashes
+def _cost(trial: Trial) -> tuple[int, int, float]:
+    """What the cheapest has the least of; of kernel machines it is the one with the best score."""
+    kind = trial.learner.kind
+    rank = list(KINDS).index(kind) if KINDS[kind].growth == 1 else len(KINDS)
+    return rank, getattr(final_model(trial.pipeline), "n_hashes", 0), -trial.mean
 
 
 def _cheapest_of_the_best(trials: Trials) -> Trial:

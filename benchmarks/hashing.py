@@ -25,7 +25,7 @@ import corekernels as ck
 import measure
 from corekernels._core.validation import clean_rows, read_only
 from corekernels._hashing.base import row_scratch, sieve_scratch
-from corekernels._loops.hashing.minwise import MinimaScratch, table_minima
+from corekernels._loops.hashing.minwise import HashTask, hash_blocks
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"
@@ -161,9 +161,19 @@ def limit(
     )
     codes = np.empty(X.shape[0] * k, np.uint8)
     scratch = row_scratch(rows.lengths.max(), codes.dtype)
-    minima = MinimaScratch(sieve=sieve_scratch(banks, with_values=False))
-    hashed = rows.indptr, rows.indices, None, *minima, banks, np.uint16(255), scratch, k, codes
-    times = measure.interleaved({"minima": lambda: table_minima(*hashed, None)}, 20)
+    sieve = sieve_scratch(banks, with_values=False)
+    counter, flaws, done = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(257, np.int64)
+    cuts = read_only(np.array([0, len(rows)]))
+    arrays = rows.indptr, rows.indices, rows.data, rows.n_columns
+    task = HashTask(counter, 1, cuts, *arrays, flaws, done)
+
+    def hash_all() -> None:
+        counter[0] = 0
+        hash_blocks(
+            task, 1, sieve, None, banks, np.uint16(255), scratch, k, codes, None, None, None
+        )
+
+    times = measure.interleaved({"minima": hash_all}, 20)
     peak = X.nnz * k / 1e9 / times["minima"]["best"]
     minima_rate = updates / best["resemblance"] / 1e9 / threads
     projections = (best["core1"] - best["resemblance"]) * threads

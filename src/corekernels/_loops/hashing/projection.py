@@ -27,7 +27,7 @@ from ..simd.vectors import (
     splat_line,
     store,
 )
-from .blocks import block_rows
+from .minwise import block_rows
 from .rotation import BUCKETS, rotate_row
 
 HALVES = 16  # slots in the lower halves of a line of words, before those in the upper halves

@@ -262,7 +262,7 @@ class Records(Documents):
     def _gathered(self) -> Array:
         """The bytes of the records, each with its newline and nothing between."""
         room = np.empty(int((self.ends - self.starts + 1).sum()), np.uint8)
-        loops.gather_records(self.text, self.starts, self.ends, room)
+        loops.gather(self.text, self.starts, self.ends, True, room)
         return room
 
 

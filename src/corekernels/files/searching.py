@@ -15,7 +15,7 @@ from scipy import sparse
 from .._core.arguments import Array, PathLike, require_choice, require_count
 from .._core.escaping import fields
 from .._core.progress import Progress
-from ..documents import DocumentReader, open_documents
+from ..documents import open_documents
 from ..errors import DataError, ParameterError
 from ..io.atomic import Target, open_target, require_target
 from ..io.job_folder import file_stamps
@@ -123,10 +123,10 @@ def index_rows(
         sources = [replace(source, text={**(source.text or {}), **how}) for source in sources]
     index = CoRENeighbors(**options).fit(X)
     index.names_, index.frequencies_ = whole.names, frequencies
-    if isinstance(reader, DocumentReader) and not reader.is_stream:
+    if reader.settings is not None and not reader.is_stream:
         paths = [os.path.abspath(path) for path in reader.paths]
         about = {"paths": paths, "stamps": file_stamps(paths), "format": reader.format}
-        index.documents_ = about | {"skip_bad": reader.skip_bad}
+        index.documents_ = about | {"skip_bad": getattr(reader, "skip_bad", 0)}
     index.save(target, provenance=sources)
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,

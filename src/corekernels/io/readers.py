@@ -203,18 +203,12 @@ class RowReader(ABC):
         """A column of some documents as text, by their numbers."""
         raise DataError(f"{self.name}: holds rows, not documents with a column {column!r}.")
 
-    def write_without(
-        self, target: PathLike, dropped: Array, format: str | None = None,  # noqa: A002
-        progress: Progress = False,
-    ) -> int:  # fmt: skip
-        """Write all rows and labels but some, whose numbers ascend; how many are written.
-
-        `format` is as of `io.write_rows`; documents stay in theirs.
-        """
+    def write_without(self, target: PathLike, dropped: Array, progress: Progress = False) -> int:
+        """Write all rows and labels but some, whose numbers ascend; how many are written."""
         from .rows import RowWriter  # which writes what readers read
 
         n_rows = 0
-        with RowWriter(target, format) as writer:
+        with RowWriter(target) as writer:
             for batch in with_progress(self, "writing", progress):
                 kept = batch.take(kept_places(batch.first_row, len(batch), dropped))
                 if len(kept):

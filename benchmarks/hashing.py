@@ -23,9 +23,9 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 
 import corekernels as ck
 import measure
+from corekernels._core.memory import aligned_zeros
 from corekernels._core.validation import clean_rows, read_only
-from corekernels._hashing.base import row_scratch, sieve_scratch
-from corekernels._loops.hashing.minwise import MinimaScratch, table_minima
+from corekernels._loops.hashing.minwise import GROUP, HashTask, RowScratch, hash_blocks
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"
@@ -160,10 +160,22 @@ def limit(
         start_of_column=read_only(np.zeros_like(banks.start_of_column)), sieve_length=2**62
     )
     codes = np.empty(X.shape[0] * k, np.uint8)
-    scratch = row_scratch(rows.lengths.max(), codes.dtype)
-    minima = MinimaScratch(sieve=sieve_scratch(banks, with_values=False))
-    hashed = rows.indptr, rows.indices, None, *minima, banks, np.uint16(255), scratch, k, codes
-    times = measure.interleaved({"minima": lambda: table_minima(*hashed, None)}, 20)
+    longest = int(rows.lengths.max())
+    groups = (aligned_zeros((GROUP,), dtype) for dtype in (np.uint8, np.uint16))
+    scratch = RowScratch(np.empty(longest, np.int32), *groups)
+    sieve, _ = recipe.sketch.minima_scratch(longest)
+    counter, flaws, done = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(257, np.int64)
+    cuts = read_only(np.array([0, len(rows)]))
+    arrays = rows.indptr, rows.indices, rows.data, rows.n_columns
+    task = HashTask(counter, 1, cuts, *arrays, flaws, done)
+
+    def hash_all() -> None:
+        counter[0] = 0
+        hash_blocks(
+            task, 1, sieve, None, banks, np.uint16(255), scratch, k, codes, None, None, None
+        )
+
+    times = measure.interleaved({"minima": hash_all}, 20)
     peak = X.nnz * k / 1e9 / times["minima"]["best"]
     minima_rate = updates / best["resemblance"] / 1e9 / threads
     projections = (best["core1"] - best["resemblance"]) * threads

@@ -32,7 +32,7 @@ from typing import Any
 import measure
 from clusters import tree_seconds
 from corekernels import files
-from corekernels.files.engines import DaskEngine
+from corekernels.files.engines.dask import DaskEngine
 from corekernels.files.hashing import rows_per_part
 from corekernels.files.readers import recipe_for
 from corekernels.files.sources import ROWS_PER_PART

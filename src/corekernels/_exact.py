@@ -220,8 +220,8 @@ def _fill_block(
 ) -> None:
     """The kernel values of a block of rows of X and a panel, and their transpose, if it has rows.
 
-    Each call of a loop or of BLAS waits for the interpreter's lock when it is done, the longer the
-    more threads there are: three calls do the whole.
+    Three calls do the whole: each call of a loop or of BLAS ends by waiting for the interpreter's
+    lock, the longer the more threads there are.
     """
     rows, columns, kernel = X.block(*block), panel.columns, formula.kernel
     dense_of_y, y = panel.parts()
@@ -325,7 +325,7 @@ class Gram:
 
 
 def value_of_vectors(x: Any, y: Any, formula: Formula) -> float:
-    """The value of two vectors: scikit-learn's pairwise functions ask for it a million times."""
+    """The value of two vectors, fast: scikit-learn's pairwise functions ask for one per pair."""
     if sparse.issparse(x) or sparse.issparse(y):
         x, y = (one if sparse.issparse(one) else np.asarray(one) for one in (x, y))
         return float(Gram(x.reshape(1, -1), y.reshape(1, -1), formula, 1).whole()[0, 0])

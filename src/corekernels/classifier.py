@@ -119,7 +119,7 @@ class CoREClassifier(ClassifierMixin, CoREModel):
             matrix = self._hashing_matrix(X)
             linear, provenance = self._new_linear(), []
         else:
-            linear = self.linear_.set_params(**self._linear_parameters())
+            linear = self.linear_.set_params(**self._new_linear().get_params(deep=False))
             provenance = self.provenance_
             matrix = self._fitted_matrix(X)
             recipe = self._recipe(matrix.shape[1], self.recipe_.seed)

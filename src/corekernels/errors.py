@@ -98,11 +98,11 @@ class RecipeMismatch(CoREError, ValueError):
     recipes differ in n_hashes 8 and 16; hash both sides with one hasher.
     """
 
-    def __init__(self, mine: object, theirs: object) -> None:
+    def __init__(self, first: object, second: object) -> None:
         fields = [
-            f"{name} {getattr(mine, name)!r} and {getattr(theirs, name)!r}"
-            for name in vars(mine)
-            if getattr(mine, name) != getattr(theirs, name)
+            f"{name} {value!r} and {getattr(second, name)!r}"
+            for name, value in vars(first).items()
+            if value != getattr(second, name)
         ]
         remedy = "hash both sides with one hasher"
         if len(fields) == 1 and fields[0].startswith("n_columns "):

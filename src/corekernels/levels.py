@@ -9,7 +9,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from ._core.arguments import require_choice, require_count, seed_of
+from ._core.arguments import require_choice, require_integer, seed_of
 from ._core.estimator import RowsEstimator
 from ._core.team import Team
 from ._core.validation import Rows, clean_rows, read_only
@@ -147,12 +147,9 @@ class Levels(TransformerMixin, RowsEstimator):
     @property
     def _width(self) -> int:
         """Columns of the result for each column and sign."""
-        given = {"n_levels": self.n_levels, "max_level": self.max_level}
-        name = "max_level" if self.n_levels is None else "n_levels"
-        width = require_count(name, given[name])
-        if width > _MOST_LEVELS:
-            raise ParameterError(f"{name}: got {width}; give {_MOST_LEVELS} at most.")
-        return width
+        if self.n_levels is None:
+            return require_integer("max_level", self.max_level, 1, _MOST_LEVELS)
+        return require_integer("n_levels", self.n_levels, 1, _MOST_LEVELS)
 
     @property
     def _n_signs(self) -> int:

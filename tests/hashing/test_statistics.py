@@ -13,6 +13,7 @@ from sklearn.utils.random import sample_without_replacement
 import corekernels as ck
 from corekernels import theory
 from support import oracles
+from support.rows import compact_rows
 
 pytestmark = pytest.mark.no_cover  # the lines are those of test_contract; tracing takes time
 
@@ -30,7 +31,8 @@ def make_pair(n_columns, f1, f2, a):
     values[1, f1 - a : f1] += values[0, f1 - a : f1]
     row, place = np.nonzero(values)
     columns = rng.permutation(sample_without_replacement(n_columns, union, random_state=f1))
-    return sparse.csr_array((values[row, place], (row, columns[place])), shape=(2, n_columns))
+    X = sparse.csr_array((values[row, place], (row, columns[place])), shape=(2, n_columns))
+    return compact_rows(X.data, X.indices, X.indptr, n_columns)
 
 
 PAIRS = {

@@ -23,7 +23,7 @@ GRID = list(product(loss_names("classes"), (0.1, 5.0), (2, 10), (False, True), K
 
 
 def reference(loss, C, X, y, classes, class_weight, sample_weight):
-    """LIBLINEAR's planes: one for two classes, else one for each against the rest."""
+    """LIBLINEAR's weight vectors: one for two classes, else one for each against the rest."""
     if loss != "log_loss":
         model = LinearSVC(
             loss=loss, C=C, class_weight=class_weight, tol=1e-7, max_iter=10**6, dual=True
@@ -119,7 +119,7 @@ def test_scores_are_those_of_the_coefficients(digits, S):
         )
 
 
-def test_more_planes_than_lanes(S):
+def test_more_classes_than_lanes(S):
     y = np.arange(len(S)) % 19
     model = HashedLinearClassifier(random_state=0, tol=1e-2).fit(S, y)
     assert model.coef_.shape == (19, S.recipe.n_features)

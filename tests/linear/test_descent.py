@@ -28,7 +28,7 @@ def test_gap_is_below_the_tolerance(digits, S, loss, tol):
     classes, problem, training = model._read(S, y, None)
     blocks = problem.blocks(training, C)
     states, outcomes = solve(training.packed, blocks, model._options(), None)
-    planes = Coefficients.of(S.recipe, states, problem.intercept)
+    coefficients = Coefficients.of(S.recipe, states, problem.intercept)
     duals = np.concatenate([state.duals for state in states], axis=1)
     reported = np.concatenate([outcome.relative_gaps for outcome in outcomes])
     X = with_intercept(S)
@@ -37,7 +37,9 @@ def test_gap_is_below_the_tolerance(digits, S, loss, tol):
         assert (signs * a).min() >= 0
         if loss == "hinge":
             assert (signs * a).max() <= C
-        w = np.append(planes.expanded()[plane], planes.intercepts[plane]).astype(np.float64)
+        w = np.append(coefficients.expanded()[plane], coefficients.intercepts[plane]).astype(
+            np.float64
+        )
         primal = objectives.primal(loss, w, X @ w, signs, C)
         gap = (primal - objectives.dual(loss, X.T @ a, signs, C, signs * a)) / primal
         assert gap <= tol * 1.01
@@ -45,7 +47,7 @@ def test_gap_is_below_the_tolerance(digits, S, loss, tol):
 
 
 @pytest.mark.parametrize("loss", loss_names("classes"))
-def test_planes_are_as_near_as_their_tolerance_says(digits, S, loss):
+def test_weight_vectors_are_as_near_as_their_tolerance_says(digits, S, loss):
     """The objective grows by half the squared distance at least, so the gap bounds the distance."""
     model = HashedLinearClassifier(loss, tol=1e-6, max_iter=20_000, random_state=0)
     _, problem, training = model._read(S, digits[1], None)
@@ -71,8 +73,8 @@ def test_gap_of_the_hinge_loss_is_true_at_large_costs(digits, S, C):
             training.packed, problem.blocks(training, C), model._options(), None
         )
     X = with_intercept(S)
-    planes = Coefficients.of(S.recipe, states, problem.intercept)
-    w = np.append(planes.expanded()[0], planes.intercepts[0]).astype(np.float64)
+    coefficients = Coefficients.of(S.recipe, states, problem.intercept)
+    w = np.append(coefficients.expanded()[0], coefficients.intercepts[0]).astype(np.float64)
     signs = np.where(y == 1, 1.0, -1.0)
     rows, a = training.rows, states[0].duals[training.rows, 0]
     c = C * training.row_weights[rows]

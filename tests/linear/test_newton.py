@@ -27,10 +27,10 @@ def test_objective_and_gap(digits, kernel, loss, n_classes):
     model = HashedLinearClassifier(loss, C=3.0, tol=1e-5, solver="newton").fit(S, y)
     other = HashedLinearClassifier(loss, C=3.0, tol=1e-6, solver="descent").fit(S, y)
     Z = np.column_stack([S.to_csr().toarray(), np.ones(len(S))]).astype(np.float64)
-    planes = np.column_stack([model.coef_, model.intercept_]).astype(np.float64)
+    vectors = np.column_stack([model.coef_, model.intercept_]).astype(np.float64)
     best = np.column_stack([other.coef_, other.intercept_]).astype(np.float64)
     for plane, label in enumerate([1] if n_classes == 2 else range(n_classes)):
-        signs, w = np.where(y == label, 1.0, -1.0), planes[plane]
+        signs, w = np.where(y == label, 1.0, -1.0), vectors[plane]
         m = signs * (Z @ w)
         a = 6.0 * np.maximum(0, 1 - m) if loss == "squared_hinge" else 3.0 / (1 + np.exp(m))
         primal = objectives.primal(loss, w, Z @ w, signs, 3.0)

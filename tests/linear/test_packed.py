@@ -5,7 +5,7 @@ import pytest
 
 import corekernels as ck
 from corekernels.errors import DataError
-from corekernels.linear.rows import digests_of, pack
+from corekernels.linear.rows import TrainingSet, pack
 
 
 def test_weights_that_are_not_finite_are_refused(S):
@@ -19,7 +19,7 @@ def test_weights_that_are_not_finite_are_refused(S):
 def test_equal_rows_have_equal_digests(digits, kernel):
     X = digits[0][[0, 7, 0, 1, 7]]
     packed = pack(ck.CoREHasher(kernel, 64, random_state=0).fit(X).sketch(X))
-    found = digests_of(packed, n_jobs=2)
+    found = TrainingSet.of(packed, np.zeros(5), np.ones(5), 2).digests
     assert found[0] == found[2]
     assert found[1] == found[4]
     assert len(np.unique(found)) == 3

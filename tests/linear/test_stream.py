@@ -47,7 +47,7 @@ def test_stream_goes_on_after_fit(digits, S):
 
 
 def test_streams_are_scored_as_they_are_after_each_batch(digits, S):
-    """Scoring keeps a copy of the planes, which more learning must not leave behind."""
+    """Scoring keeps a copy of the coefficients, which more learning must not leave behind."""
     y = digits[1]
     model = HashedLinearClassifier(random_state=0)
     model.partial_fit(S[:300], y[:300], classes=np.arange(10))

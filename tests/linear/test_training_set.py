@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from corekernels.linear.rows import Packed, TrainingSet, digests_of, pack
+from corekernels.linear.rows import Packed, TrainingSet, pack
 
 ROWS = [3, 1, 3, 0, 3, 5, 1]  # of the signatures
 
@@ -53,4 +53,4 @@ def test_the_weight_of_equal_rows_of_different_targets(packed):
 def test_an_empty_row_is_not_the_row_of_the_least_codes():
     codes = np.zeros((2, 4), np.uint8)
     packed = Packed(codes, None, np.array([0, 0.5], np.float32), 2)
-    assert len(np.unique(digests_of(packed, None))) == 2
+    assert len(np.unique(TrainingSet.of(packed, np.zeros(2), np.ones(2), None).digests)) == 2

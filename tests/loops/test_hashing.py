@@ -79,11 +79,12 @@ def test_minima_of_slices_and_what_is_held_for_them(dtype, code_type):
     for length in (1, 2, 9, 30):
         starts = rng.integers(0, 300, length).astype(np.int32)
         held = rng.integers(0, 2**16, length).astype(np.uint16)
-        rows = np.array([table[s + 64 : s + 64 + 512] for s in starts])
+        n_slots = 4 * 64 // table.itemsize
+        rows = np.array([table[s + 64 : s + 64 + n_slots] for s in starts])
         last = length - 1 - rows[::-1].argmin(axis=0)
         for weights in (None, held):
-            out, values = np.zeros((3, 512), code_type), np.zeros((3, 512), np.uint16)
-            slices.slice_minima(starts, weights, table, 64, 512, mask, 512, out, values)
+            out, values = np.zeros((3, n_slots), code_type), np.zeros((3, n_slots), np.uint16)
+            slices.slice_minima(starts, weights, table, 64, mask, n_slots, out, values)
             np.testing.assert_array_equal(out[1], rows.min(axis=0) & 31)
             np.testing.assert_array_equal(values[1], 0 if weights is None else held[last])
             assert not out[::2].any()
@@ -113,7 +114,7 @@ def test_sieve_gives_the_minima_of_slices(n_positions, length):
         np.testing.assert_array_equal(out, slices.min(axis=0))
         for n_slots in (min(512, n_positions - shift), min(509, n_positions - shift)):
             values = np.empty(n_slots, np.uint16)
-            sieve.values_behind(out, banks.sieve_places[0], shift, marks, values)
+            sieve.values_behind(out.view(np.uint64), banks.sieve_places[0], shift, marks, values)
             np.testing.assert_array_equal(values, held[slices.argmin(axis=0)][:n_slots])
 
 

@@ -10,7 +10,7 @@ from corekernels._loops.search import buckets, pairs, postings
 from corekernels._loops.search import graph as beam
 from corekernels.kernel_table import CORE1, HASHED_KERNELS
 from corekernels.neighbors.candidates.exact import WAYS, inverted_lists
-from corekernels.neighbors.store import make_queries, make_store, number_columns
+from corekernels.neighbors.store import make_queries, make_store
 from support import oracles
 from support.indexes import exact_index
 
@@ -142,12 +142,3 @@ def test_pairs(X):
     assert out[0] == out[2] == 1
     assert out[1] == pairs.BELOW
     assert out[3] in (pairs.BELOW, pytest.approx(K[1, 7]))
-
-
-def test_columns_are_numbered():
-    """Enough of them for two ranges."""
-    columns = np.random.default_rng(0).integers(0, 1 << 40, 70_000) >> 20 << 20
-    words, numbers = number_columns(columns, 1)
-    np.testing.assert_array_equal(words[numbers], columns)
-    assert (np.diff(words) > 0).all()
-    assert len(words) == len(np.unique(columns))

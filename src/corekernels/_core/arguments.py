@@ -78,7 +78,7 @@ def _integer(name: str, value: Any) -> int:
 
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """One of the names known."""
+    """One of the names in `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(f"{name}: got {value!r}; choose one of {', '.join(choices)}.")
     return value

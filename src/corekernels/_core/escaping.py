@@ -17,7 +17,7 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def field(value: object) -> str:

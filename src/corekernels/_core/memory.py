@@ -31,11 +31,11 @@ def aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[A
 
 
 class working_memory(Generic[Room]):
-    """Room for threads, each made by `make(*arguments)` when it is asked for by `next`.
+    """Scratch of threads: `next` gives that of one, made by `make(*arguments)` or kept.
 
-    For loops that leave it as they found it: it is kept for the next call that asks for the same,
-    up to 128 MB in all. To make it anew for every short call, zeros for each of a million columns
-    and sixteen threads, would take longer than the call. After an error it is not kept.
+    A loop must restore its initial state. It is kept for later calls with the same arguments, up to
+    128 MB in all, as making it anew for a short call (zeros for each of a million columns and
+    sixteen threads) would take longer than the call. After an error it is not kept.
 
     >>> with working_memory(np.zeros, 3) as rooms:
     ...     next(rooms)

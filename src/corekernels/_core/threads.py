@@ -35,12 +35,12 @@ def thread_count(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available
     try:
-        wanted = operator.index(n_jobs)
+        number = operator.index(n_jobs)
     except TypeError:
         raise ParameterError(f"n_jobs: got {n_jobs!r}; give an integer or None.") from None
-    if wanted == 0:
+    if number == 0:
         raise ParameterError("n_jobs: got 0; give 1 or more, -1 for all cores, or None.")
-    return wanted if wanted > 0 else max(1, available + 1 + wanted)
+    return number if number > 0 else max(1, available + 1 + number)
 
 
 def row_blocks(start: int, stop: int, size: int) -> list[tuple[int, int]]:

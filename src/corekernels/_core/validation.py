@@ -81,7 +81,7 @@ class Rows:
         return Rows(self.indptr, self.indices, data, self.n_columns)
 
     def matrix(self, *, owned: bool = False) -> sparse.csr_array:
-        """The rows as a SciPy matrix; its arrays are read-only unless these rows `owned` theirs."""
+        """The rows as a SciPy matrix, read-only unless `owned`: nobody else uses the arrays."""
         rows = self.compact()
         arrays = rows.data.view(), rows.indices.view(), rows.indptr.view()
         if owned:
@@ -108,8 +108,8 @@ def read_only(array: Array, dtype: npt.DTypeLike | None = None) -> Array:
     """An aligned, contiguous, read-only view (a copy only where necessary).
 
     All inputs of the loops pass through here: Numba compiles a loop once per
-    kind of array, and "writeable or not" is part of the kind. One that is all of
-    that already is given back.
+    kind of array, and "writeable or not" is part of the kind. An array that is
+    all of that already is returned itself.
     """
     flags = array.flags if type(array) is np.ndarray else None
     fits = flags is not None and flags.c_contiguous and flags.aligned
@@ -127,9 +127,7 @@ def as_matrix(X: Any, name: str = "X") -> Any:
     """A two-dimensional array or a CSR matrix of numbers; the values are not checked."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataTypeError(f"{name}: is a masked array; fill it or drop the masked rows first.")
-    if hasattr(
-        type(X), "to_csr"
-    ):  # Signatures, which have a length and would be read as a sequence
+    if hasattr(type(X), "to_csr"):  # Signatures, which would be read as a sequence
         raise DataTypeError(
             f"{name}: is {type(X).__name__}, not rows; give the rows they were made from, or use "
             "`fit_signatures` or an estimator of `corekernels.linear`."
@@ -278,7 +276,7 @@ def one_clean_row(X: Any, n_columns: int) -> Rows | None:
 
 
 def are_clean(rows: Rows) -> bool:
-    """Whether rows are clean that were when they were written, to a file that may be damaged."""
+    """Whether stored rows are still clean: the file may be damaged."""
     indptr, size = rows.indptr, min(len(rows.indices), len(rows.data))
     fits = indptr.dtype == np.int64 and rows.indices.dtype in (np.int32, np.int64)
     fits = fits and rows.data.dtype in (np.float32, np.float64) and len(indptr) > 0

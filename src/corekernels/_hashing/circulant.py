@@ -12,8 +12,8 @@ import numpy as np
 from .._core.arguments import Array
 from .._core.memory import aligned_zeros
 from .._core.validation import read_only
-from .._loops.hashing.bins import POSITIONS, STRATUM, BinnedBanks, bin_scratch
-from .._loops.hashing.minwise import GROUP, Banks, MinimaScratch
+from .._loops.hashing.bins import POSITIONS, STRATUM, BinnedBanks, BinScratch, bin_scratch
+from .._loops.hashing.minwise import GROUP, Banks
 from .._loops.hashing.rotation import (
     BUCKETS,
     DRAWN,
@@ -22,7 +22,7 @@ from .._loops.hashing.rotation import (
     Rotations,
     RotationScratch,
 )
-from .._loops.hashing.sieve import STEP
+from .._loops.hashing.sieve import STEP, SieveScratch
 from .._loops.simd.bit_sets import SLOTS, WORD
 from ..theory.aliasing import Aliasing, aliasing_with_ties
 from ..theory.dependence import binning_change, circulant_change, two_ended_change
@@ -133,8 +133,8 @@ class WideCirculant(Circulant):
         keys = np.array([mix_key(seed, Key.POSITION, bank) for bank in range(n_banks)])
         return BinnedBanks(width, n_banks, keys, _wrapped(table, width))
 
-    def minima_scratch(self, longest: int) -> MinimaScratch:
-        return MinimaScratch(bins=bin_scratch(longest, self.tables.banks))
+    def minima_scratch(self, longest: int) -> tuple[SieveScratch | None, BinScratch | None]:
+        return None, bin_scratch(longest, self.tables.banks)
 
 
 def share_slots(n_slots: int, most: int) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compilation import allocating_loop, inlined_loop, inner_loop, loop
-from .kernels import is_bounded, is_shaped, shape, support_weight
+from .kernels import is_bounded, value_from
 from .rows import unit_values
 from .simd.integers import popcount
 
@@ -130,13 +130,9 @@ def finish_row(kernel, exponent, length, lengths_of_y, counts, out):
         return
     number = out.dtype.type
     most = kernel.one if is_bounded(kernel) else number(np.inf)  # rounding exceeds 1
-    if is_shaped(kernel):  # a loop of its own: the other one takes vector instructions
-        for j in range(out.shape[0]):
-            out[j] = shape(kernel, min(max(out[j], -most), most))
     for j in range(out.shape[0]):
-        f1, f2, a = number(length), number(lengths_of_y[j]), number(counts[j])
-        part = support_weight(kernel, f1, f2, a) / (f1 + f2 - a)
-        out[j] = min(max(out[j], -most), most) * part
+        rho = min(max(out[j], -most), most)
+        out[j] = value_from(kernel, rho, number(length), number(lengths_of_y[j]), number(counts[j]))
     if exponent != NO_EXPONENTIAL:
         for j in range(out.shape[0]):
             if lengths_of_y[j] == 0:

@@ -40,12 +40,6 @@ def uses_values(kernel):
 
 
 @in_numpy_too
-def is_shaped(kernel):
-    """Whether the kernel makes anything of the cosine but the cosine itself."""
-    return kernel.shape == ONE or kernel.shape == EXPONENTIAL
-
-
-@in_numpy_too
 def uses_overlap(kernel):
     """Whether the kernel depends on the size of the overlap, not only on the values."""
     return (kernel.shape == ONE) | (kernel.shape == EXPONENTIAL) | (kernel.weight != UNION)

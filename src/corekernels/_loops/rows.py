@@ -160,11 +160,11 @@ def unit_values(indptr, data, out):
 def sum_and_scale(indptr, values, sums):
     """Sums of each row's values, which then are multiplied by the root of their number."""
     for row in range(indptr.shape[0] - 1):
-        mine = values[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
-        root = np.sqrt(np.float32(mine.shape[0]))
+        of_row = values[indptr[row] - indptr[0] : indptr[row + 1] - indptr[0]]
+        root = np.sqrt(np.float32(of_row.shape[0]))
         total = 0.0
-        for p in range(mine.shape[0]):  # in any order, so that it vectorises
-            total += mine[p]
-        for p in range(mine.shape[0]):
-            mine[p] *= root
+        for p in range(of_row.shape[0]):  # in any order, so that it vectorises
+            total += of_row[p]
+        for p in range(of_row.shape[0]):
+            of_row[p] *= root
         sums[row] = total

@@ -43,7 +43,6 @@ _COUNTED_COLUMNS = 1000  # rows of counts with at least so many columns are coun
 _BOOSTED_TREES = 1000  # over all classes
 _N_FOURIER = 1024
 # the usual value first: where time is short, the others are not tried
-_LINEAR_CS, _LOGISTIC_CS = (1.0, 0.1, 10.0), (1.0, 10.0)
 _CORE_CS, _BOTH_CS = (1.0, 10.0), (1.0, 0.1)
 _CORE_RBF_GAMMAS, _SPLINE_GAMMAS = (1.0, 2.0, 4.0), (4.0, 8.0)
 _WIDTHS = (1.0, 0.25, 4.0)  # times "scale", scikit-learn's rule for the gamma of Gaussian kernels
@@ -156,11 +155,12 @@ class Learners:
 
     def linear(self) -> Learner:
         """A linear model."""
-        models = [self._linear_model(C) for C in _LINEAR_CS]
+        models = [self._linear_model(C) for C in (1.0, 0.1, 10.0)]
         if not self.is_regression:  # better with many classes
-            models += [LogisticRegression(C=C, tol=1e-3, max_iter=300) for C in _LOGISTIC_CS]
+            logistic = [LogisticRegression(C=C, tol=1e-3, max_iter=300) for C in (1.0, 10.0)]
+            models = [models[0], *logistic, *models[1:]]
         pipelines = [
-            make_pipeline(*steps, model) for steps in self._usual_steps() for model in models
+            make_pipeline(*steps, model) for model in models for steps in self._usual_steps()
         ]
         return Learner("linear", "linear", tuple(pipelines))
 

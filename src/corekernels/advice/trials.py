@@ -89,12 +89,14 @@ class Trials:
         return trial
 
     def _affordable_rows(self, learner: Learner, seconds: float) -> int:
-        """The most rows that the first setting can learn from in all folds in time; 0 if too few.
+        """The most rows that the first setting can learn from in time; 0 if too few.
 
-        Timed with more and more rows: from few, what takes the same time for any number of rows
-        counts too much.
+        In all folds for the first learner, in a few for others: with fewer folds the interval is
+        wider, with fewer rows the score is lower. Timed with more and more rows: from few, what
+        takes the same time for any number of rows counts too much.
         """
-        n_folds, growth = len(self.rounds[0]), KINDS[learner.kind].growth
+        n_folds = _FEW_FOLDS if self.trials else len(self.rounds[0])
+        growth = KINDS[learner.kind].growth
         n_timed = n_rows = 0
         while n_timed <= n_rows // 2 and n_rows < self.n_train:
             n_timed = max(n_rows, _PILOT_ROWS)

@@ -156,7 +156,7 @@ class ArrowDocuments(Documents):
 class DocumentFile(ABC):
     """Documents of one file, in batches.
 
-    Attributes have the meaning of those of `io.Reader`. With `starts_anywhere`, `documents`
+    Attributes have the meaning of those of `io.RowReader`. With `starts_anywhere`, `documents`
     begins with document `start` without reading those before.
     """
 
@@ -262,7 +262,7 @@ class Records(Documents):
     def _gathered(self) -> Array:
         """The bytes of the records, each with its newline and nothing between."""
         room = np.empty(int((self.ends - self.starts + 1).sum()), np.uint8)
-        loops.gather_records(self.text, self.starts, self.ends, room)
+        loops.gather(self.text, self.starts, self.ends, True, room)
         return room
 
 

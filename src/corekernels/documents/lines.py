@@ -24,7 +24,7 @@ from .files import DocumentTable, RecordFile, Records, no_column, others, pyarro
 _LINE = "text"  # the column of plain text
 _SEGMENT_BYTES = 1 << 20  # that a thread takes at least
 _REMEDY = "write one JSON object per line (jq -c does), or name the format: csv, tsv or lines"
-_QUOTE, _NULL, _TRUE = b'"nt'
+_QUOTE, _NULL, _TRUE, _RETURN = b'"nt\r'
 
 # what a value is, by its first byte
 _NESTED, _TEXT, _NUMBER, _BOOLEAN, _NOTHING = range(5)
@@ -72,9 +72,11 @@ class TextLines(RecordFile):
             if name != _LINE:
                 fault = no_column(name, [_LINE])
                 raise DataError(f"{self.name}: text with a document per line {fault}.")
-        out = np.empty(int((records.ends - records.starts).sum()), np.uint8)
-        offsets = np.empty(len(records) + 1, np.int64)
-        loops.gather_lines(records.text, records.starts, records.ends, out, offsets)
+        starts, ends = records.starts, records.ends
+        ends = ends - ((ends > starts) & (records.text[ends - 1] == _RETURN))
+        offsets = np.concatenate([[0], np.cumsum(ends - starts)])
+        out = np.empty(offsets[-1], np.uint8)
+        loops.gather(records.text, starts, read_only(ends), False, out)
         texts = Texts(read_only(out), read_only(offsets))
         return ValueTable(self.name, {_LINE: Values(texts, np.full(len(texts), _QUOTE, np.uint8))})
 

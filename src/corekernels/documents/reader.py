@@ -237,10 +237,7 @@ class DocumentReader(RowReader):
                     break
         return strings
 
-    def write_without(
-        self, target: PathLike, dropped: Array, format: str | None = None,  # noqa: A002
-        progress: Progress = False,
-    ) -> int:  # fmt: skip
+    def write_without(self, target: PathLike, dropped: Array, progress: Progress = False) -> int:
         """Write all documents but some, whose numbers ascend, as they are; how many these are.
 
         The format is that of the files, and so is their order. Compressed if the name of the

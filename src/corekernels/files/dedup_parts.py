@@ -69,12 +69,12 @@ class DedupJob(NamedTuple):
         """The folder of the job."""
         return JobFolder(self.folder)
 
-    def load(self, name: str) -> dict[str, Array]:
-        """The arrays of a part, mapped into memory."""
+    def load(self, name: str) -> tuple[dict[str, Array], Any]:
+        """The arrays of a part, mapped into memory, and what is said about them."""
         loaded = self.work.load(name, mmap=True)
         if loaded is None:
             raise self.work.damaged(name)
-        return loaded[0]
+        return loaded
 
     def store(self) -> RowStore:
         """All rows, mapped into memory as they are needed."""
@@ -87,7 +87,7 @@ class DedupJob(NamedTuple):
 
     def pairs(self, name: str) -> Pairs:
         """Such pairs, mapped into memory."""
-        return Pairs(**self.load(name))
+        return Pairs(**self.load(name)[0])
 
     def parts_of(self, pairs: Array) -> Array:
         """The parts of the first rows of pairs."""
@@ -95,8 +95,7 @@ class DedupJob(NamedTuple):
 
     def copies(self) -> Copies:
         """All copies."""
-        arrays = self.load("copies")
-        return Copies(arrays["firsts"], arrays["rows"])
+        return Copies(**self.load("copies")[0])
 
     def repeated(self) -> Copies:
         """The copies that pairs are expanded by."""
@@ -125,10 +124,7 @@ def save_rows(
 
 def stored_part(job: DedupJob, number: int) -> tuple[Rows, Array, Any]:
     """The rows of a part and their digests, mapped into memory, and its stamp."""
-    loaded = job.work.load(f"rows-{number:05d}", mmap=True)
-    if loaded is None:
-        raise job.work.damaged(f"rows-{number:05d}")
-    arrays, about = loaded
+    arrays, about = job.load(f"rows-{number:05d}")
     rows = Rows(arrays["indptr"], arrays["indices"], arrays["data"], about["n_columns"])
     return rows, arrays["digests"], about["stamp"]
 
@@ -192,7 +188,7 @@ def hash_part(job: DedupJob, argument: tuple[int, Array]) -> None:
 def keys_part(job: DedupJob, argument: tuple[int, int, int]) -> dict[int, Array]:
     """A task: keys of the rows of a part, by group; those in a range of (table) 2^64 + (key)."""
     number, low, high = argument
-    arrays = job.load(f"keys-{number:05d}")
+    arrays, _ = job.load(f"keys-{number:05d}")
     pieces = []
     for table in range(low // _ALL, -(-high // _ALL)):
         keys = arrays["keys"][table]
@@ -251,9 +247,8 @@ def expand_pairs(job: DedupJob, argument: str | int) -> dict[int, Array]:
         pairs = job.pairs(argument)
     else:
         first, last = np.append(job.firsts, job.n_rows)[argument : argument + 2]
-        copies = job.copies()
-        some = slice(*np.searchsorted(copies.firsts, [first, last]))
-        pairs = equal_pairs(Copies(*(array[some] for array in copies)), job.n_rows, job.all_pairs)
+        copies = job.copies().of_firsts(first, last)
+        pairs = equal_pairs(copies, job.n_rows, job.all_pairs)
     every = pairs_with_copies(pairs, job.repeated(), job.n_rows)
     records = _records(FOUND, *every)
     return by_group(records, job.parts_of(records["pair"]))

@@ -273,7 +273,7 @@ class _Learner:
         with progress_bar(None, f"learning, block {number}", "rounds", self.progress) as bar:
 
             def report(w: Vector, at: Measure) -> None:
-                gap, objective = float(at.relative_gaps().max()), float(at.objectives.max())
+                gap, objective = float(at.relative_gaps.max()), float(at.objectives.max())
                 seconds = time.perf_counter() - start
                 if self.on_round is not None:
                     self.on_round(Round(number, next(numbers), objective, gap, seconds))

@@ -242,6 +242,6 @@ def average(
     losses, gaps = engine.total(gap_part, (task, w), parts)
     at = Measure(losses + half_squares(w.coef, w.biases), gaps)
     JobFolder(task.folder).remove(f"duals-{task.job.block}-*")
-    relative = at.relative_gaps()
+    relative = at.relative_gaps
     converged = bool((relative <= task.options.tol).all())
     return w, at, Outcome(round(n_iter), at.objectives, relative, converged)

@@ -35,7 +35,7 @@ from ..io.provenance import (
     text_columns_of,
     text_of,
 )
-from ..io.readers import Batch, BlockStart, Reader, RowReader, Selected, with_progress
+from ..io.readers import Batch, BlockStart, RowReader, Selected, with_progress
 from ..io.signature_file import SignatureFile, read_signatures, write_signatures
 from ..io.streams import MAX_RECORD_BYTES, is_stream
 from ..recipe import MAX_COLUMNS, Recipe
@@ -107,24 +107,24 @@ class HashedBatch:
         return len(self.signatures)
 
 
-class SignatureReader(Reader):
+class SignatureReader:
     """The signatures of a file or shard folder, or of several, in batches that stay on the disk.
 
-    Attributes are those of `io.Reader`, and `recipe`.
+    `format`, `name`, `n_columns`, `n_rows`, `n_bytes`, `is_stream`, `notes` and `provenance` are as
+    of `io.RowReader`; `recipe` says how the rows were hashed.
     """
 
     format = "signatures"
     holds: Literal["signatures"] = "signatures"
-    has_names = False
-    n_rows: int
-    n_bytes: int
+    has_names = is_stream = False
+    notes: Sequence[str] = ()
 
     def __init__(self, path: PathLike | Sequence[PathLike]) -> None:
         paths = [path] if isinstance(path, str | os.PathLike) else list(path)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = os.fspath(paths[0]) + more
         self.paths = [str(part) for path in paths for part in part_files(path)]
-        self._provenance: list[Origin] = []
+        self.provenance: list[Origin] = []  # the files that were hashed
         self._identities: list[Identity] = []
         self.n_rows = 0
         for part in self.paths:  # one at a time: there may be more than a process may map
@@ -133,15 +133,10 @@ class SignatureReader(Reader):
             if contents.recipe != self.recipe:
                 raise RecipeMismatch(self.recipe, contents.recipe)
             self.n_rows += len(contents)
-            self._provenance += contents.provenance
+            self.provenance += contents.provenance
             self._identities.append(contents.identity)
         self.n_columns = self.recipe.n_columns
         self.n_bytes = sum(identity.n_bytes for identity in self._identities)
-
-    @property
-    def provenance(self) -> list[Origin]:
-        """The files that were hashed."""
-        return list(self._provenance)
 
     def __iter__(self) -> Iterator[HashedBatch]:
         first_row, bytes_done = 0, 0

@@ -1,6 +1,7 @@
 """Indexes of files, and the neighbours of all rows of a file."""
 
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from scipy import sparse
 from .._core.arguments import Array, PathLike, require_choice, require_count
 from .._core.escaping import fields
 from .._core.progress import Progress
-from ..documents import DocumentReader, open_documents
+from ..documents import open_documents
 from ..errors import DataError, ParameterError
 from ..io.atomic import Target, open_target, require_target
 from ..io.job_folder import file_stamps
@@ -27,11 +28,12 @@ from ..recipe import DEFAULT_KERNEL
 from ..text.frequencies import InverseDocumentFrequency
 from ..text.rows import rows_of_documents
 from ..text.settings import BM25, BY_RARITY, TextSettings
-from ..text.snippets import snippet
 from .engines import Engine
 from .lines import Counts, Lines, LinesJob, require_queries, write_lines
 from .readers import AnyReader
 from .sources import Source, reader_of
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -121,10 +123,10 @@ def index_rows(
         sources = [replace(source, text={**(source.text or {}), **how}) for source in sources]
     index = CoRENeighbors(**options).fit(X)
     index.names_, index.frequencies_ = whole.names, frequencies
-    if isinstance(reader, DocumentReader) and not reader.is_stream:
+    if reader.settings is not None and not reader.is_stream:
         paths = [os.path.abspath(path) for path in reader.paths]
         about = {"paths": paths, "stamps": file_stamps(paths), "format": reader.format}
-        index.documents_ = about | {"skip_bad": reader.skip_bad}
+        index.documents_ = about | {"skip_bad": getattr(reader, "skip_bad", 0)}
     index.save(target, provenance=sources)
     return IndexReport(
         os.fspath(target), X.shape[0], X.shape[1], index.kernel, index.method_, index.reason_,
@@ -349,7 +351,7 @@ def search_texts(
     documents = _texts_of(index, ids[similar])
     return [
         [
-            Match(name, value, snippet(documents[i], text) if i in documents else None)
+            Match(name, value, _snippet(documents[i], text) if i in documents else None)
             for name, value, i in zip(
                 named(index, row[some]), (1 - far[some]).tolist(), row[some].tolist(), strict=True
             )
@@ -415,3 +417,30 @@ def _arrays(parts: Sequence[_Found], ragged: bool) -> dict[str, Any]:
         return {"distances": distances, "indices": ids, "indptr": indptr}
     shape = (len(lengths), -1)
     return {"distances": distances.reshape(shape), "indices": ids.reshape(shape)}
+
+
+def _snippet(text: str, query: str, width: int = 100) -> str:
+    """The passage with the most different words of a query, on one line; the beginning if none.
+
+    >>> _snippet("The rose. " * 9 + "A thorn of the rose.", "thorn rose", 30)
+    '… rose. The rose. A thorn of …'
+    """
+    text = " ".join(text.split())
+    query_words = {word.lower() for word in _WORD.findall(query)}
+    words = [(match.start(), match.end(), match[0].lower()) for match in _WORD.finditer(text)]
+    hits = [word for word in words if word[2] in query_words]
+    best, n_best, first = (0, 0), 0, 0
+    for last, (_, end, _) in enumerate(hits):
+        while end - hits[first][0] > width and first < last:
+            first += 1
+        n_words = len({word for _, _, word in hits[first : last + 1]})
+        if n_words > n_best:
+            best, n_best = (hits[first][0], end), n_words
+    margin = max(0, width - (best[1] - best[0])) // 2
+    begin = max(0, min(best[0] - margin, len(text) - width))
+    end = min(len(text), max(begin + width, best[1]))
+    begin = min((start for start, _, _ in words if start >= begin), default=0) if begin else 0
+    end = (
+        max((stop for _, stop, _ in words if stop <= end), default=end) if end < len(text) else end
+    )
+    return ("… " if begin else "") + text[begin:end] + (" …" if end < len(text) else "")

@@ -9,7 +9,7 @@ from .formats import (
     detect as detect,
 )
 from .provenance import Origin as Origin
-from .readers import Batch as Batch, Reader as Reader, RowReader as RowReader
+from .readers import Batch as Batch, RowReader as RowReader
 from .rows import (
     RowWriter as RowWriter,
     open_rows as open_rows,

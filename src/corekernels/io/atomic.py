@@ -240,6 +240,7 @@ def _busy(target: PathLike) -> FileError:
 
 
 def _require_space(part: Path, n_bytes: int) -> None:
+    """Raise if the disk has no room for a file of so many bytes."""
     free = shutil.disk_usage(part.parent).free
     if n_bytes > free:
         raise FileError(

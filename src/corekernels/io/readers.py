@@ -88,8 +88,16 @@ def kept_places(first: int, n: int, dropped: Array) -> Array:
 AnyBatch = TypeVar("AnyBatch", bound=Any)
 
 
-class Reader(ABC):
-    """What readers of rows and of signatures share.
+class BlockStart(NamedTuple):
+    """Where reading of text can begin: numbers of a row, a line (from 1) and a byte."""
+
+    row: int
+    line: int
+    byte: int
+
+
+class RowReader(ABC):
+    """Rows of one file, batch by batch; every `for` starts at the beginning again.
 
     Attributes
     ----------
@@ -105,49 +113,6 @@ class Reader(ABC):
         What a user should know about how the file was read.
     provenance : list of Origin
         Where the rows come from.
-
-    Examples
-    --------
-    >>> import corekernels as ck
-    >>> ck.io.write_rows("rows.npz", [[0, 1.5], [2, 0]])
-    >>> reader = ck.files.open_reader("rows.npz")
-    >>> isinstance(reader, ck.io.Reader), reader.n_rows, reader.is_stream
-    (True, 2, False)
-    """
-
-    format: str
-    name: str
-    n_columns: int
-    n_rows: int | None = None
-    n_bytes: int | None = None
-    is_stream: bool = False
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What a user should know about how the file was read."""
-        return ()
-
-    @property
-    @abstractmethod
-    def provenance(self) -> list[Origin]:
-        """Where the rows come from."""
-
-
-class BlockStart(NamedTuple):
-    """Where reading of text can begin: numbers of a row, a line (from 1) and a byte."""
-
-    row: int
-    line: int
-    byte: int
-
-
-class RowReader(Reader):
-    """Rows of one file, batch by batch; every `for` starts at the beginning again.
-
-    Attributes are those of `Reader`, and:
-
-    Attributes
-    ----------
     one_based : bool or None
         Whether columns of svmlight text count from 1; None for other formats.
     column_names : tuple of str or None
@@ -172,6 +137,12 @@ class RowReader(Reader):
     True
     """
 
+    format: str
+    name: str
+    n_columns: int
+    n_rows: int | None = None
+    n_bytes: int | None = None
+    is_stream: bool = False
     holds: Literal["rows"] = "rows"
     one_based: bool | None = None
     column_names: tuple[str, ...] | None = None
@@ -232,18 +203,12 @@ class RowReader(Reader):
         """A column of some documents as text, by their numbers."""
         raise DataError(f"{self.name}: holds rows, not documents with a column {column!r}.")
 
-    def write_without(
-        self, target: PathLike, dropped: Array, format: str | None = None,  # noqa: A002
-        progress: Progress = False,
-    ) -> int:  # fmt: skip
-        """Write all rows and labels but some, whose numbers ascend; how many are written.
-
-        `format` is as of `io.write_rows`; documents stay in theirs.
-        """
+    def write_without(self, target: PathLike, dropped: Array, progress: Progress = False) -> int:
+        """Write all rows and labels but some, whose numbers ascend; how many are written."""
         from .rows import RowWriter  # which writes what readers read
 
         n_rows = 0
-        with RowWriter(target, format) as writer:
+        with RowWriter(target) as writer:
             for batch in with_progress(self, "writing", progress):
                 kept = batch.take(kept_places(batch.first_row, len(batch), dropped))
                 if len(kept):
@@ -261,12 +226,12 @@ class RowReader(Reader):
         return [self.origin(0, self.n_rows or 0)]
 
     def origin(self, first_row: int, n_rows: int) -> Origin:
-        """Where some rows of this file came from, for a file made of them."""
+        """These rows of the file as an `Origin`, which a file made of them keeps."""
         name, names = os.path.basename(self.name), self.column_names
         return Origin(name, first_row, n_rows, self.one_based, column_names=names)
 
     def origins(self, first_row: int, n_rows: int) -> list[Origin]:
-        """The same, file by file, if these are several; for rows that have been read."""
+        """Where rows that have been read came from: one `Origin` for each file they are from."""
         return [self.origin(first_row, n_rows)]
 
     def _note(self, text: str) -> None:
@@ -278,7 +243,7 @@ class RowReader(Reader):
         return (self.n_bytes or 0) * rows_done // max(1, self.n_rows or 0)
 
 
-def require_rows(reader: Reader) -> RowReader:
+def require_rows(reader: Any) -> RowReader:
     """The reader, which must be one of raw rows."""
     if not isinstance(reader, RowReader):
         raise DataError(f"{reader.name}: holds {reader.format}, not rows; give the raw rows.")

@@ -228,7 +228,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
         self, S: Signatures, y: Any, sample_weight: Any, classes: Array | None = None
     ) -> tuple[Array, OneVsRest, TrainingSet]:
         """The classes (those in y if None are given), the problem and the training set."""
-        loss, intercept = loss_of(self.loss, "classes"), self._constant()
+        loss = loss_of(self.loss, "classes")
+        scaling = require_positive("intercept_scaling", self.intercept_scaling)
         packed = pack(S, self.n_jobs)
         require_some_rows(len(S))
         weights = check_weights(sample_weight, len(S))
@@ -251,4 +252,8 @@ class HashedLinearClassifier(ClassifierMixin, HashedLinearModel):
                 )
             class_weights = check_class_weight(self.class_weight, classes, numbers, weights)
         training = TrainingSet.of(packed, numbers, weights, self.n_jobs)
-        return classes, OneVsRest(loss, intercept, class_weights, label_sets), training
+        return (
+            classes,
+            OneVsRest(loss, scaling * bool(self.fit_intercept), class_weights, label_sets),
+            training,
+        )

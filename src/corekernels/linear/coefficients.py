@@ -23,7 +23,7 @@ from .._loops.simd.vectors import LANES
 from ..errors import RecipeMismatch
 from ..recipe import Recipe
 from ..signatures import Signatures
-from .rows import ROWS_PER_TASK, Packed, pack
+from .rows import ROWS_PER_TASK, pack
 
 Pairs = list[tuple[Array, Array | None]]
 
@@ -76,39 +76,25 @@ class Coefficients:
         if isinstance(S, Signatures) and S.recipe != self.recipe:
             raise RecipeMismatch(self.recipe, S.recipe)
 
-    def scores(self, S: Signatures, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
-        """Scores of the rows of S, one column per weight vector."""
-        self.require_recipe(S)
-        out, pairs = np.empty((len(S), len(self.intercepts))), self._pairs
-
-        def score(part: tuple[int, int]) -> None:
-            packed = pack(S[slice(*part)], n_jobs=1)
-            self._score(pairs, packed, np.arange(len(packed)), out[slice(*part)])
-
-        run_blocks(score, row_blocks(0, len(S), ROWS_PER_TASK), n_jobs)
-        return out
-
-    def scores_of(
-        self, packed: Packed, rows: npt.NDArray[np.int64], n_jobs: int | None = None
+    def scores(
+        self, S: Signatures, n_jobs: int | None = None, rows: npt.NDArray[np.int64] | None = None
     ) -> npt.NDArray[np.float64]:
-        """Scores of some packed rows, one column per weight vector."""
-        out, pairs = np.empty((len(rows), len(self.intercepts))), self._pairs
+        """Scores of the rows of S, or of some of them, one column per weight vector."""
+        self.require_recipe(S)
+        n_rows, pairs = len(S) if rows is None else len(rows), self._pairs
+        out, lanes = np.empty((n_rows, len(self.intercepts))), lane_blocks(len(self.intercepts))
 
         def score(part: tuple[int, int]) -> None:
-            self._score(pairs, packed, rows[slice(*part)], out[slice(*part)])
+            packed = pack(S[slice(*part) if rows is None else rows[slice(*part)]], n_jobs=1)
+            data, chosen = packed.rows(), read_only(np.arange(len(packed)))
+            for (block, other), first in zip(pairs, range(0, len(lanes), 2), strict=True):
+                last = lanes[min(first + 1, len(lanes) - 1)]
+                places = slice(lanes[first].start, last.stop)
+                intercepts, goal = read_only(self.intercepts[places]), out[slice(*part), places]
+                score_rows(*data, chosen, block, other, len(lanes[first]), intercepts, goal)
 
-        run_blocks(score, row_blocks(0, len(rows), ROWS_PER_TASK), n_jobs)
+        run_blocks(score, row_blocks(0, n_rows, ROWS_PER_TASK), n_jobs)
         return out
-
-    def _score(self, pairs: Pairs, packed: Packed, rows: npt.NDArray[np.int64], out: Array) -> None:
-        """Write the scores of some packed rows."""
-        data, chosen = packed.rows(), read_only(rows)
-        lanes = lane_blocks(len(self.intercepts))
-        for (block, other), first in zip(pairs, range(0, len(lanes), 2), strict=True):
-            last = lanes[min(first + 1, len(lanes) - 1)]
-            places = slice(lanes[first].start, last.stop)
-            intercepts = read_only(self.intercepts[places])
-            score_rows(*data, chosen, block, other, len(lanes[first]), intercepts, out[:, places])
 
     @computed_once
     def _pairs(self) -> Pairs:
@@ -153,7 +139,7 @@ class Coefficients:
     def from_stack(
         cls, recipe: Recipe, stack: Array | list[Array], intercepts: Array
     ) -> "Coefficients":
-        """Blocks from a stack as `stack` makes it."""
+        """The inverse of `stack`: blocks of eight classes from one array of all."""
         blocks = []
         for lanes in lane_blocks(len(stack)):
             block = zero_coef(stack[0].shape[0], stack[0].shape[1], len(lanes))

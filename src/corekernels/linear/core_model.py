@@ -218,14 +218,11 @@ class CoREModel(HashingEstimator):
                 setattr(self, name, getattr(linear, name))
         return self
 
-    def _linear_parameters(self) -> dict[str, Any]:
-        """Parameters of this model that the linear model has as well, but for the seed."""
-        names = set(self._linear_type._get_param_names()) - {"random_state"}
-        own = self.get_params(deep=False)
-        return {name: value for name, value in own.items() if name in names}
-
     def _new_linear(self) -> Any:
-        return self._linear_type(**self._linear_parameters(), random_state=self.recipe_.seed)
+        """A linear model, not fitted, with those of this model's parameters that it has as well."""
+        parameters = self.get_params(deep=False) | {"random_state": self.recipe_.seed}
+        names = self._linear_type._get_param_names()
+        return self._linear_type(**{name: parameters[name] for name in names if name in parameters})
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "linear_")

@@ -81,7 +81,7 @@ def descend(
         if done:
             shrunk[:] = 0
             limits[:] = np.inf
-    return Outcome(epoch, at.objectives, at.relative_gaps(), not unfinished.any())
+    return Outcome(epoch, at.objectives, at.relative_gaps, not unfinished.any())
 
 
 def _too_large(

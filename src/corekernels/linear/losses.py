@@ -60,7 +60,7 @@ class Loss:
         stated; more if `conjugate` is not strongly convex.
     quadratic_conjugate : bool
         Whether `conjugate` is a quadratic function of the dual variable, on an unbounded domain:
-        a path over C is then extrapolated. False, if not stated.
+        a path over C is then extrapolated, with arrays as arguments of it. False, if not stated.
 
     Examples
     --------
@@ -327,15 +327,13 @@ def loss_names(predicts: str) -> tuple[str, ...]:
 
 def loss_of(loss: Any, predicts: str) -> Loss:
     """The loss that a parameter names or is; it has to be one for classes, or for values."""
-    names = loss_names(predicts)
     chosen = LOSSES.get(loss) if isinstance(loss, str) else loss
-    if not isinstance(chosen, Loss):
-        raise ParameterError(
-            f"loss: got {loss!r}; choose one of {', '.join(names)}, or give a linear.Loss."
-        )
-    if chosen.predicts != predicts:
+    if isinstance(chosen, Loss) and chosen.predicts == predicts:
+        return chosen
+    names = ", ".join(loss_names(predicts))
+    if isinstance(chosen, Loss):
         raise ParameterError(
             f"loss: the {chosen.label} is for {chosen.predicts}, and {predicts} are to be learned; "
-            f"choose one of {', '.join(names)}."
+            f"choose one of {names}."
         )
-    return chosen
+    raise ParameterError(f"loss: got {loss!r}; choose one of {names}, or give a linear.Loss.")

@@ -75,11 +75,6 @@ class HashedLinearModel(DocumentationLink, BaseEstimator):
             (seed_of(self.random_state),),
         )
 
-    def _constant(self) -> float:
-        """Value of the constant column that carries the intercept; 0: no intercept."""
-        scaling = require_positive("intercept_scaling", self.intercept_scaling)
-        return scaling if self.fit_intercept else 0.0
-
     def _learn(
         self, training: TrainingSet, make_blocks: MakeBlocks, recipe: Recipe, options: Options,
         solutions: Sequence[Solution] | None = None,

@@ -169,9 +169,7 @@ class Passes:
 
     def step(self, steps: Lanes) -> None:
         """Move each lane along the direction of `losses_along`."""
-        for first in range(0, len(self._scores), ROWS_PER_TASK):
-            rows = slice(first, first + ROWS_PER_TASK)
-            self._scores[rows] += steps * self._moves[rows]
+        self._scores += steps * self._moves
 
     def _score(self, vector: Vector, out: Array) -> None:
         intercepts = read_only(vector.biases * self._block.intercept)
@@ -276,10 +274,10 @@ class Newton:
                 self.sums.step(steps)
                 is_fresh = False
         n_iter = int(np.ceil(self._n_passes))
-        return Outcome(n_iter, at.objectives, at.relative_gaps(), not unfinished.any())
+        return Outcome(n_iter, at.objectives, at.relative_gaps, not unfinished.any())
 
     def _measure(self, squares: Lanes) -> Measure:
-        """Objectives and gaps at w, whose squared length is known; finds the gradient."""
+        """Objectives and duality gaps at w, of these squared lengths; finds the gradient too."""
         self._gradient.clear()
         losses = self.sums.gradient(self._gradient)
         self._n_passes += 0.5

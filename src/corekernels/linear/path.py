@@ -21,7 +21,7 @@ from .descent import extrapolate, solve, zero_solution
 from .labels import check_labels
 from .model import warn_of_gaps
 from .problem import OneVsRest, Options, Outcome
-from .rows import Packed, TrainingSet, pack
+from .rows import TrainingSet, require_signatures
 
 _ROUNDING = 1e-12  # of a mean over folds, whose last digits depend on their order
 
@@ -137,9 +137,9 @@ def c_path(
     loose = replace(options, coef_tol=require_positive("path_tol", path_tol))
     classes, problem, training = model._read(S, y, sample_weight)
     if validation is None:
-        folds = _cross_validation(cv, training, check_labels(y, len(S)))
+        folds = _cross_validation(cv, training, S, check_labels(y, len(S)))
     else:
-        folds = [_held_out(validation, training, S.recipe, model.n_jobs)]
+        folds = [_held_out(validation, training, S.recipe)]
     # One block of problems is one thread's work; then several folds can be worked on at once.
     several = len(folds) > 1 and len(lane_blocks(problem.n_problems)) == 1
     outer, inner = (model.n_jobs, 1) if several else (1, model.n_jobs)
@@ -175,18 +175,18 @@ class _Fold(NamedTuple):
     """A training set, and rows to score what is learned from it on."""
 
     training: TrainingSet
-    packed: Packed  # holds the rows to score on
-    rows: npt.NDArray[np.int64]  # their numbers there
+    S: Signatures  # those of the rows to score on, and perhaps of others
+    rows: npt.NDArray[np.int64] | None  # their numbers in S; None: all
     labels: Array
 
     def accuracy(self, coefficients: Coefficients, classes: Array, n_jobs: int | None) -> float:
         """Share of the rows to score on that get their own label."""
-        scores = coefficients.scores_of(self.packed, self.rows, n_jobs)
+        scores = coefficients.scores(self.S, n_jobs, self.rows)
         best = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
         return float((classes[best.astype(int)] == self.labels).mean())
 
 
-def _cross_validation(cv: Any, training: TrainingSet, labels: Array) -> list[_Fold]:
+def _cross_validation(cv: Any, training: TrainingSet, S: Signatures, labels: Array) -> list[_Fold]:
     """The folds of a training set; `cv` as scikit-learn takes it."""
     rows = np.arange(len(labels))
     if isinstance(cv, int) and cv < 2:
@@ -198,23 +198,19 @@ def _cross_validation(cv: Any, training: TrainingSet, labels: Array) -> list[_Fo
         raise ParameterError(f"cv: {error}") from error
     if not parts or not all(len(part) for pair in parts for part in pair):
         raise ParameterError("cv: there is no fold, or one without rows; give at least one.")
-    return [
-        _Fold(training.subset(train), training.packed, test, labels[test]) for train, test in parts
-    ]
+    return [_Fold(training.subset(train), S, test, labels[test]) for train, test in parts]
 
 
-def _held_out(
-    validation: tuple[Signatures, Any], training: TrainingSet, recipe: Recipe, n_jobs: int | None
-) -> _Fold:
+def _held_out(validation: tuple[Signatures, Any], training: TrainingSet, recipe: Recipe) -> _Fold:
     """The fold that learns from all rows and is scored on a validation set."""
     S, y = validation
     labels = check_labels(y, len(S))
-    packed = pack(S, n_jobs)
-    if not len(packed):
+    require_signatures(S)
+    if not len(S):
         raise DataError("validation: has no rows; give some to score on, or folds (cv).")
     if S.recipe != recipe:
         raise RecipeMismatch(recipe, S.recipe)
-    return _Fold(training, packed, np.arange(len(packed)), labels)
+    return _Fold(training, S, None, labels)
 
 
 def _standard_errors(scores: Array, n_scored: int | None) -> npt.NDArray[np.float64]:

@@ -140,6 +140,7 @@ class Measure:
     objectives: npt.NDArray[np.float64]
     gaps: npt.NDArray[np.float64]
 
+    @property
     def relative_gaps(self) -> npt.NDArray[np.float64]:
         """The gaps as shares of the objectives."""
         return self.gaps / np.where(self.objectives > 0, self.objectives, 1)

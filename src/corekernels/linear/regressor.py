@@ -70,7 +70,8 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
 
     def fit(self, S: Signatures, y: Any, sample_weight: Any = None) -> "HashedLinearRegressor":
         """Learn from signatures S with values y, and weights of the rows if given."""
-        C, options, intercept = require_positive("C", self.C), self._options(), self._constant()
+        C, options = require_positive("C", self.C), self._options()
+        scaling = require_positive("intercept_scaling", self.intercept_scaling)
         loss = loss_of(self.loss, "values")
         packed = pack(S, self.n_jobs)
         require_some_rows(len(S))
@@ -85,7 +86,7 @@ class HashedLinearRegressor(RegressorMixin, HashedLinearModel):
             read_only((values - middle)[:, None]),
             read_only(training.row_weights),
             np.full((2, 1), C),
-            intercept,
+            scaling * bool(self.fit_intercept),
         )
         self.dual_gap_ = float(self._learn(training, lambda _: [block], S.recipe, options)[0])
         self._coefficients.intercepts[:] += middle

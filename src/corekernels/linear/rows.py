@@ -85,19 +85,6 @@ def pack(S: Signatures, n_jobs: int | None = None) -> Packed:
     return Packed(codes, weights, read_only(scales), 1 << S.recipe.n_bits)
 
 
-def digests_of(packed: Packed, n_jobs: int | None) -> npt.NDArray[np.uint64]:
-    """A hash of each row's contents."""
-    digests = np.empty(len(packed), np.uint64)
-
-    def digest(part: tuple[int, int]) -> None:
-        rows = slice(*part)
-        of_rows = None if packed.weights is None else packed.weights[rows]
-        row_digests(packed.codes[rows], of_rows, packed.scales[rows], digests[rows])
-
-    run_blocks(digest, row_blocks(0, len(packed), ROWS_PER_TASK), n_jobs)
-    return digests
-
-
 @dataclass(frozen=True)
 class TrainingSet:
     """Rows to learn from, in an order that depends on their contents alone, without repetitions.
@@ -123,7 +110,14 @@ class TrainingSet:
         n_jobs: int | None,
     ) -> "TrainingSet":  # fmt: skip
         """The training set of all rows that have a weight."""
-        every, digests = np.arange(len(packed)), digests_of(packed, n_jobs)
+        every, digests = np.arange(len(packed)), np.empty(len(packed), np.uint64)
+
+        def digest(part: tuple[int, int]) -> None:
+            rows = slice(*part)
+            of_rows = None if packed.weights is None else packed.weights[rows]
+            row_digests(packed.codes[rows], of_rows, packed.scales[rows], digests[rows])
+
+        run_blocks(digest, row_blocks(0, len(packed), ROWS_PER_TASK), n_jobs)
         return cls(packed, targets, sample_weight, digests, every, sample_weight).subset(every)
 
     def subset(self, rows: npt.NDArray[np.int64]) -> "TrainingSet":

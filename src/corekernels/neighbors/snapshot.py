@@ -367,9 +367,11 @@ def _checked_store(store: Store) -> Store:
     fits = store.bits.shape == (n, n_words(store.width)) and store.bits.dtype == np.uint64
     require_fit(fits, "bits do not fit")
 
+    parts = map(read_only, (ends, store.columns, store.values, store.squares, store.bits))
+    arrays = store.width, *parts
+
     def inspect(block: tuple[int, int]) -> int:
-        words = np.empty(store.bits.shape[1], np.uint64)
-        return int(inspect_rows(*block, store.width, store.sparse_rows, words))
+        return int(inspect_rows(*block, *arrays, np.empty(store.bits.shape[1], np.uint64)))
 
     problem = max(run_blocks(inspect, row_blocks(0, n, _BLOCK_ROWS), None), default=SOUND)
     require_fit(problem == SOUND, _PROBLEMS.get(problem, ""))

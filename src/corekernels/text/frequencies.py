@@ -31,24 +31,15 @@ class DocumentCounts:
     may have gone uncounted at most (lossy counting).
     """
 
-    def __init__(self, max_columns: int, together: int = _TOGETHER) -> None:
+    def __init__(
+        self, max_columns: int, together: int = _TOGETHER, *, columns: Any = (), counts: Any = (),
+        n_documents: int = 0, error: int = 0,
+    ) -> None:  # fmt: skip
         self.max_columns, self._together = max_columns, together
-        self.n_documents = 0
-        self.error = 0
-        self._columns: Array = np.empty(0, np.int64)
-        self._counts: Array = np.empty(0, np.int64)
+        self.n_documents, self.error = n_documents, error
+        self._columns, self._counts = np.asarray(columns, np.int64), np.asarray(counts, np.int64)
         self._waiting: list[Array] = []
         self._directory: Array | None = None  # where columns begin, by their upper bits
-
-    @classmethod
-    def of(
-        cls, columns: Array, counts: Array, n_documents: int, error: int, max_columns: int
-    ) -> "DocumentCounts":
-        """Counts known before."""
-        table = cls(max_columns)
-        table._columns, table._counts = columns, counts
-        table.n_documents, table.error = n_documents, error
-        return table
 
     def add(self, columns: Array, n_documents: int) -> None:
         """Count documents by their columns, each of which occurs once per document."""
@@ -285,10 +276,11 @@ class InverseDocumentFrequency(
         columns, counts = arrays["columns"], arrays["counts"]
         model.n_features_in_ = require_count("n_columns", about["n_columns"])
         model._total = float(about["total"])
-        model._counts = DocumentCounts.of(
-            columns, counts, int(about["n_documents"]), int(about["error"]), model.max_columns
-        )
         _require_sound(columns, counts, model.n_features_in_)
+        model._counts = DocumentCounts(
+            model.max_columns, columns=columns, counts=counts,
+            n_documents=int(about["n_documents"]), error=int(about["error"]),
+        )  # fmt: skip
         if about.get("text") is not None:
             model.settings_ = TextSettings.of(**about["text"])
         return model

@@ -1,21 +1,19 @@
-"""How slots depend on each other, and what that does to the variance of an estimate.
+"""Slots that depend on each other, and weights of few bits: what both do to an estimate's variance.
 
-Let z be any function of the column that comes first among those of two rows, such as whether it
-is one of both. If all slots of a bank have one correlation c, the mean of z over k slots, in
-banks of m, has the variance of k independent slots times 1 + (m - 1) c.
+Slots. Let z be any function of the column that comes first among those of two rows, such as
+whether it is one of both. If all slots of a bank have one correlation c, the mean of z over k
+slots, in banks of m, has the variance of k independent slots times 1 + (m - 1) c.
 
-Weights rounded to a few levels: what that does to the products that estimates are made of.
-
-A weight w becomes the number n = floor(s w) of an interval of length 1 / s, at least -N / 2 and
-less than N / 2 for N = 2^bits levels, and stands for q(w) = (2 n + 1) delta. Both laws of weights
-have an expansion in orthogonal functions, and E[q(w) q(w')] is a sum over its odd terms:
+Weights. A weight w becomes the number n = floor(s w) of an interval of length 1 / s, at least
+-N / 2 and less than N / 2 for N = 2^bits levels, and stands for q(w) = (2 n + 1) delta. Both laws
+of weights have an expansion in orthogonal functions, and E[q(w) q(w')] is a sum over its odd terms:
 
     normal weights of correlation rho:    rho + a3 rho^3 + a5 rho^5 + ...  (Hermite polynomials)
     cosines whose mean product is G:      G + a3 G^9 + a5 G^25 + ...       (cosines of m theta)
 
 The unit delta is chosen so that the first coefficient is 1, and none is negative. They add up to
-E[q^2] = 1 + excess, so a mean product x becomes at most x + excess |x|^3, and the share of the
-exact one in it follows from the mean product over all slots, which signatures show.
+E[q^2] = 1 + excess, so a mean product x becomes at most x + excess |x|^3. The mean product over all
+slots, which signatures show, tells what share of it is exact.
 """
 
 from dataclasses import dataclass

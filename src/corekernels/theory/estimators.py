@@ -9,11 +9,9 @@ rows' lengths and sums alone. With whole locations these are the paper's estimat
 bits, codes also collide by chance, and the other terms take out, on average, exactly what that
 adds.
 
-A pair of rows as the slots of their signatures show it, for the error of an estimate.
-
-The standard error of an estimate is the theoretical one (`theory.pairs`) of the observed pair. Of
-resemblance and CoRE 1 it depends on numbers that all slots show, not on how the few slots that
-collide happen to scatter.
+The standard error of an estimate is the theoretical one (`theory.pairs`) of the pair of rows that
+the slots show. For resemblance and CoRE 1 it depends on numbers that all slots show, not on how the
+few slots that collide happen to scatter.
 """
 
 from dataclasses import dataclass
@@ -90,8 +88,8 @@ def core2_form(u: RowNumbers, v: RowNumbers, chance: Aliasing) -> LinearForm:
     )
 
 
-# Slots that are counted in addition as colliding, and as many as not colliding: without them
-# the error would be 0 where no slot collides, or all do (Agresti & Coull 1998)
+# Slots added to those that collide, and as many to the others: otherwise the error would be 0
+# where no slot collides, or all do (Agresti & Coull 1998)
 _ADDED = 2.0
 # variance of the relative rounding error of a product of two halves: 2 (2^-11)^2 / 3
 ROUNDING = 2 * 2.0**-22 / 3

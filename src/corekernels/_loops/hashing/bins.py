@@ -111,48 +111,47 @@ def _extremes_of_slices(
 ):
     """Codes and values of the slots from slices; groups of slots whose bins are full are skipped.
 
-    Slots from the half of a bank on count locations from the top.
+    The first half of a bank's slots take the least location, the second half the greatest.
     """
-    zero, table, n_low = np.int64(0), banks.tables, banks.width // 2
+    table, n_low = banks.tables, banks.width // 2
     two = 2 * LINE // table.itemsize
     four = 2 * two
-    room = out_values
-    if out_values is not None:
-        room = row_scratch.values
     n_whole = max(min(n_low, n_slots - n_low), 0) // four * four
     step = four if bins.shape[0] else max(n_whole, four)
-    for slot in range(zero, n_whole, step):
-        top = n_low + slot
-        if not (bins_are_full(bins, slot, four) and bins_are_full(bins, top, four)):
+    for slot in range(0, n_whole, step):
+        if not bins_are_full(bins, slot, n_low + slot, four):
             slice_extremes(
-                starts, offsets, table, slot, min(step, n_whole), mask, at + slot, at + top, out,
-                out_values,
+                starts, offsets, table, slot, min(step, n_whole), mask, at + slot,
+                at + n_low + slot, out, out_values,
             )  # fmt: skip
     for first in range(n_whole, min(n_low, n_slots), two):
-        n_places = min(two, n_low - first)
-        top = n_low + first
-        if bins_are_full(bins, first, n_places) and bins_are_full(bins, top, n_places):
+        n_places, top = min(two, n_low - first), n_low + first
+        if bins_are_full(bins, first, top, n_places):
             continue
-        if n_places == two and top + two <= n_slots:
-            two_line_extremes(
-                starts, offsets, table, first, mask, at + first, at + top, out, out_values
-            )
-            continue
-        codes = row_scratch.codes
-        two_line_extremes(starts, offsets, table, first, mask, zero, zero + two, codes, room)
-        for slot, source in ((first, zero), (top, zero + two)):
-            for place in range(min(n_places, n_slots - slot)):
-                out[at + slot + place] = codes[source + place]
-                if out_values is not None:
-                    out_values[at + slot + place] = room[source + place]
+        is_whole = n_places == two and top + two <= n_slots
+        target, low_at, high_at, target_values = out, at + first, at + top, out_values
+        if not is_whole:
+            target, low_at, high_at = row_scratch.codes, np.int64(0), np.int64(two)
+            if out_values is not None:
+                target_values = row_scratch.values
+        two_line_extremes(
+            starts, offsets, table, first, mask, low_at, high_at, target, target_values
+        )
+        if not is_whole:
+            for slot, source in ((first, 0), (top, two)):
+                for place in range(min(n_places, n_slots - slot)):
+                    out[at + slot + place] = row_scratch.codes[source + place]
+                    if out_values is not None:
+                        out_values[at + slot + place] = row_scratch.values[source + place]
 
 
-@inner_loop
-def bins_are_full(bins, start, count):
-    """Whether a nonzero has fallen into each of these bins; False if there are no bins."""
-    group, has_empty = bins[start : start + count], bins.shape[0] == 0
-    for place in range(group.shape[0]):
-        has_empty |= group[place] == EMPTY
+@loop(inline="always")
+def bins_are_full(bins, low, high, count):
+    """Whether a nonzero has fallen into each of two runs of bins; False if there are no bins."""
+    has_empty = bins.shape[0] == 0
+    if not has_empty:
+        for place in range(count):
+            has_empty |= (bins[low + place] == EMPTY) | (bins[high + place] == EMPTY)
     return not has_empty
 
 
@@ -164,7 +163,7 @@ def _bin_of(rank, bins):
 
 @inner_loop
 def fill_bins(ranks, values, bins):
-    """Put nonzeros into their bins: of each bin the first by rank stays."""
+    """Put nonzeros into their bins; each bin keeps the one of the lowest rank."""
     for p in range(ranks.shape[0]):
         place, first = _bin_of(ranks[p], bins), np.uint64(ranks[p]) << _HALF
         if values is not None:

@@ -1,27 +1,42 @@
 """Minwise hashing of CSR rows: k locations per row, cut to their lowest bits.
 
-Rows are `indptr` and the columns of their nonzeros, or the mixes of these; `indptr[0]` stands for
-place 0 of those arrays. The slots of a row without nonzeros are 0. Where values are hashed too,
-each nonzero has one, a half, and each slot gets that of its minimum.
+Several threads take blocks of rows from a shared counter. Each block is inspected first; one with
+a flaw (see `inspect_rows`) is noted and left out. Projections are a loop of their own, over the
+blocks that the thread hashed last: this one is compiled once for all kernels without values.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compilation import loop
 from ..mixing import step
-from ..rows import sum_and_scale, unit_values
+from ..rows import block_in_turn, inspect_rows, sum_and_scale, unit_values
 from ..simd.bit_sets import SLOTS
 from ..simd.halves import write_halves
-from .bins import BinScratch, wide_row_minima
-from .blocks import MOST_BLOCKS, next_block
-from .sieve import SieveScratch, mark_starts, sieve_minima, values_behind
+from ..simd.integers import fetch_add
+from .bins import wide_row_minima
+from .sieve import mark_starts, sieve_minima, values_behind
 from .slices import slice_minima
 
-GROUP = 128  # slots of a table that are read together, at most
+MOST_BLOCKS = 256  # per call
+GROUP = 128  # slots of a table that are read together
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _HALF_SIZE = np.uint16(0x7FFF)  # the bits of a half but for its sign
+
+
+class HashTask(NamedTuple):
+    """Rows to hash, in blocks: block b is rows cuts[b] to cuts[b + 1]."""
+
+    counter: np.ndarray  # one number: how many blocks were taken
+    n_stripes: int  # of blocks, from which they are taken in turn
+    cuts: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    n_columns: int
+    flaws: np.ndarray  # one number per block
+    done: np.ndarray  # how many blocks the thread hashed in its last call, then which
 
 
 class Banks(NamedTuple):
@@ -47,136 +62,120 @@ class RowScratch(NamedTuple):
     values: np.ndarray  # the same of their values
 
 
-class BlockScratch(NamedTuple):
+class ValueScratch(NamedTuple):
     """Scratch for the values of a block's nonzeros."""
 
     values: np.ndarray
     halves: np.ndarray
 
 
-class MinimaScratch(NamedTuple):
-    """Scratch of the one algorithm in use, None for the other; loops are compiled for either.
-
-    With `sieve` long rows go through the sieve and short ones through slices of `Banks`; `bins`
-    are for `BinnedBanks`.
-    """
-
-    sieve: SieveScratch | None = None
-    bins: BinScratch | None = None
-
-
 @loop
-def hash_codes(task, n_blocks, sieve, bins, banks, mask, scratch, k, codes):
+def hash_blocks(
+    task, n_blocks, sieve, bins, banks, mask, scratch, k, codes, value_scratch, weights, sums
+):  # fmt: skip
     """Codes of up to `n_blocks` blocks; False if there is no more.
 
-    `sieve` and `bins` are a `MinimaScratch`. Codes hold the k slots of one row after those of
-    another.
+    The slots of one row follow those of another; those of a row without nonzeros are 0. Unless
+    `weights` is None, also the value of each minimum, as a half, and the sums of the rows' values.
+    Of `sieve`, for `Banks`, and `bins`, for `BinnedBanks`, the other is None.
     """
     task.done[0] = 0
     for _ in range(min(n_blocks, MOST_BLOCKS)):
         start, indptr, columns = next_block(task)
         if start < 0:
             return False
-        table_minima(
-            indptr, columns, None, sieve, bins, banks, mask, scratch, k, codes[start * k :], None
-        )
-    return True
-
-
-@loop
-def hash_codes_and_values(
-    task, n_blocks, sieve, bins, banks, mask, scratch, k, codes, block_scratch, weights, sums
-):  # fmt: skip
-    """The same, and the value of each minimum as a half; and the sums of the rows' values."""
-    task.done[0] = 0
-    for _ in range(min(n_blocks, MOST_BLOCKS)):
-        start, indptr, columns = next_block(task)
-        if start < 0:
-            return False
-        values = block_scratch.values[: columns.shape[0]]
-        halves = block_scratch.halves[: columns.shape[0]]
-        unit_values(indptr, task.data, values)
-        sum_and_scale(indptr, values, sums[start:])
-        write_nonzero_halves(values, halves)
-        table_minima(
-            indptr, columns, halves, sieve, bins, banks, mask, scratch, k,
-            codes[start * k :], weights[start * k :],
-        )  # fmt: skip
+        halves: Any = None
+        if weights is not None:
+            values = value_scratch.values[: columns.shape[0]]
+            halves = value_scratch.halves[: columns.shape[0]]
+            unit_values(indptr, task.data, values)
+            sum_and_scale(indptr, values, sums[start:])
+            write_nonzero_halves(values, halves)
+        for row in range(indptr.shape[0] - 1):
+            begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
+            first = (start + row) * k
+            if begin == end:
+                codes[first : first + k] = 0
+                if weights is not None:
+                    weights[first : first + k] = 0
+                continue
+            row_columns, row_values = columns[begin:end], halves
+            if weights is not None:
+                row_values = halves[begin:end]
+            for bank in range(banks.n_banks):
+                n_slots = min(banks.width, k - bank * banks.width)
+                at = first + bank * banks.width
+                if sieve is not None:
+                    row_minima(
+                        row_columns, row_values, sieve, banks, bank, n_slots, mask, scratch, at,
+                        codes, weights,
+                    )  # fmt: skip
+                if bins is not None:
+                    wide_row_minima(
+                        row_columns, row_values, bins, banks, bank, n_slots, mask, scratch, at,
+                        codes, weights,
+                    )  # fmt: skip
     return True
 
 
 @loop(inline="always")
-def table_minima(
-    indptr, indices, values, sieve, bins, banks, mask, scratch, n_hashes, out, out_values
-):
-    """Codes of all slots, from the tables of their banks, and the value of each minimum.
-
-    Only codes if `values` and `out_values` are None. The arguments after `values` are a
-    `MinimaScratch`.
-    """
-    for row in range(indptr.shape[0] - 1):
-        begin, end = indptr[row] - indptr[0], indptr[row + 1] - indptr[0]
-        if begin == end:
-            out[row * n_hashes : (row + 1) * n_hashes] = 0
-            if values is not None:
-                out_values[row * n_hashes : (row + 1) * n_hashes] = 0
-            continue
-        columns, row_values = indices[begin:end], values
-        if values is not None:
-            row_values = values[begin:end]
-        for bank in range(banks.n_banks):
-            first, last = bank * banks.width, min((bank + 1) * banks.width, n_hashes)
-            at, n = row * n_hashes + first, last - first
-            if sieve is not None:
-                bank_minima(
-                    columns, row_values, sieve, banks, bank, n, mask, scratch, at, out, out_values
-                )
-            if bins is not None:
-                wide_row_minima(
-                    columns, row_values, bins, banks, bank, n, mask, scratch, at, out, out_values
-                )
+def next_block(task):
+    """`block_rows` of the next block without a flaw, noted as done; from row -1 if none is left."""
+    n_blocks = task.flaws.shape[0]
+    while True:
+        turn = fetch_add(task.counter, 0, 1)
+        if turn >= n_blocks:
+            return -1, task.indptr[:0], task.indices[:0]
+        block = block_in_turn(turn, n_blocks, task.n_stripes)
+        start, indptr, columns = block_rows(task, block)
+        task.flaws[block] = inspect_rows(indptr, task.indices, task.data, task.n_columns)
+        if task.flaws[block] == 0:
+            task.done[0] += 1
+            task.done[task.done[0]] = block
+            return start, indptr, columns
 
 
 @loop(inline="always")
-def bank_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at, out, out_values):
+def block_rows(task, block):
+    """The first row of a block, its row pointers and its columns."""
+    start = task.cuts[block]
+    indptr = task.indptr[start : task.cuts[block + 1] + 1]
+    return start, indptr, task.indices[indptr[0] : indptr[-1]]
+
+
+@loop(inline="always")
+def row_minima(columns, values, sieve, banks, bank, n_slots, mask, scratch, at, out, out_values):
     """Codes of the slots of a bank for one row, from `at` on, and the value of each.
 
-    Long rows go through the sieve. Minima of slices are written in whole groups of slots, those of
-    the last group to the scratch first.
+    Long rows go through the sieve, the others through slices.
     """
-    first_slot = np.int64(0)  # not a literal, for which `slice_minima` would be compiled again
-    table, places = banks.tables[bank], banks.sieve_places[bank]
-    starts, n_done, last_values = scratch.starts[: columns.shape[0]], 0, out_values
-    if values is not None:
-        last_values = scratch.values
-    is_long = columns.shape[0] >= banks.sieve_length
-    if is_long:
+    if columns.shape[0] >= banks.sieve_length:
+        places = banks.sieve_places[bank]
         start_of_column = banks.start_of_column[bank]
         mark_starts(columns, start_of_column, banks.n_positions, values, sieve.marks, sieve.bitmap)
-    else:
-        find_starts(columns, banks, bank, starts)
-        n_done = n_slots // GROUP * GROUP
-        slice_minima(starts, values, table, first_slot, n_done, mask, at, out, out_values)
-    for slot in range(n_done, n_slots, SLOTS):
-        n_more = min(SLOTS, n_slots - slot)
-        codes = out[at + slot : at + slot + n_more]
-        if is_long:
+        for slot in range(0, n_slots, SLOTS):
             sieve_minima(sieve.bitmap, places, slot, sieve.bit_planes, sieve.locations)
-            for j in range(n_more):
+            n = min(SLOTS, n_slots - slot)
+            codes = out[at + slot : at + slot + n]
+            for j in range(n):
                 codes[j] = sieve.locations[j] & mask
-        else:
-            slice_minima(
-                starts, values, table, slot, n_more, mask, first_slot, scratch.codes, last_values
-            )
-            for j in range(n_more):
-                codes[j] = scratch.codes[j]
-        if values is not None:
-            slot_values = out_values[at + slot : at + slot + n_more]
-            if is_long:
-                values_behind(sieve.locations, places, slot, sieve.marks, slot_values)
-            else:
-                for j in range(n_more):
-                    slot_values[j] = scratch.values[j]
+            if values is not None:
+                slot_values = out_values[at + slot : at + slot + n]
+                values_behind(sieve.words, places, slot, sieve.marks, slot_values)
+    else:
+        table, starts = banks.tables[bank], scratch.starts[: columns.shape[0]]
+        find_starts(columns, banks, bank, starts)
+        for slot in range(0, n_slots, GROUP):
+            n, place, target, target_values = GROUP, at + slot, out, out_values
+            if slot + GROUP > n_slots:  # minima are written in whole groups
+                n, place, target = n_slots - slot, np.int64(0), scratch.codes
+                if values is not None:
+                    target_values = scratch.values
+            slice_minima(starts, values, table, slot, mask, place, target, target_values)
+            for j in range(n % GROUP):
+                out[at + slot + j] = scratch.codes[j]
+                if values is not None:
+                    out_values[at + slot + j] = scratch.values[j]
 
 
 @loop(inline="always")
@@ -199,6 +198,7 @@ def write_nonzero_halves(values, out):
 def mixed_minima(indptr, mixed, values, mask, minima, out, out_values):
     """Codes of slots hashed one by one, and the value of each minimum.
 
+    Rows are `indptr` and the mixes of their columns; `indptr[0]` stands for place 0 of these.
     `minima` is room for those of a row. Only codes if `out_values` has no rows.
     """
     offset = indptr[0]

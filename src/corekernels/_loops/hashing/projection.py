@@ -27,7 +27,7 @@ from ..simd.vectors import (
     splat_line,
     store,
 )
-from .blocks import block_rows
+from .minwise import block_rows
 from .rotation import BUCKETS, rotate_row
 
 HALVES = 16  # slots in the lower halves of a line of words, before those in the upper halves
@@ -129,9 +129,9 @@ def project_blocks(task, rotations, directions, phases, rounding, room, scratch,
 
 @inner_loop
 def _sum_tiles(columns, values, directions, slot, both, out):
-    """Sum of the columns' directions from a slot on, each times its value: one tile or two.
+    """Sum of the columns' directions, each times its value, for a tile of slots, or for `both`.
 
-    Where there are few registers it is never two, and the compiler leaves the second out.
+    On processors with few registers it is never both: the compiler leaves the second tile out.
     """
     both = both and many_registers()
     first, second = _no_sums(), _no_sums()
@@ -150,7 +150,7 @@ def _sum_tiles(columns, values, directions, slot, both, out):
 
 @loop(inline="always")
 def _no_sums():
-    """Sums of a tile before the first slice."""
+    """Zeros: the sums of a tile before anything is added, eight lines of them."""
     none = splat_line(np.float32(0))
     return none, none, none, none, none, none, none, none
 

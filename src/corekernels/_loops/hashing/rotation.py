@@ -118,7 +118,7 @@ def fill_buckets(columns, values, rotations, bank, drawn, out):
 
 @inlined_loop
 def rotate(signs, out):
-    """The transform across lines, the signs, and the whole transform."""
+    """Walsh-Hadamard transform across lines, then random signs, then the whole transform."""
     zero = splat_line(np.float32(0))
     _transform_across(out, (16, 8, 4, 2, 1))
     for first in range(0, BUCKETS, PLACES):
@@ -129,7 +129,7 @@ def rotate(signs, out):
 
 @loop(inline="always")
 def _transform_across(out, distances):
-    """The transform across lines, in the steps of these distances; their order decides on bits."""
+    """Walsh-Hadamard steps between lines these distances apart; their order fixes the rounding."""
     for n_lines in distances:
         distance = n_lines * PLACES
         for first in range(0, BUCKETS, 2 * distance):

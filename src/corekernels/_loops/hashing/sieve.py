@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compilation import inlined_loop, inner_loop, loop
 from ..simd.bit_sets import SLOTS, WORD, add_where_bit, any_bit, bits_from, pack_marks, splat_word
-from ..simd.vectors import load_line, splat_line, store
+from ..simd.vectors import load_line, pick, splat_line, store
 
 STEP = 8  # locations per step
 _WORDS = SLOTS // WORD
@@ -28,6 +28,7 @@ class SieveScratch(NamedTuple):
     bitmap: np.ndarray  # in 64-bit words
     bit_planes: np.ndarray  # bit b of the locations of 512 slots in row b
     locations: np.ndarray  # of 512 slots
+    words: np.ndarray  # the same memory, four locations in 64 bits
 
 
 @loop(inline="always")
@@ -42,9 +43,8 @@ def mark_starts(columns, start_of_column, n_positions, values, marks, bitmap):
     for p in range(columns.shape[0]):
         start = np.uint64(start_of_column[np.uint64(columns[p])])
         marks[last - start] = 1 if values is None else values[p]
-    for again in range(n_positions, marks.shape[0], n_positions):
-        for p in range(min(n_positions, marks.shape[0] - again)):
-            marks[np.uint64(again) + np.uint64(p)] = marks[np.uint64(p)]
+    for place in range(n_positions, marks.shape[0]):
+        marks[np.uint64(place)] = marks[np.uint64(place - n_positions)]
     for word in range(bitmap.shape[0]):
         bitmap[word] = pack_marks(marks, word * WORD)
 
@@ -55,7 +55,8 @@ def sieve_minima(bitmap, places, shift, planes, out):
 
     `places[location]` is where the slots of a location begin in the bitmap. Plane b holds bit b
     of the slots' locations. Eight locations are taken per step; the first three planes, which
-    number the locations within a step, are kept in registers.
+    number the locations within a step, are kept in registers. Until its end a step does not look at
+    slots that are decided: it would have to wait for the step before.
     """
     none = splat_line(np.uint64(0))
     for plane in range(planes.shape[0]):
@@ -63,23 +64,20 @@ def sieve_minima(bitmap, places, shift, planes, out):
     zero, one, two, undecided = none, none, none, ~none
     location = 0
     while any_bit(undecided):
-        a = bits_from(bitmap, places[location] + shift)
-        b = bits_from(bitmap, places[location + 1] + shift)
-        c = bits_from(bitmap, places[location + 2] + shift)
-        d = bits_from(bitmap, places[location + 3] + shift)
-        e = bits_from(bitmap, places[location + 4] + shift)
-        f = bits_from(bitmap, places[location + 5] + shift)
-        g = bits_from(bitmap, places[location + 6] + shift)
-        h = bits_from(bitmap, places[location + 7] + shift)
-        ab, cd, ef = a | b, c | d, e | f
-        abcd = ab | cd
-        decided = (abcd | ef | g | h) & undecided
-        undecided = undecided & ~decided
-        first = (ab & ~a) | (~ab & ~c)
-        second = (ef & ~e) | (~ef & ~g)
-        zero = zero | (decided & ((abcd & first) | (~abcd & second)))
-        one = one | (decided & ~((abcd & ab) | (~abcd & ef)))
-        two = two | (decided & ~abcd)
+        seen, low, middle, high = none, none, none, none
+        for number in range(STEP):  # the compiler unrolls it
+            bits = bits_from(bitmap, places[location + number] + shift)
+            first = bits & ~seen
+            seen = seen | bits
+            if number & 1:
+                low = low | first
+            if number & 2:
+                middle = middle | first
+            if number & 4:
+                high = high | first
+        decided = seen & undecided
+        undecided = undecided & ~seen
+        zero, one, two = zero | (low & decided), one | (middle & decided), two | (high & decided)
         plane, step = _LOW_PLANES, location // STEP
         while step:
             if step & 1:
@@ -109,8 +107,29 @@ def _join(planes, n_planes, kind, out):
 
 
 @inlined_loop
-def values_behind(locations, places, shift, marks, out):
-    """Values of the minima of slots from `shift` on: the marks where their bits were."""
-    for j in range(out.shape[0]):
-        place = np.uint64(places[np.uint64(locations[j])]) + np.uint64(shift + j)
-        out[j] = marks[place]
+def values_behind(words, places, shift, marks, out):
+    """Values behind the minima of the slots from `shift` on: `marks` where their locations lie.
+
+    The loop is bound by its loads and stores: four locations are read at a time, in one of `words`,
+    and eight values written. Value by value, hashing images with CoRE 2 takes a tenth longer.
+    """
+    n_whole = out.shape[0] // 8 * 8
+    for first in range(0, n_whole, 8):
+        low, high, slot = words[first // 4], words[first // 4 + 1], shift + first
+        values = pick(
+            marks,
+            _mark_of(low, 0, places, slot), _mark_of(low, 1, places, slot),
+            _mark_of(low, 2, places, slot), _mark_of(low, 3, places, slot),
+            _mark_of(high, 0, places, slot + 4), _mark_of(high, 1, places, slot + 4),
+            _mark_of(high, 2, places, slot + 4), _mark_of(high, 3, places, slot + 4),
+        )  # fmt: skip
+        store(values, first, out)
+    for j in range(n_whole, out.shape[0]):
+        out[j] = marks[_mark_of(words[j // 4], j % 4, places, shift + j // 4 * 4)]
+
+
+@loop(inline="always")
+def _mark_of(word, lane, places, slot):
+    """Place of the mark of a slot: of that `lane` after `slot`, whose locations are in `word`."""
+    location = (word >> np.uint64(16 * lane)) & np.uint64(0xFFFF)
+    return np.uint64(places[location]) + np.uint64(slot + lane)

@@ -17,40 +17,37 @@ from ..simd.vectors import (
 
 
 @inlined_loop
-def slice_minima(starts, values, table, shift, n_slots, mask, at, out, out_values):
-    """Codes of the minima of slices that begin `shift` after the starts, and the value of each.
+def slice_minima(starts, values, table, first, mask, at, out, out_values):
+    """Codes of the minima of slices, from `at` on, and the value of each: four lines of slots.
 
-    The value is that of the last of equal minima; there are none if `values` is None. Four lines of
-    minima stay in registers. They are written from `at` on in whole lines, even beyond `n_slots`.
+    The value is that of the last of equal minima; there are none if `values` is None.
     """
     line = LINE // table.itemsize
     cut = splat_line(mask)
-    for slot in range(shift, shift + n_slots, 4 * line):
-        start = np.intp(starts[0]) + slot
-        a, b = load_line(table, start), load_line(table, start + line)
-        c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+    start = np.intp(starts[0]) + first
+    a, b = load_line(table, start), load_line(table, start + line)
+    c, d = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
+    if values is not None:
+        value = splat_line(table.dtype.type(values[0]))
+        of_a, of_b, of_c, of_d = value, value, value, value
+    for p in range(1, starts.shape[0]):
+        start = np.intp(starts[p]) + first
+        w, x = load_line(table, start), load_line(table, start + line)
+        y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
         if values is not None:
-            value = splat_line(table.dtype.type(values[0]))
-            of_a, of_b, of_c, of_d = value, value, value, value
-        for p in range(1, starts.shape[0]):
-            start = np.intp(starts[p]) + slot
-            w, x = load_line(table, start), load_line(table, start + line)
-            y, z = load_line(table, start + 2 * line), load_line(table, start + 3 * line)
-            if values is not None:
-                value = splat_line(table.dtype.type(values[p]))
-                of_a, of_b = where_not_above(w, a, value, of_a), where_not_above(x, b, value, of_b)
-                of_c, of_d = where_not_above(y, c, value, of_c), where_not_above(z, d, value, of_d)
-            a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
-        place = at + slot - shift
-        store(a & cut, place, out)
-        store(b & cut, place + line, out)
-        store(c & cut, place + 2 * line, out)
-        store(d & cut, place + 3 * line, out)
-        if values is not None:
-            store(of_a, place, out_values)
-            store(of_b, place + line, out_values)
-            store(of_c, place + 2 * line, out_values)
-            store(of_d, place + 3 * line, out_values)
+            value = splat_line(table.dtype.type(values[p]))
+            of_a, of_b = where_not_above(w, a, value, of_a), where_not_above(x, b, value, of_b)
+            of_c, of_d = where_not_above(y, c, value, of_c), where_not_above(z, d, value, of_d)
+        a, b, c, d = lower(a, w), lower(b, x), lower(c, y), lower(d, z)
+    store(a & cut, at, out)
+    store(b & cut, at + line, out)
+    store(c & cut, at + 2 * line, out)
+    store(d & cut, at + 3 * line, out)
+    if values is not None:
+        store(of_a, at, out_values)
+        store(of_b, at + line, out_values)
+        store(of_c, at + 2 * line, out_values)
+        store(of_d, at + 3 * line, out_values)
 
 
 @inner_loop

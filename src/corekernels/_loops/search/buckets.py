@@ -70,14 +70,13 @@ def most_collisions(blocks, n_blocks, numbers, lengths, tables, alive, counts, t
         for q in range(start, stop):
             n = 0
             if lengths[q]:
-                n = _count_collisions(numbers[q], tables, counts, touched)
-                n = _drop_dead(touched[:n], alive, counts)
+                n = _count_collisions(numbers[q], tables, alive, counts, touched)
             _keep_most(touched[:n], counts, histogram, out[q])
 
 
 @inner_loop
-def _count_collisions(numbers, tables, counts, touched):
-    """Count the buckets that a query shares with each row; gives the number of rows touched."""
+def _count_collisions(numbers, tables, alive, counts, touched):
+    """Count the buckets that a query shares with each living row; gives how many these are."""
     heads, rows = tables
     n = 0
     for t in range(heads.shape[0]):
@@ -86,20 +85,8 @@ def _count_collisions(numbers, tables, counts, touched):
         for i in range(bucket.shape[0]):
             row = bucket[i]
             touched[n] = row
-            n += counts[row] == 0
-            counts[row] += 1
-    return n
-
-
-@inner_loop
-def _drop_dead(touched, alive, counts):
-    """Leave the dead out of the rows touched, their counts 0 again; how many are left."""
-    n = 0
-    for i in range(touched.shape[0]):
-        row = touched[i]
-        touched[n] = row
-        n += alive[row]
-        counts[row] *= alive[row]
+            n += alive[row] * (counts[row] == 0)
+            counts[row] += alive[row]
     return n
 
 

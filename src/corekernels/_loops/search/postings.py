@@ -20,40 +20,34 @@ class Lists(NamedTuple):
     values: np.ndarray
 
 
-class ListSums(NamedTuple):
-    """Working memory of `push_all`, one entry per stored row; dots and counts are 0 on entry."""
+def list_sums(n_rows, dtype):
+    """Working memory for so many stored rows: products and counts, and room for the rows touched.
 
-    dots: np.ndarray
-    counts: np.ndarray
-    touched: np.ndarray  # one entry more: the rows whose counts are no longer 0
-
-    @classmethod
-    def new(cls, n_rows: int) -> "ListSums":
-        """For so many stored rows."""
-        return cls(np.zeros(n_rows), np.zeros(n_rows, np.int32), np.empty(n_rows + 1, np.int32))
+    A row has both side by side, 0 whenever it is not in use.
+    """
+    return np.zeros((n_rows, 2), dtype), np.empty(n_rows + 1, np.int32)
 
 
 @inner_loop
-def accumulate(columns, values, lists, sums):
-    """Add a query's columns to dots and counts; gives the number of rows touched."""
-    dots, counts, touched = sums
-    n = 0
-    for p in range(columns.shape[0]):
-        value = values[p]
-        start, stop = lists.heads[columns[p]], lists.heads[np.int64(columns[p]) + 1]
-        rows, listed = lists.rows[start:stop], lists.values[start:stop]
-        for i in range(rows.shape[0]):
-            row = rows[i]
-            touched[n] = row
-            n += counts[row] == 0
-            counts[row] += 1
-            dots[row] += value * listed[i]
+def add_list(column, weight, one, lists, n, sums, touched):
+    """Add a list to products and counts, after n rows were touched; gives how many they are then.
+
+    `one` is a 1 of the type of the sums.
+    """
+    start, stop = lists.heads[column], lists.heads[np.int64(column) + 1]
+    rows, values = lists.rows[start:stop], lists.values[start:stop]
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        touched[n] = row
+        n += sums[row, 1] == 0
+        sums[row, 0] += weight * values[i]
+        sums[row, 1] += one
     return n
 
 
 @loop
 def push_all(
-    blocks, n_blocks, kernel, queries, stored, lists, alive, first_row, dense, sums, heaps
+    blocks, n_blocks, kernel, queries, stored, lists, alive, first_row, dense, sums, touched, heaps
 ):  # fmt: skip
     """Push every stored row, those that share no column with the query as zeros.
 
@@ -65,14 +59,15 @@ def push_all(
             mine, weights = query_row(queries, q)
             keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
             scatter(mine, weights, dense)
-            n = accumulate(mine, weights, lists, sums)
-            f1 = queries.lengths[q]
+            n, f1 = 0, queries.lengths[q]
+            for p in range(mine.shape[0]):
+                n = add_list(mine[p], weights[p], 1.0, lists, n, sums, touched)
             for i in range(n):
-                row = sums.touched[i]
+                row = touched[i]
                 least = keys[0] if size == keys.shape[0] else NO_KEY
                 begin, end = stored.indptr[row], stored.indptr[row + 1]
-                both, a = queries.squares[q] * stored.squares[row], sums.counts[row]
-                key = kernel_value(kernel, sums.dots[row], both, f1, end - begin, a)
+                both, a = queries.squares[q] * stored.squares[row], sums[row, 1]
+                key = kernel_value(kernel, sums[row, 0], both, f1, end - begin, a)
                 is_likely = key >= least - _SLACK * largest_shape(kernel, both)
                 if is_likely and alive[first_row + row]:
                     dot = product(stored.columns[begin:end], stored.values[begin:end], dense)
@@ -81,18 +76,18 @@ def push_all(
             for row in range(stored.squares.shape[0]):
                 if size == keys.shape[0] and worse(0.0, first_row + row, keys[0], rows[0]):
                     break
-                if sums.counts[row] == 0 and alive[first_row + row]:
+                if sums[row, 1] == 0.0 and alive[first_row + row]:
                     size = push(0.0, first_row + row, size, keys, rows)
             heaps.sizes[q] = size
             for i in range(n):
-                sums.dots[sums.touched[i]] = 0.0
-                sums.counts[sums.touched[i]] = 0
+                sums[touched[i], 0] = 0.0
+                sums[touched[i], 1] = 0.0
             erase(mine, dense)
 
 
 @loop
 def sum_lists(start, stop, with_minima, queries, lists, sums, counts):
-    """ListSums over the columns that queries start to stop share with each stored row, which is a
+    """Sums over the columns that queries start to stop share with each stored row, which is a
     column of `sums` and `counts`: of products or, where signs agree, of smaller magnitudes."""
     for q in range(start, stop):
         columns, values = query_row(queries, q)
@@ -151,8 +146,8 @@ def count_steps(blocks, n_blocks, budget, queries, heads, chosen, out):
 class Ranking(NamedTuple):
     """Working memory of `best_by_lists`."""
 
-    sums: np.ndarray  # a product and a count for each stored row, zero on entry
-    touched: np.ndarray  # one entry per stored row and one more: those whose counts are not 0
+    sums: np.ndarray  # with `touched` as from `list_sums`
+    touched: np.ndarray
     keys: np.ndarray  # one entry per row to keep
     kept: np.ndarray
     chosen: np.ndarray  # one entry per column of a query
@@ -160,10 +155,9 @@ class Ranking(NamedTuple):
     @classmethod
     def new(cls, n_rows: int, n_kept: int, longest: int) -> "Ranking":
         """For so many stored rows, of which some are kept, and queries of at most `longest`."""
-        return cls(
-            np.zeros((n_rows, 2), np.float32), np.empty(n_rows + 1, np.int32),
-            np.empty(n_kept), np.empty(n_kept, np.int64), np.empty(longest, np.int64),
-        )  # fmt: skip
+        sums, touched = list_sums(n_rows, np.float32)
+        keys, kept = np.empty(n_kept), np.empty(n_kept, np.int64)
+        return cls(sums, touched, keys, kept, np.empty(longest, np.int64))
 
 
 @loop(error_model="numpy")
@@ -184,16 +178,8 @@ def best_by_lists(
             n_chosen, _ = _most_selective(mine, weights, lists.heads, budget, chosen)
             n = 0
             for p in range(n_chosen):
-                c = np.int64(mine[chosen[p]])
                 weight = np.float32(weights[chosen[p]] * scale)
-                begin, end = lists.heads[c], lists.heads[c + 1]
-                rows, values = lists.rows[begin:end], lists.values[begin:end]
-                for i in range(rows.shape[0]):
-                    row = rows[i]
-                    touched[n] = row
-                    n += sums[row, 1] == 0.0
-                    sums[row, 0] += weight * values[i]
-                    sums[row, 1] += np.float32(1.0)
+                n = add_list(mine[chosen[p]], weight, np.float32(1), lists, n, sums, touched)
             size, least = 0, -np.inf
             for i in range(n):
                 row = touched[i]

@@ -15,7 +15,6 @@ from ..kernels import (
 )
 from ..rows import taken
 from .pairs import (
-    AHEAD,
     SLACK,
     byte_product,
     erase,
@@ -29,6 +28,7 @@ from .pairs import (
     shared_bits,
 )
 
+_AHEAD = 3  # rows between the one that is compared and the one that is prefetched
 _CHUNK = 256
 _FIRST = 2048  # rows on either side that are ranked by their bounds first
 _SEEDS = 64  # of these, how many are compared before all others
@@ -185,8 +185,8 @@ def _push_rows(
     bits, f1, squares = queries.bits[q], queries.lengths[q], queries.squares[q]
     as_bytes, byte_rows = query_bytes(queries, q), stored.byte_rows
     for i in range(places.shape[0]):
-        if i + AHEAD < places.shape[0]:
-            ahead = order[places[i + AHEAD]]
+        if i + _AHEAD < places.shape[0]:
+            ahead = order[places[i + _AHEAD]]
             if as_bytes.shape[0]:
                 prefetch_bytes(ahead, byte_rows)
             else:

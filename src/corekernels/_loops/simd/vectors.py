@@ -47,6 +47,11 @@ def load_line(array, start):
     return array.reshape(-1)[start : start + LINE // array.itemsize].copy()
 
 
+def pick(array, a, b, c, d, e, f, g, h):
+    """Eight numbers of an array, from these places."""
+    return array[np.array([a, b, c, d, e, f, g, h])]
+
+
 def store(vector, start, out):
     """Write a vector to consecutive places of a contiguous array, unsigned numbers cut to fit."""
     out.reshape(-1)[start : start + len(vector)] = vector
@@ -173,6 +178,21 @@ def _load(array, start):
 @compiled(load_line)
 def _load_line(array, start):
     return line_type(array.dtype), _emit_load
+
+
+@compiled(pick)
+def _pick(array, a, b, c, d, e, f, g, h):
+    vector = VectorType(array.dtype, LANES)
+
+    def emit(context, builder, signature, args):
+        numbers = ir.Constant(context.get_value_type(vector), ir.Undefined)
+        for lane in range(LANES):
+            kind, place = signature.args[1 + lane], args[1 + lane]
+            number = builder.load(address(context, builder, array, args[0], kind, place, 1))
+            numbers = builder.insert_element(numbers, number, ir.Constant(INDEX, lane))
+        return numbers
+
+    return vector, emit
 
 
 @compiled(store)

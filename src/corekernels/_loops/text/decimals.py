@@ -284,27 +284,24 @@ def write_number(value, out, i):
                 digits, power = rest, power + n
     n_digits = number_of_digits(digits)
     point = n_digits + power  # digits before the point
-    if -4 < point <= 16:
-        if point <= 0:  # 0.00123
-            out[i], out[i + 1] = _ZERO, _DOT
-            out[i + 2 : i + 2 - point] = _ZERO
-            return write_integer(digits, out, i + 2 - point)
-        if power >= 0:  # 12300
-            i = write_integer(digits, out, i)
-            out[i : i + power] = _ZERO
-            return i + power
-        end = write_integer(digits, out, i)  # 12.3
-        for p in range(end, i + point, -1):
+    is_plain = -4 < point <= 16
+    if is_plain and point <= 0:  # 0.00123
+        out[i], out[i + 1] = _ZERO, _DOT
+        out[i + 2 : i + 2 - point] = _ZERO
+        return write_integer(digits, out, i + 2 - point)
+    end = write_integer(digits, out, i)
+    if is_plain and power >= 0:  # 12300
+        out[end : end + power] = _ZERO
+        return end + power
+    n_before = point if is_plain else 1
+    if n_digits > n_before:
+        for p in range(end, i + n_before, -1):
             out[p] = out[p - 1]
-        out[i + point] = _DOT
-        return end + 1
-    end = write_integer(digits, out, i)  # 1.23e-05
-    if n_digits > 1:
-        for p in range(end, i + 1, -1):
-            out[p] = out[p - 1]
-        out[i + 1] = _DOT
+        out[i + n_before] = _DOT
         end += 1
-    exponent = point - 1
+    if is_plain:  # 12.3
+        return end
+    exponent = point - 1  # 1.23e-05
     out[end] = _LOWER_E
     out[end + 1] = _MINUS if exponent < 0 else _PLUS
     end += 2

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..compilation import inner_loop, loop
 from ..simd.bit_sets import WORD, bytes_between, equal_bytes
-from ..simd.integers import popcount, trailing_zeros
+from ..simd.integers import popcount, store_word, trailing_zeros
 from ..simd.vectors import load_line, store
+from .shingles import encode
 
 _NEWLINE, _RETURN, _QUOTE, _SPACE = (np.uint8(ord(c)) for c in '\n\r" ')
 _ONE, _LAST = np.uint64(1), np.uint64(WORD - 1)
@@ -115,30 +116,16 @@ def _quote_end(text, i, stop):
 
 
 @loop
-def gather_records(text, starts, ends, out):
-    """Write records, each with its newline, one after the other."""
+def gather(text, starts, ends, with_newlines, out):
+    """Write parts of the text one after the other, each with a newline behind it or none."""
     n = 0
-    for record in range(starts.shape[0]):
-        size = ends[record] - starts[record]
-        for i in range(size):
-            out[n + i] = text[starts[record] + i]
-        out[n + size] = _NEWLINE
-        n += size + 1
-
-
-@loop
-def gather_lines(text, starts, ends, out, offsets):
-    """Write lines without their ends one after the other, and where each begins."""
-    n = 0
-    offsets[0] = 0
-    for line in range(starts.shape[0]):
-        end = ends[line]
-        if end > starts[line] and text[end - 1] == _RETURN:
-            end -= 1
-        for i in range(starts[line], end):
+    for part in range(starts.shape[0]):
+        for i in range(starts[part], ends[part]):
             out[n] = text[i]
             n += 1
-        offsets[line + 1] = n
+        if with_newlines:
+            out[n] = _NEWLINE
+            n += 1
 
 
 DONE = -1  # no line was out of the ordinary
@@ -191,24 +178,6 @@ def _hex_number(text, i):
 
 
 @inner_loop
-def _write_character(code, n, out):
-    """Write a character in UTF-8; where the next one goes."""
-    if code < 0x80:
-        out[n] = code
-        return n + 1
-    if code < 0x800:
-        out[n], out[n + 1] = 0xC0 | code >> 6, 0x80 | code & 0x3F
-        return n + 2
-    if code < 0x10000:
-        out[n], out[n + 1] = 0xE0 | code >> 12, 0x80 | code >> 6 & 0x3F
-        out[n + 2] = 0x80 | code & 0x3F
-        return n + 3
-    out[n], out[n + 1] = 0xF0 | code >> 18, 0x80 | code >> 12 & 0x3F
-    out[n + 2], out[n + 3] = 0x80 | code >> 6 & 0x3F, 0x80 | code & 0x3F
-    return n + 4
-
-
-@inner_loop
 def _decode_escape(text, i, n, out):
     """Decode what begins with a backslash at i; where that ends, and where the next goes."""
     letter = text[i + 1]
@@ -225,7 +194,9 @@ def _decode_escape(text, i, n, out):
         i = _FAILED
     if i == _FAILED:
         return i, n
-    return i, _write_character(code, n, out)
+    word, size = encode(code)
+    store_word(np.uint64(word), n, out)
+    return i, n + size
 
 
 @inner_loop

@@ -78,7 +78,7 @@ def decode(word):
 
 
 @loop(inline="always")
-def _encode(code):
+def encode(code):
     """The bytes of a character, as a word, and their number."""
     last = 0x80 | code & 0x3F
     if code < 0x80:
@@ -177,7 +177,7 @@ def clear_marks(marks, n_bytes):
 @loop(inline="always")
 def _write(code, kinds, n, out, marks):
     """Write a character; number of bytes written so far."""
-    word, size = _encode(code)
+    word, size = encode(code)
     mark = np.uint64(kinds[code] & (WORD_MARK | SPACE_MARK)) * _MARK_ALL
     store_word(np.uint64(word), n, out)
     store_word(mark & (_ONE << _BITS_PER_BYTE * np.uint64(size)) - _ONE, n, marks)

@@ -1,20 +1,20 @@
-"""Exact search: every row is looked at, most of them only through their support.
+"""Exact search, and candidates from inverted lists.
 
-Few columns: supports are bit sets, and since no kernel value exceeds what the supports allow
+Exact search looks at every row, at most of them only through their support. Few columns: supports
+are bit sets, and since no kernel value exceeds what the supports allow
 (`_loops.kernels.support_bound`), most rows are ruled out by their length alone or by a few
 popcounts. Many columns: inverted lists visit only the rows that share a column with the query; or,
-if the kernel asks for supports alone, shared columns are counted for 64 rows at a time.
+if the kernel asks for supports alone, shared columns are counted for 512 rows at a time.
 
-Candidates from truncated inverted lists, for sparse text.
-
-Where similarities are tiny, neither a graph nor a hash table tells the nearest rows from the
-rest; but a few rare and heavy columns of the query do. Only their lists are read.
+Where similarities are tiny, as in sparse text, neither a graph nor a hash table tells the nearest
+rows from the rest; but a few rare and heavy columns of the query do. `Inverted` reads their lists
+alone for its candidates.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,10 +31,10 @@ from ..._loops.search.counting import CountedRows, Counts, fill_bits, push_by_co
 from ..._loops.search.pairs import Heaps, Queries
 from ..._loops.search.postings import (
     Lists,
-    ListSums,
     Ranking,
     best_by_lists,
     count_steps,
+    list_sums,
     push_all,
     push_values,
     sum_lists,
@@ -95,41 +95,31 @@ class Exact(SearchMethod):
             self._search_by_sums(team, rows, queries, alive, first_row, heaps)
             return
         both = store.kernel.for_loops, queries, store.stored_rows
-        where = alive, first_row
+        where, run = (
+            (alive, first_row),
+            partial(team.run, n_rows=len(rows), block_rows=BLOCK_QUERIES),
+        )
         if self.way == SCAN:
             by_size = BySize(*map(read_only, self._by_size))
-            team.run(
-                scan, lambda: (*both, by_size, *where, ScanScratch.new(n, width), heaps),
-                len(rows), BLOCK_QUERIES,
-            )  # fmt: skip
+            run(scan, lambda: (*both, by_size, *where, ScanScratch.new(n, width), heaps))
         elif self.way == COUNTS:
             counted = store.kernel.for_loops, queries, CountedRows(*map(read_only, self._counted))
             sizes = counted[-1].bits.shape[1], common_size(width)
             with working_memory(Counts.new, *sizes) as counts:
-                team.run(
-                    push_by_counts, lambda: (*counted, *where, next(counts), heaps),
-                    len(rows), BLOCK_QUERIES,
-                )  # fmt: skip
+                run(push_by_counts, lambda: (*counted, *where, next(counts), heaps))
         else:
             lists = Lists(*map(read_only, self._lists))
             with (
                 working_memory(np.zeros, common_size(width)) as dense,
-                working_memory(ListSums.new, common_size(n)) as sums,
+                working_memory(list_sums, common_size(n), float) as sums,
             ):
-                team.run(
-                    push_all, lambda: (*both, lists, *where, next(dense), next(sums), heaps),
-                    len(rows), BLOCK_QUERIES,
-                )  # fmt: skip
+                run(push_all, lambda: (*both, lists, *where, next(dense), *next(sums), heaps))
 
     def _search_by_sums(
         self, team: Team, rows: Rows, queries: Queries, alive: Array, first_row: int, heaps: Heaps
     ) -> None:
         """The same for a kernel that the loops do not know: they sum up, it makes values of it."""
-        store, kernel, lists = (
-            self.store,
-            self.store.kernel,
-            Lists(*map(read_only, self._lists)),
-        )
+        store, kernel, lists = self.store, self.store.kernel, Lists(*map(read_only, self._lists))
         own1 = kernel.own_sums(rows.indptr, rows.data)[:, np.newaxis]
         own2, f1 = kernel.own_sums(store.indptr, store.values), rows.lengths[:, np.newaxis]
 
@@ -246,12 +236,11 @@ class Inverted(CandidateMethod):
 
     def __post_init__(self) -> None:
         self._lengths = read_only(self.store.lengths, np.int32)
-        self._lists: Lists | None = None
 
     def with_settings(self, **changes: Any) -> "Inverted":
         """The same lists, read to another depth."""
         other = super().with_settings(**changes)
-        other._lists = self._lists
+        other.lists = self.lists
         return other
 
     def grown(self, store: Store, n_jobs: int | None) -> "Inverted":
@@ -259,25 +248,24 @@ class Inverted(CandidateMethod):
         n_kept = -(-self.n_kept * len(store) // max(1, len(self.store)))
         return Inverted(store, self.share, n_kept, n_wanted=self.n_wanted)
 
-    def lists(self, team: Team) -> Lists:
+    @computed_once
+    def lists(self) -> Lists:
         """Inverted lists of the unit rows, or of rows as they are but for one factor."""
-        if self._lists is None:
-            values = self.store.values
-            units = np.empty(values.shape, np.float32)
-            if self.store.kernel.unit_rows:
-                unit_values(self.store.indptr, read_only(values), units)
-            else:
-                np.divide(values, max(values.max(initial=0), -values.min(initial=0), 1e-70), units)
-            self._lists = inverted_lists(self.store, read_only(units))
-        return self._lists
+        values = self.store.values
+        units = np.empty(values.shape, np.float32)
+        if self.store.kernel.unit_rows:
+            unit_values(self.store.indptr, read_only(values), units)
+        else:
+            np.divide(values, max(values.max(initial=0), -values.min(initial=0), 1e-70), units)
+        return inverted_lists(self.store, units)
 
     def candidates(
         self, team: Team, rows: Rows, queries: Queries, alive: Array, factor: float
     ) -> Array:
         """The rows that the columns read rank highest."""
         out, alive = self.room(rows, self.n_kept, factor), read_only(alive)
-        lists, budget = self.lists(team), self._budget(factor)
-        listed = self.store.kernel.for_loops, budget, queries, self._lengths, lists, alive
+        kernel, budget = self.store.kernel.for_loops, self._budget(factor)
+        listed = kernel, budget, queries, self._lengths, self.lists, alive
         sizes = common_size(len(self.store)), out.shape[1], common_size(self.store.width)
         with working_memory(Ranking.new, *sizes) as rooms:
             team.run(best_by_lists, lambda: (*listed, next(rooms), out), len(rows), BLOCK_QUERIES)
@@ -289,11 +277,10 @@ class Inverted(CandidateMethod):
     @property
     def cost(self) -> float:
         """Steps along lists of queries like the rows, and rows ranked again."""
-        store, team, queries = self.store, Team(1), self.store.some_queries
+        store, queries = self.store, self.store.some_queries
         n = len(queries.lengths)
         steps, chosen = np.empty(n, np.int64), np.empty(store.width, np.int64)
-        listed = self._budget(), queries, self.lists(team).heads, chosen, steps
-        team.run(count_steps, listed, n, n)
+        Team(1).run(count_steps, (self._budget(), queries, self.lists.heads, chosen, steps), n, n)
         return LIST_STEP * float(steps.mean()) + RANKED_ROW * self.n_kept
 
     @classmethod
@@ -315,7 +302,6 @@ class Inverted(CandidateMethod):
         """
         most = min(len(tuning.store), max(_LEAST_RANKED, _RANKED * tuning.held_out.n_wanted))
         whole = cls(tuning.store, 1.0, most, n_wanted=tuning.n_neighbors, exact_search=tuning.exact)
-        whole.lists(Team(tuning.held_out.n_jobs))  # once for all depths
 
         @cache
         def at(depth: int) -> tuple[float, int]:
@@ -352,7 +338,7 @@ class Inverted(CandidateMethod):
         return Tuned(method, reason, recall)
 
     def _kept(self) -> Iterable[Array]:
-        return self.lists(Team(None))
+        return self.lists
 
     def require_whole(self) -> None:
         """Raise a ValueError if the settings make no sense; lists are made from the store."""

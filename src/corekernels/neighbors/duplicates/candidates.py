@@ -63,9 +63,8 @@ class TablePlan:
         )  # fmt: skip
 
         def work(block: tuple[int, int]) -> None:
-            some = Rows(rows.indptr, rows.indices, rows.indices, rows.n_columns).block(*block)
-            ones = read_only(np.ones(some.nnz, np.float32))
-            some = replace(some.compact(), data=ones)
+            some = rows.block(*block).compact()
+            some = replace(some, data=read_only(np.ones(some.nnz, np.float32)))
             codes = hash_rows(some, recipe.sketch, Team(1))["codes"]
             loops.write_table_keys(read_only(codes), self.n_slots, out[:, slice(*block)])
 

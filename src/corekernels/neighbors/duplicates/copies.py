@@ -21,6 +21,11 @@ class Copies(NamedTuple):
         order = np.lexsort((rows, firsts))
         return cls(firsts[order], rows[order])
 
+    def of_firsts(self, first_row: int, last_row: int) -> "Copies":
+        """The copies of first rows in a range."""
+        some = slice(*np.searchsorted(self.firsts, [first_row, last_row]))
+        return Copies(self.firsts[some], self.rows[some])
+
     def sizes(self, rows: Array) -> Array:
         """How many rows equal each of some first rows, these among them."""
         left, right = (np.searchsorted(self.firsts, rows, side) for side in ("left", "right"))

@@ -23,9 +23,9 @@ from sklearn.random_projection import GaussianRandomProjection, SparseRandomProj
 
 import corekernels as ck
 import measure
+from corekernels._core.memory import aligned_zeros
 from corekernels._core.validation import clean_rows, read_only
-from corekernels._hashing.base import row_scratch, sieve_scratch
-from corekernels._loops.hashing.minwise import HashTask, hash_blocks
+from corekernels._loops.hashing.minwise import GROUP, HashTask, RowScratch, hash_blocks
 
 SEED = 0
 RESULTS = Path(__file__).parent / "results" / "hashing.json"
@@ -160,8 +160,10 @@ def limit(
         start_of_column=read_only(np.zeros_like(banks.start_of_column)), sieve_length=2**62
     )
     codes = np.empty(X.shape[0] * k, np.uint8)
-    scratch = row_scratch(rows.lengths.max(), codes.dtype)
-    sieve = sieve_scratch(banks, with_values=False)
+    longest = int(rows.lengths.max())
+    groups = (aligned_zeros((GROUP,), dtype) for dtype in (np.uint8, np.uint16))
+    scratch = RowScratch(np.empty(longest, np.int32), *groups)
+    sieve, _ = recipe.sketch.minima_scratch(longest)
     counter, flaws, done = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(257, np.int64)
     cuts = read_only(np.array([0, len(rows)]))
     arrays = rows.indptr, rows.indices, rows.data, rows.n_columns

@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._core.arguments import require_choice, require_integer
 from ._core.escaping import html_table
-from ._hashing import SCHEMES, sketch_of
+from ._hashing import SCHEMES
 from .errors import ParameterError
 from .kernel_table import CORE1, HASHED_KERNELS, HashedKernel, hashed_kernel
 from .theory.dependence import WeightRounding
@@ -103,7 +104,8 @@ class Recipe:
     @property
     def sketch(self) -> "Sketch":
         """What hashes by this recipe, and knows how its slots behave."""
-        return sketch_of(self)
+        sketch: Sketch = import_module(f"._hashing.{self.scheme}", __package__).make_sketch(self)
+        return sketch
 
     @property
     def has_rounded_weights(self) -> bool:

@@ -156,9 +156,24 @@ class TableSketch(Sketch):
         """The tables, which the recipe alone determines."""
 
     def minima_scratch(self, longest: int) -> tuple[SieveScratch | None, BinScratch | None]:
-        """Scratch of one thread for rows of up to `longest` nonzeros: for the sieve or for bins."""
+        """Scratch of one thread for rows of up to `longest` nonzeros: for the sieve or for bins.
+
+        That for the sieve is empty if no row goes through it.
+        """
         banks: Any = self.tables.banks
-        return sieve_scratch(banks, with_values=self.has_values), None
+        n_positions = banks.n_positions if banks.sieve_places.size else 0
+        n_bits = n_positions + round_up(banks.width, SLOTS)
+        n_words = -(-n_bits // WORD) + 1 if n_positions else 0
+        n_planes = max(3, (banks.n_positions - 1).bit_length())
+        locations = aligned_zeros((SLOTS,), banks.tables.dtype)
+        sieve = SieveScratch(
+            marks=aligned_zeros((n_words * WORD,), np.uint16 if self.has_values else np.uint8),
+            bitmap=aligned_zeros((n_words,), np.uint64),
+            bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
+            locations=locations,
+            words=locations.view(np.uint64),
+        )
+        return sieve, None
 
     @abstractmethod
     def projection_scratch(self) -> tuple[int, Any]:
@@ -213,21 +228,25 @@ class TableSketch(Sketch):
         """
         recipe, banks = self.recipe, self.tables.banks
         mask = banks.tables.dtype.type(recipe.code_mask & _LOCATION)
-        codes = codes_in(out).reshape(-1)
+        codes, weights = arrays_to_write(out)
+        scratch: Any = RowScratch(
+            starts=np.empty(longest, np.int32),
+            codes=aligned_zeros((GROUP,), codes.dtype),
+            values=aligned_zeros((GROUP,), np.uint16),
+        )
         arguments: tuple[Any, ...] = (
-            *self.minima_scratch(longest), banks, mask, row_scratch(longest, codes.dtype),
-            recipe.n_hashes, codes,
+            *self.minima_scratch(longest), banks, mask, scratch, recipe.n_hashes, codes.reshape(-1),
         )  # fmt: skip
         if self.has_values:
             scratch = ValueScratch(np.empty(largest, np.float32), np.empty(largest, np.uint16))
-            arguments += scratch, weights_in(out).reshape(-1), out["sums"]
+            arguments += scratch, weights.reshape(-1), out["sums"]
         else:
             arguments += None, None, None
         if not recipe.entry.projects:
             return lambda task, n_blocks: hash_blocks(task, n_blocks, *arguments)
         n_slots, scratch = self.projection_scratch()
         room = np.empty(largest, np.float32)
-        projection = *self.tables[1:], self.rounding(n_slots), room, scratch, weights_in(out)
+        projection = *self.tables[1:], self.rounding(n_slots), room, scratch, weights
 
         def hash_and_project(task: HashTask, n_blocks: int) -> bool:
             is_more = hash_blocks(task, n_blocks, *arguments)
@@ -261,16 +280,11 @@ def flawed_ranges(cuts: Array, flaws: Array) -> list[tuple[int, int]]:
     return list(zip(bounds[::2], bounds[1::2], strict=True))
 
 
-def codes_in(out: Arrays) -> Array:
-    """Where codes are written: into slots, as long as they have no weights yet."""
-    slots = out.get("slots")
-    return out["codes"] if slots is None else slots.view(f"u{slots.itemsize}")
-
-
-def weights_in(out: Arrays) -> Array:
-    """Where weights are written: as halves, or into slots that have their codes."""
-    slots = out.get("slots")
-    return out["weights"].view(np.uint16) if slots is None else slots
+def arrays_to_write(out: Arrays) -> tuple[Array, Any]:
+    """Where codes are written, and then weights: as halves, or into the slots; None for none."""
+    if "slots" in out:
+        return out["slots"].view(f"u{out['slots'].itemsize}"), out["slots"]
+    return out["codes"], out["weights"].view(np.uint16) if "weights" in out else None
 
 
 def aligned(table: Array) -> Array:
@@ -283,28 +297,3 @@ def aligned(table: Array) -> Array:
 def round_up(n: int, unit: int) -> int:
     """The least multiple of `unit` from n on."""
     return -(-n // unit) * unit
-
-
-def row_scratch(longest: int, code_type: np.dtype[Any]) -> RowScratch:
-    """Scratch for rows of up to `longest` nonzeros."""
-    return RowScratch(
-        starts=np.empty(longest, np.int32),
-        codes=aligned_zeros((GROUP,), code_type),
-        values=aligned_zeros((GROUP,), np.uint16),
-    )
-
-
-def sieve_scratch(banks: Banks, *, with_values: bool) -> SieveScratch:
-    """Scratch for rows that go through the sieve, empty if none does."""
-    n_positions = banks.n_positions if banks.sieve_places.size else 0
-    n_bits = n_positions + round_up(banks.width, SLOTS)
-    n_words = -(-n_bits // WORD) + 1 if n_positions else 0
-    n_planes = max(3, (banks.n_positions - 1).bit_length())
-    locations = aligned_zeros((SLOTS,), banks.tables.dtype)
-    return SieveScratch(
-        marks=aligned_zeros((n_words * WORD,), np.uint16 if with_values else np.uint8),
-        bitmap=aligned_zeros((n_words,), np.uint64),
-        bit_planes=aligned_zeros((n_planes, SLOTS // WORD), np.uint64),
-        locations=locations,
-        words=locations.view(np.uint64),
-    )

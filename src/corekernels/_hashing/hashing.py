@@ -5,14 +5,13 @@ cleaned first.
 """
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._core.team import Team
-from .._core.threads import run_blocks
+from .._core.threads import row_blocks, run_blocks
 from .._core.validation import Rows, clean_rows, raw_rows
 from .base import BLOCK_NONZEROS, Arrays, Sketch, cut_rows
 
@@ -28,14 +27,19 @@ def hash_matrix(
     out = sketch.empty_arrays(matrix.shape[0])
     team = Team(n_jobs)
 
-    def clean_and_hash(rows: tuple[int, int]) -> None:
-        sketch.hash(clean_rows(matrix, name, *rows), _part(out, *rows), Team(1))
+    def part(start: int, stop: int) -> Arrays:
+        return {name: array[start:stop] for name, array in out.items()}
 
-    for start, stop in _portions(matrix):
+    def clean_and_hash(rows: tuple[int, int]) -> None:
+        sketch.hash(clean_rows(matrix, name, *rows), part(*rows), Team(1))
+
+    n_rows, n_columns = matrix.shape
+    together = n_rows if sparse.issparse(matrix) else _DENSE_VALUES // n_columns
+    for start, stop in row_blocks(0, n_rows, max(1, together)):
         rows = raw_rows(matrix, name, start, stop, n_jobs)
         flawed = [(0, len(rows))]
         if rows.data.dtype in (np.float32, np.float64):
-            flawed = sketch.hash(rows, _part(out, start, stop), team, block_nonzeros)
+            flawed = sketch.hash(rows, part(start, stop), team, block_nonzeros)
         parts = [
             (start + first + begin, start + first + end)
             for first, last in flawed
@@ -62,16 +66,3 @@ def require_finite(matrix: Any, n_jobs: int | None, name: str = "X") -> None:
     else:
         cuts = [*range(0, n_rows, max(1, _CLEANED_NONZEROS // n_columns)), n_rows]
     run_blocks(lambda rows: clean_rows(matrix, name, *rows), itertools.pairwise(cuts), n_jobs)
-
-
-def _part(arrays: Arrays, start: int, stop: int) -> Arrays:
-    """Views of rows start to stop of the arrays."""
-    return {name: array[start:stop] for name, array in arrays.items()}
-
-
-def _portions(matrix: Any) -> Iterator[tuple[int, int]]:
-    """Ranges of rows that are taken together: all of a sparse matrix, some of a dense one."""
-    n_rows, n_columns = matrix.shape
-    size = n_rows if sparse.issparse(matrix) else max(1, _DENSE_VALUES // n_columns)
-    for start in range(0, n_rows, max(1, size)):
-        yield start, min(start + size, n_rows)

@@ -28,11 +28,10 @@ from .base import (
     SketchTables,
     TableSketch,
     aligned,
-    codes_in,
+    arrays_to_write,
     cut_rows,
     flawed_ranges,
     round_up,
-    weights_in,
 )
 from .randomness import Key, Purpose, mix_key, mixed, permutation, random_numbers, stream
 
@@ -126,19 +125,20 @@ class MixedIndependent(Sketch):
         k, kernel = self.recipe.n_hashes, self.recipe.entry
         out["lengths"][:] = rows.lengths
         values = np.empty(rows.nnz, np.float32)
-        halves, weights = np.empty(0, np.uint16), np.empty((0, k), np.uint16)
+        codes, weights = arrays_to_write(out)
+        halves, slot_values = np.empty(0, np.uint16), np.empty((0, k), np.uint16)
         if kernel.slot_weight is not SlotWeight.NONE:
             unit_values(rows.indptr, rows.data, values)
         if self.has_values:
-            halves, weights = np.empty(rows.nnz, np.uint16), weights_in(out)
+            halves, slot_values = np.empty(rows.nnz, np.uint16), weights
             sum_and_scale(rows.indptr, values, out["sums"])
             write_nonzero_halves(values, halves)
         columns = mixed(rows.indices, mix_key(self.recipe.seed, Key.SLOT))
         mask, minima = np.uint64(self.recipe.code_mask), np.empty(k, np.uint64)
-        mixed_minima(rows.indptr, columns, read_only(halves), mask, minima, codes_in(out), weights)
+        mixed_minima(rows.indptr, columns, read_only(halves), mask, minima, codes, slot_values)
         if kernel.projects:
             columns = mixed(rows.indices, mix_key(self.recipe.seed, Key.ENTRY))
             mixed_projections(
                 rows.indptr, columns, read_only(values), random_numbers(), self.cosine_phases(),
-                self.rounding(k), np.empty(k, np.float32), weights_in(out),
+                self.rounding(k), np.empty(k, np.float32), weights,
             )  # fmt: skip

@@ -56,6 +56,7 @@ class Trials:
         bar: Any,
     ) -> None:  # fmt: skip
         self.learners, self.rounds, self.bar = learners, rounds, bar
+        self.n_train = len(rounds[0][0][0])  # rows to learn from
         self.trials: list[Trial] = []
         self.notes: list[str] = []
         self._n_waiting = n_learners
@@ -81,7 +82,7 @@ class Trials:
         if not n_rows:
             self.notes.append(f"no time for {learner.name}")
             return None
-        if n_rows < len(self.rounds[0][0][0]):
+        if n_rows < self.n_train:
             self.notes.append(f"{learner.name} learned from {n_rows} rows only, for lack of time")
         trial = self._first_round(learner, n_rows, now + share)
         self.trials.append(trial)
@@ -95,16 +96,15 @@ class Trials:
         takes the same time for any number of rows counts too much.
         """
         n_folds = _FEW_FOLDS if self.trials else len(self.rounds[0])
-        n_all = len(self.rounds[0][0][0])
+        growth = KINDS[learner.kind].growth
         n_timed = n_rows = 0
-        while n_timed <= n_rows // 2 and n_rows < n_all:
+        while n_timed <= n_rows // 2 and n_rows < self.n_train:
             n_timed = max(n_rows, _PILOT_ROWS)
             begin = time.perf_counter()
             self._fit_and_score(learner.pipelines[0], self.rounds[0][0], n_timed)
             elapsed = time.perf_counter() - begin
-            growth = KINDS[learner.kind].growth
-            n_rows = affordable_rows(seconds / n_folds, elapsed, n_timed, n_all, growth)
-        fewest = min(_FEWEST_ROWS, n_all)
+            n_rows = affordable_rows(seconds / n_folds, elapsed, n_timed, self.n_train, growth)
+        fewest = min(_FEWEST_ROWS, self.n_train)
         return n_rows if n_rows >= fewest else 0 if self.trials else fewest
 
     def _first_round(self, learner: Learner, n_rows: int, end: float) -> Trial:

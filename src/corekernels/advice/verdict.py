@@ -242,9 +242,9 @@ def _confused(trials: Trials, best: Trial) -> tuple[Confusion, ...]:
 
 
 def _candidate(trial: Trial, trials: Trials) -> Candidate:
-    name, n_all = trial.learner.name, len(trials.rounds[0][0][0])
-    if trial.n_rows < n_all:
-        name += f", from {trial.n_rows} of {n_all} rows"
+    name = trial.learner.name
+    if trial.n_rows < trials.n_train:
+        name += f", from {trial.n_rows} of {trials.n_train} rows"
     return Candidate(
         name, trial.learner.kind, trial.pipeline, *trials.interval(trial.scores),
         *trials.difference(trial, trials.trials[0]), trial.seconds,

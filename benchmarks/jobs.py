@@ -57,8 +57,7 @@ STAGES = {
     ],
     "writing": [
         ("corekernels.files.hashing", "Piece", "write"),
-        ("corekernels.files.hashing", "", "merge_parts"),
-        ("corekernels.files.learning", "", "merge_parts"),
+        ("corekernels.files.readers", "SignatureReader", "write"),
         ("corekernels.files", "", "write_pairs"),
     ],
     "learning": [("corekernels.linear.core_model", "CoREModel", "fit_signatures")],

@@ -60,7 +60,7 @@ class Signatures:
     """
 
     recipe: Recipe
-    stored: Mapping[str, Array]  # named as in `Recipe.arrays`
+    stored: Mapping[str, Array]  # named as in `Sketch.arrays`
 
     def __post_init__(self) -> None:
         for name in ("weights", "slots"):
@@ -85,7 +85,7 @@ class Signatures:
 
     @classmethod
     def from_arrays(cls, recipe: Recipe, arrays: Mapping[str, Array]) -> "Signatures":
-        """Signatures over arrays named as in `Recipe.arrays`, which are checked."""
+        """Signatures over arrays named as in `Sketch.arrays`, which are checked."""
         return cls(recipe, {name: arrays[name] for name in recipe.sketch.arrays})
 
     def with_arrays(self, **arrays: Array) -> "Signatures":

@@ -318,23 +318,19 @@ class PartsSearch:
         names = [name for name, n_found in compared if n_found]
         return self._result(names, n_pairs, len(copies.rows), driver_pairs)
 
-    def _ranges(self, end: int, n_bytes: int) -> list[tuple[int, int]]:
-        """The numbers below `end`, in ranges that are shuffled one after the other.
+    def _shuffle(
+        self, task: Task, gather: Task, parts: Sequence[Any], end: int, n_bytes: int
+    ) -> list[Any]:
+        """What `gather` makes of records whose numbers are below `end`, by groups.
 
-        This process holds the records of a range, of so many bytes in all ranges.
+        Where this process holds them, it takes ranges of numbers one after the other.
         """
         n_ranges = 1
         if self.engine.shuffles_here and n_bytes:
             n_ranges = -(-_BYTES_PER_BYTE * n_bytes // int(max(self.job.n_bytes, _LEAST_BYTES)))
         cuts = [end * part // n_ranges for part in range(n_ranges + 1)]
-        return list(itertools.pairwise(cuts))
-
-    def _shuffle(
-        self, task: Task, gather: Task, parts: Sequence[Any], end: int, n_bytes: int
-    ) -> list[Any]:
-        """What `gather` makes of records whose numbers are below `end`, by groups."""
         results = []
-        for low, high in self._ranges(end, n_bytes):
+        for low, high in itertools.pairwise(cuts):
             wanted = [(part, low, high) for part in parts]
             results += self.engine.shuffle(task, gather, self.job, wanted, self.job.n_groups)
         return results

@@ -32,7 +32,7 @@ class CountedRows(NamedTuple):
     bits: np.ndarray
 
 
-class Counts(NamedTuple):
+class CountScratch(NamedTuple):
     """Working memory of one thread."""
 
     planes: np.ndarray
@@ -40,7 +40,7 @@ class Counts(NamedTuple):
     likely: np.ndarray  # the words of a line
 
     @classmethod
-    def new(cls, n_words: int, n_columns: int) -> "Counts":
+    def new(cls, n_words: int, n_columns: int) -> "CountScratch":
         """For bit sets of so many words, and rows of so many columns."""
         planes, chosen = np.zeros((_PLANES, n_words), np.uint64), np.empty(n_columns, np.int64)
         return cls(planes, chosen, np.empty(SLOTS // WORD, np.uint64))

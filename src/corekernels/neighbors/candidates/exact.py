@@ -27,7 +27,7 @@ from ..._core.team import Team
 from ..._core.threads import row_blocks, run_blocks
 from ..._core.validation import Rows, read_only
 from ..._loops.rows import unit_values
-from ..._loops.search.counting import CountedRows, Counts, fill_bits, push_by_counts
+from ..._loops.search.counting import CountedRows, CountScratch, fill_bits, push_by_counts
 from ..._loops.search.pairs import Heaps, Queries
 from ..._loops.search.postings import (
     Lists,
@@ -105,7 +105,7 @@ class Exact(SearchMethod):
         elif self.way == COUNTS:
             counted = store.kernel.for_loops, queries, CountedRows(*map(read_only, self._counted))
             sizes = counted[-1].bits.shape[1], common_size(width)
-            with working_memory(Counts.new, *sizes) as counts:
+            with working_memory(CountScratch.new, *sizes) as counts:
                 run(push_by_counts, lambda: (*counted, *where, next(counts), heaps))
         else:
             lists = Lists(*map(read_only, self._lists))

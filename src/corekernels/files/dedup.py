@@ -7,7 +7,6 @@ Any engine does that; of one file, this process.
 """
 
 import contextlib
-import ctypes
 import hashlib
 import tempfile
 from collections import deque
@@ -31,7 +30,15 @@ from ..neighbors.duplicates.result import NearDuplicates
 from ..neighbors.duplicates.rows import row_digests, rows_to_keep, size_of
 from ..neighbors.duplicates.search import KEY_BYTES, Criterion, find_in_memory
 from ..recipe import CONTRACT, DEFAULT_KERNEL
-from .dedup_parts import DedupJob, PartFacts, PartsSearch, part_facts, save_rows, store_part
+from .dedup_parts import (
+    DedupJob,
+    PartFacts,
+    PartsSearch,
+    give_memory_back,
+    part_facts,
+    save_rows,
+    store_part,
+)
 from .engines import Engine, LocalEngine
 from .sources import PartPlan
 
@@ -219,9 +226,7 @@ class _Reading:
         if self.folder is not None:
             self._store()
             self.folder.save("reading")
-            # glibc would keep the memory of rows that are on the disk now
-            with contextlib.suppress(AttributeError, OSError, TypeError):
-                ctypes.CDLL(None).malloc_trim(0)
+            give_memory_back()
 
     def _add(self, number: int, rows: Rows) -> None:
         criterion, most = self.job.criterion, self.job.n_bytes

@@ -4,6 +4,8 @@ Tasks that compute write parts of the job's folder, which a later run finds; tas
 move records. A pair of rows is one number, as in `neighbors.duplicates.candidates`.
 """
 
+import contextlib
+import ctypes
 import itertools
 import os
 from collections.abc import Sequence
@@ -281,6 +283,12 @@ def _are_within(numbers: Array, low: int, high: int) -> Array:
     return (numbers >= np.uint64(max(low, 0))) & (numbers <= np.uint64(min(high, _ALL) - 1))
 
 
+def give_memory_back() -> None:
+    """Have the system take back what glibc would keep of rows and keys that are on the disk now."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 class PartsSearch:
     """The steps from stored rows to a result, from the driver's side."""
 
@@ -374,6 +382,7 @@ class PartsSearch:
         candidates = [(name, n_pairs) for name, n_pairs in candidates if n_pairs]
         job.work.save("candidates", candidates)
         job.work.remove("bucket-pairs-*")
+        give_memory_back()
         return candidates
 
     def _result(

@@ -1,6 +1,7 @@
 """Loops are compiled where nothing can be written, and with every index checked if asked for."""
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,31 @@ def test_other_packages_find_everything_as_it_was(sealed, cache):
     result = run(sealed, STATE, **changes)
     assert result.returncode == 0, result.stderr
     assert result.stdout == "[]\n"
+
+
+def test_code_kept_by_a_version_whose_modules_are_gone_is_compiled_anew(tmp_path):
+    loop = "from corekernels._loops.compilation import loop\n\n@loop\ndef double(x, out):\n"
+    (tmp_path / "module.py").write_text(f"{loop}    out[0] = 2 * x\n")
+    script = (
+        "import numpy as np, module; out = np.zeros(1); module.double(4.0, out); "
+        "print(out[0], *module.double.stats.cache_hits.values())"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+
+    def run():
+        command = [sys.executable, "-c", script]
+        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout.decode().split()
+
+    assert run() == ["8.0"]
+    (index,) = tmp_path.rglob("*.nbi")
+    with open(index, "rb") as file:
+        version = pickle.load(file)
+    index.write_bytes(pickle.dumps(version) + b"cmodule_that_is_gone\nType\n.")
+    assert run() == ["8.0"]
+    assert run() == ["8.0", "1"]
 
 
 def test_every_fault_is_an_error(sealed):

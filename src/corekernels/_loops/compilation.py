@@ -1,7 +1,8 @@
 """How loops are compiled, and where they are kept.
 
 Numba keeps them beside the source, or in the user's own cache. Where neither can be written, as
-in containers, it refuses to compile what is to be kept: every process compiles anew there.
+in containers, it refuses to compile what is to be kept: every process compiles anew there. What an
+earlier version of the package has left may name modules that are gone: it is dropped.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import FunctionCache
 
 
 def _cache_can_be_written() -> bool:
@@ -35,13 +37,36 @@ if not _CACHE:
         stacklevel=2,
     )
 
+
+class LoopCache(FunctionCache):
+    """Kept machine code of one loop, without that of versions whose types are gone."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled loop for these types; None if it has to be compiled."""
+        try:
+            return super().load_overload(sig, target_context)
+        except (ImportError, AttributeError):  # Numba unpickles before it looks at the source
+            self.flush()
+            return None
+
+
+def _kept_loop(function: Any = None, *, cache: bool = True, **options: Any) -> Any:
+    """`njit`, whose machine code is kept."""
+    if function is None:
+        return partial(_kept_loop, cache=cache, **options)
+    compiled = njit(function, **options)
+    if cache and _CACHE and compiled is not function:  # which it is where tests do not compile
+        compiled._cache = LoopCache(function)
+    return compiled
+
+
 # Decorators for loops, with or without options of `njit`. They leave out what no loop needs: the
 # entry for callers in C, which takes time to compile; and the counting of references to arrays,
 # which is done for every view of a row, and for a short row takes longer than the row itself.
 # The caller, in Python, holds all arrays until a loop returns, and a loop makes none of its own.
 # A loop gives no array back, unless it is inlined: what is not counted on one side of a call would
 # be lost, or freed too early, on the other.
-loop = partial(njit, nogil=True, cache=_CACHE, no_cfunc_wrapper=True, _nrt=False)
+loop = partial(_kept_loop, nogil=True, no_cfunc_wrapper=True, _nrt=False)
 # A loop that others call for each row, or more often, is put into its callers, by LLVM: an array is
 # seven numbers to a call, and a hundred that are passed for a short row take longer than the row.
 inlined_loop = partial(loop, forceinline=True)

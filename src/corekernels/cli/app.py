@@ -158,16 +158,16 @@ def _flattened(function: Callable[..., None]) -> Callable[..., None]:
         else:
             own.append(parameter)
 
-    def call(**given: Any) -> None:
+    def call(**arguments: Any) -> None:
         from .._loops.compilation import compiling_announced  # imports Numba
 
         for name, group in groups.items():
             fields = inspect.signature(group).parameters
-            given[name] = group(**{field: given.pop(field) for field in fields})
-        silent = given["output"].quiet or function.__name__ == "warmup"
+            arguments[name] = group(**{field: arguments.pop(field) for field in fields})
+        silent = arguments["output"].quiet or function.__name__ == "warmup"
         announced = contextlib.nullcontext() if silent else compiling_announced()
-        with _ended_by_interrupt(given.get("target")), announced:
-            function(**given)
+        with _ended_by_interrupt(arguments.get("target")), announced:
+            function(**arguments)
 
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *grouped)]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -256,23 +256,23 @@ class Matching(Text):
     ] = False
 
     def open(
-        self, path: str, known: "Model | CoRENeighbors | AnyReader",
+        self, path: str, trained: "Model | CoRENeighbors | AnyReader",
         engine: "files.Engine | None" = None, output: Output | None = None,
         n_jobs: int | None = None, **options: Any,
     ) -> Any:  # fmt: skip
         """As of `Reading`, over the columns that a model, an index or other rows have."""
-        if isinstance(known, RowReader | SignatureReader):
-            columns, like, names = known.n_columns, known.provenance, None
+        if isinstance(trained, RowReader | SignatureReader):
+            columns, like, names = trained.n_columns, trained.provenance, None
         else:
-            columns, like = known.n_features_in_, known.provenance_
-            names = getattr(known, "feature_names_in_", None)
+            columns, like = trained.n_features_in_, trained.provenance_
+            names = getattr(trained, "feature_names_in_", None)
         if engine is not None:
             options["part_rows"] = ROWS_PER_PART
         return self.open_as(
             path, engine, output, match_columns=columns, like=like, column_names=names,
             one_based=self.one_based, ignore_new_columns=self.ignore_new_columns, n_jobs=n_jobs,
             # an index brings its own
-            frequencies=getattr(known, "frequencies_", None), **options,
+            frequencies=getattr(trained, "frequencies_", None), **options,
         )  # fmt: skip
 
 

@@ -315,13 +315,13 @@ class PartsSearch:
         if job.boundary is None:
             within = equal_pairs(copies, job.n_rows, job.all_pairs)
             count(0, ("copies", count_with_copies(within, job.repeated(), job.n_rows)))
-        wanted = [
+        tasks = [
             (name, start, min(start + _PAIRS_PER_TASK, n_candidates))
             for name, n_candidates in self._candidates(copies)
             for start in range(0, n_candidates, _PAIRS_PER_TASK)
         ]
         compared = self.engine.run(
-            compare_part, job, wanted, what="comparing", progress=self.progress, done=count
+            compare_part, job, tasks, what="comparing", progress=self.progress, done=count
         )
         names = [name for name, n_found in compared if n_found]
         return self._result(names, n_pairs, len(copies.rows), driver_pairs)
@@ -339,8 +339,8 @@ class PartsSearch:
         cuts = [end * part // n_ranges for part in range(n_ranges + 1)]
         results = []
         for low, high in itertools.pairwise(cuts):
-            wanted = [(part, low, high) for part in parts]
-            results += self.engine.shuffle(task, gather, self.job, wanted, self.job.n_groups)
+            tasks = [(part, low, high) for part in parts]
+            results += self.engine.shuffle(task, gather, self.job, tasks, self.job.n_groups)
         return results
 
     def _copies(self) -> Copies:
@@ -390,12 +390,12 @@ class PartsSearch:
     ) -> NearDuplicates:
         """The pairs with those of copies; very many lie in files that are mapped into memory."""
         job = self.job
-        wanted: list[str | int] = [*names]
+        paths: list[str | int] = [*names]
         if job.boundary is None:
-            wanted += range(len(job.firsts))
+            paths += range(len(job.firsts))
         parts = []
         if n_pairs:
-            parts = self.engine.shuffle(expand_pairs, gather_pairs, job, wanted, job.n_groups)
+            parts = self.engine.shuffle(expand_pairs, gather_pairs, job, paths, job.n_groups)
         pairs, values = np.empty((n_pairs, 2), np.int64), np.empty(n_pairs)
         if n_pairs > driver_pairs:
             pairs, values = (
@@ -405,10 +405,10 @@ class PartsSearch:
         first = 0
         for part in parts:
             numbers, of_part = job.pairs(part)
-            some = slice(first, first + len(numbers))
-            pairs[some, 0], pairs[some, 1] = np.divmod(numbers, job.n_rows)
-            values[some] = of_part
-            first = some.stop
+            span = slice(first, first + len(numbers))
+            pairs[span, 0], pairs[span, 1] = np.divmod(numbers, job.n_rows)
+            values[span] = of_part
+            first = span.stop
             job.work.remove(part)
         assert first == n_pairs
         missed = job.criterion.missed

@@ -126,10 +126,10 @@ def file_kind(path: PathLike, format: str | None = None) -> str:  # noqa: A002
         return "signatures"
     if is_several(path, False):
         path = source_files(path)[0]
-    found = io.detect(path)
-    if found == "npy" and gram_description(path) is not None:
+    format_ = io.detect(path)
+    if format_ == "npy" and gram_description(path) is not None:
         return "gram"
-    return found if found in io.CONTAINER_KINDS.values() else "rows"
+    return format_ if format_ in io.CONTAINER_KINDS.values() else "rows"
 
 
 @dataclass(frozen=True)
@@ -225,10 +225,10 @@ def _nearest_of_batch(
     best_values = np.empty((len(Q), 0), np.float32)
     best_rows = np.empty((len(Q), 0), np.int64)
     for batch in reader:
-        found = Q.estimate(batch.signatures, n_jobs=n_jobs)
-        rows = np.arange(batch.first_row, batch.first_row + found.shape[1])
-        values = np.concatenate([best_values, found], axis=1)
-        numbers = np.concatenate([best_rows, np.broadcast_to(rows, found.shape)], axis=1)
+        estimates = Q.estimate(batch.signatures, n_jobs=n_jobs)
+        rows = np.arange(batch.first_row, batch.first_row + estimates.shape[1])
+        values = np.concatenate([best_values, estimates], axis=1)
+        numbers = np.concatenate([best_rows, np.broadcast_to(rows, estimates.shape)], axis=1)
         order = np.argsort(-values, axis=1, kind="stable")[:, :n_nearest]
         best_values = np.take_along_axis(values, order, axis=1)
         best_rows = np.take_along_axis(numbers, order, axis=1)

@@ -19,7 +19,7 @@ from ..errors import DataError, ParameterError
 from ..io.atomic import require_target
 from ..io.job_folder import JobFolder, unfinished_folder
 from ..io.provenance import Origin, checking, join_runs, require_like
-from ..linear import CPath, HashedLinearClassifier, c_path
+from ..linear import CPath, c_path
 from ..linear.coefficients import Coefficients, lane_blocks, zero_coef
 from ..linear.labels import check_class_weight
 from ..linear.losses import loss_of
@@ -154,7 +154,8 @@ def sweep(
             batches = list(hashed)
             held = [require_labels(batch.y, validation.name) for batch in batches]
             judges = (concatenate([batch.signatures for batch in batches]), np.concatenate(held))
-        linear = HashedLinearClassifier(**model._linear_parameters(), random_state=recipe.seed)
+        model.recipe_ = recipe  # whose seed the linear model has
+        linear = model._new_linear()
         path = c_path(S, y, Cs, cv=cv, validation=judges, progress=progress, model=linear)
         if target is not None:
             model.set_params(C=path.best_C)._adopt(recipe, path.best_model)
@@ -300,10 +301,10 @@ class _Learner:
     def _before(self, saved: str, w: Vector) -> tuple[Vector, int]:
         """Where an earlier run was, and after how many passes; else w."""
         with checking(self.folder.file(saved), "remove it, to learn anew"):
-            found = self.folder.load(saved)
-            if found is None:
+            saved_state = self.folder.load(saved)
+            if saved_state is None:
                 return w, 0
-            arrays, n_passes = found
+            arrays, n_passes = saved_state
             require_like("coef", arrays["coef"], w.coef)
             require_like("biases", arrays["biases"], w.biases)
             return Vector(arrays["coef"], arrays["biases"]), int(n_passes)

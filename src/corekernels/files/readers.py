@@ -380,11 +380,11 @@ def recipe_for(reader: Any, **options: Any) -> Recipe:
 
     Signatures have their recipe already; options that contradict it are refused.
     """
-    given = {name: value for name, value in options.items() if value is not None}
+    settings = {name: value for name, value in options.items() if value is not None}
     recipe: Recipe | None = getattr(reader, "recipe", None)
     if recipe is None:
-        return Recipe(n_columns=reader.n_columns, **given)
-    for name, value in given.items():
+        return Recipe(n_columns=reader.n_columns, **settings)
+    for name, value in settings.items():
         if getattr(recipe, name) != value:
             raise ParameterError(
                 f"{name}: got {value!r}, but {reader.name} was hashed with "

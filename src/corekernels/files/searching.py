@@ -272,25 +272,25 @@ def _answers(
             job.checked.append(batch.X[: job.n_checked - n_queries])
         n_queries += len(batch)
         start = time.perf_counter()
-        found = _found(index, job, batch.X)
+        neighbours = _found(index, job, batch.X)
         seconds = time.perf_counter() - start
-        yield batch, found, Counts(len(batch), len(found.ids), seconds)
+        yield batch, neighbours, Counts(len(batch), len(neighbours.ids), seconds)
 
 
 def found_lines(job: SearchJob, reader: AnyReader, progress: Progress) -> Lines:
     """The lines of a reader's queries."""
     index = job.opened()
-    for batch, found, counts in _answers(job, reader, progress):
+    for batch, neighbours, counts in _answers(job, reader, progress):
         queries = batch.names or range(batch.first_row, batch.first_row + len(batch))
-        yield found.lines(fields(queries), fields(named(index, found.ids))), counts
+        yield neighbours.lines(fields(queries), fields(named(index, neighbours.ids))), counts
 
 
 def _write_arrays(job: SearchJob, source: Source, target: Target, progress: bool | None) -> Counts:
     """Write what is found for all queries as arrays."""
     total, parts = Counts(), []
     with open_target(target, *source.paths) as file:
-        for _, found, counts in _answers(job, reader_of(source), progress):
-            parts.append(found)
+        for _, neighbours, counts in _answers(job, reader_of(source), progress):
+            parts.append(neighbours)
             total = total.plus(counts)
         require_queries(total, source)
         np.savez(file, **_arrays(parts, job.radius is not None))
@@ -376,10 +376,10 @@ def _texts_of(index: CoRENeighbors, ids: Array) -> dict[Any, str]:
 
 def named(index: CoRENeighbors, ids: Array) -> list[Any]:
     """The names of rows of an index, or their ids where they have none."""
-    known = index.names_
-    if known is None:
+    names = index.names_
+    if names is None:
         return list(ids.tolist())
-    return [known[i] if i < len(known) else i for i in ids.tolist()]
+    return [names[i] if i < len(names) else i for i in ids.tolist()]
 
 
 class _Found(NamedTuple):

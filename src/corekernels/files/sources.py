@@ -237,11 +237,13 @@ def plan_parts(
         common |= {"match_columns": match_columns, "ignore_new_columns": ignore_new_columns}
         n_columns = match_columns
     integers = [file.svmlight.integer_labels for file in facts]
-    known = [are for are in integers if are is not None]
+    integer_labels = [are for are in integers if are is not None]
     parts = []
     for number, (path, file) in enumerate(zip(paths, facts, strict=True)):
         n_rows = None if file.is_text and file.format != FOLDER else file.n_rows
-        svmlight = file.svmlight._replace(integer_labels=all(known) if known else None)
+        svmlight = file.svmlight._replace(
+            integer_labels=all(integer_labels) if integer_labels else None
+        )
         parts.append(FilePart(number, path, 0, n_rows, {**reading, **common}, svmlight))
     counts = [file.n_rows for file in facts]
     total = None if None in counts else sum(counts)
@@ -391,12 +393,12 @@ class PlanReader(RowReader):
 
     def origins(self, first_row: int, n_rows: int) -> list[Origin]:
         """As of `RowReader`."""
-        ends, found = [*self.first_rows[1:], first_row + n_rows], []
+        ends, origins = [*self.first_rows[1:], first_row + n_rows], []
         for reader, first, end in zip(self._begun, self.first_rows, ends, strict=True):
             start, stop = max(first_row, first), min(first_row + n_rows, end)
             if start < stop:
-                found.append(reader.origin(start - first, stop - start))
-        return found
+                origins.append(reader.origin(start - first, stop - start))
+        return origins
 
     def batches(self, first_row: int = 0) -> Iterator[Batch]:
         """The batches of each part."""

@@ -214,8 +214,8 @@ def _heaviness(rows: Any) -> float:
 
 def _quantiles(lengths: Counter[int]) -> dict[str, float]:
     values, counts = np.array(sorted(lengths.items()), float).T
-    found = np.quantile(values, [0, 0.5, 0.99, 1], weights=counts, method="inverted_cdf")
-    low, median, p99, high = found.tolist()
+    quantiles = np.quantile(values, [0, 0.5, 0.99, 1], weights=counts, method="inverted_cdf")
+    low, median, p99, high = quantiles.tolist()
     mean = float(np.average(values, weights=counts))
     return {"min": low, "median": median, "mean": mean, "p99": p99, "max": high}
 

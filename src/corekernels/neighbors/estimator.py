@@ -222,9 +222,9 @@ class CoRENeighbors(RowsEstimator):
         -------
         distances, ids : arrays of one array per query.
         """
-        snapshot, found = self._within(X, radius)
-        distances, ids = np.empty((2, len(found)), dtype=object)
-        for q, (keys, positions) in enumerate(found):
+        snapshot, neighbours = self._within(X, radius)
+        distances, ids = np.empty((2, len(neighbours)), dtype=object)
+        for q, (keys, positions) in enumerate(neighbours):
             distances[q], ids[q] = 1 - keys, snapshot.ids[positions]
         return (distances, ids) if return_distance else ids
 
@@ -246,9 +246,9 @@ class CoRENeighbors(RowsEstimator):
     ) -> sparse.csr_matrix:  # fmt: skip
         """All rows within a distance as a sparse matrix, as `kneighbors_graph`; always exact."""
         require_choice("mode", mode, MODES)
-        snapshot, found = self._within(X, radius)
-        lengths = np.array([len(keys) for keys, _ in found])
-        keys, positions = map(np.concatenate, zip(*found, strict=True))
+        snapshot, neighbours = self._within(X, radius)
+        lengths = np.array([len(keys) for keys, _ in neighbours])
+        keys, positions = map(np.concatenate, zip(*neighbours, strict=True))
         return snapshot.graph(keys, positions, lengths, mode)
 
     def check_recall(self, X: Any, n_neighbors: int | None = None) -> RecallCheck:
@@ -301,11 +301,13 @@ class CoRENeighbors(RowsEstimator):
         """Kernel values and positions of all rows within a distance, for each query."""
         least = 1 - require_number("radius", radius)
         snapshot, rows, own = self._queries(X)
-        found = snapshot.within(rows, least, self.n_jobs)
+        neighbours = snapshot.within(rows, least, self.n_jobs)
         if own is not None:
-            others = [places != one for (_, places), one in zip(found, own, strict=True)]
-            found = [(f[0][other], f[1][other]) for f, other in zip(found, others, strict=True)]
-        return snapshot, found
+            others = [places != one for (_, places), one in zip(neighbours, own, strict=True)]
+            neighbours = [
+                (f[0][other], f[1][other]) for f, other in zip(neighbours, others, strict=True)
+            ]
+        return snapshot, neighbours
 
     def _nearest(self, X: Any, n_neighbors: int | None) -> tuple[Snapshot, Array, Array]:
         n_neighbors = self._count(n_neighbors)
@@ -314,10 +316,10 @@ class CoRENeighbors(RowsEstimator):
         heaps = snapshot.nearest(rows, n_kept, self.n_jobs)
         if own is None:
             return snapshot, heaps.keys, heaps.rows
-        mine = heaps.rows == own[:, None]
-        mine[~mine.any(axis=1), -1] = True  # crowded out by others just as near
+        is_own = heaps.rows == own[:, None]
+        is_own[~is_own.any(axis=1), -1] = True  # crowded out by others just as near
         shape = (len(own), n_kept - 1)
-        return snapshot, heaps.keys[~mine].reshape(shape), heaps.rows[~mine].reshape(shape)
+        return snapshot, heaps.keys[~is_own].reshape(shape), heaps.rows[~is_own].reshape(shape)
 
     def near_duplicates(self, threshold: float) -> NearDuplicates:
         """All pairs of rows with K >= threshold; see `NearDuplicates`.

@@ -100,14 +100,14 @@ class Snapshot:
         """Positions of the rows with these ids; an error if one is not in the index."""
         numbers = np.unique(as_ids([ids] if isinstance(ids, str) else np.atleast_1d(ids)))
         living = np.flatnonzero(self.alive)
-        known = self.ids[living]
-        same_kind = (numbers.dtype == object) == (known.dtype == object)
-        strange = numbers[~np.isin(numbers, known)] if same_kind else numbers
+        living_ids = self.ids[living]
+        same_kind = (numbers.dtype == object) == (living_ids.dtype == object)
+        strange = numbers[~np.isin(numbers, living_ids)] if same_kind else numbers
         if len(strange):
             raise ParameterError(
                 f"ids: {strange[0]!s} is not in the index; `ids_` lists those that are."
             )
-        return living[np.isin(known, numbers)]
+        return living[np.isin(living_ids, numbers)]
 
     def graph(self, keys: Array, positions: Array, lengths: Array, mode: str) -> sparse.csr_matrix:
         """Neighbours of queries as rows of a sparse matrix over the rows that can be found.
@@ -138,18 +138,18 @@ class Snapshot:
 
     def within(self, rows: Rows, least: float, n_jobs: int | None) -> list[tuple[Array, Array]]:
         """Kernel values and positions of all rows of at least that value, by exact search."""
-        found: list[Any] = [None] * len(rows)
-        left = np.arange(len(rows))
+        results: list[Any] = [None] * len(rows)
+        waiting = np.arange(len(rows))
         n_kept, n_alive = _FIRST_WITHIN, self.n_alive
-        while len(left):
+        while len(waiting):
             n_kept = min(n_kept, max(1, n_alive))
-            heaps = self.nearest(rows.take(left), n_kept, n_jobs, exact=True)
+            heaps = self.nearest(rows.take(waiting), n_kept, n_jobs, exact=True)
             full = (heaps.keys >= least).sum(axis=1)
             done = (full < n_kept) | (n_kept >= n_alive)
             for q in np.flatnonzero(done):
-                found[left[q]] = heaps.keys[q, : full[q]], heaps.rows[q, : full[q]]
-            left, n_kept = left[~done], n_kept * 4
-        return found
+                results[waiting[q]] = heaps.keys[q, : full[q]], heaps.rows[q, : full[q]]
+            waiting, n_kept = waiting[~done], n_kept * 4
+        return results
 
     def with_rows(self, rows: Rows, ids: Array, n_jobs: int | None) -> "Snapshot":
         """The state after rows were added."""
@@ -354,8 +354,8 @@ def _checked_store(store: Store) -> Store:
     require_fit(ends.shape == (n + 1,) and ends.dtype == np.int64, "row pointers do not fit")
     require_fit(ends[0] == 0 and bool((np.diff(ends) >= 0).all()), "row pointers decrease")
     require_fit(ends[-1] == len(store.columns) == len(store.values), "values do not fit")
-    known = store.values.dtype in (np.uint8, np.float32, np.float64)
-    require_fit(known, "values are of no known type")
+    is_stored_type = store.values.dtype in (np.uint8, np.float32, np.float64)
+    require_fit(is_stored_type, "values are of no known type")
     require_fit(store.squares.dtype == np.float64, "sums of squares are of the wrong type")
     words, is_wide = store.vocabulary, store.n_columns > NARROW
     require_fit(words.dtype == np.int64, "the vocabulary is of the wrong type")

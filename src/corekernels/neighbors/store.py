@@ -85,39 +85,39 @@ def check_ids(ids: Any, n_rows: int, known: Array | None = None) -> Array:
         if with_strings:
             raise DataError("ids: those of the index are strings; give one for each new row.")
         return _next_numbers(n_rows, known)
-    found = as_ids(ids)
-    if len(found) != n_rows:
-        raise DataError(f"ids: {len(found)} were given for {n_rows} rows; give one per row.")
-    if known is not None and len(found) and (found.dtype == object) != with_strings:
+    checked = as_ids(ids)
+    if len(checked) != n_rows:
+        raise DataError(f"ids: {len(checked)} were given for {n_rows} rows; give one per row.")
+    if known is not None and len(checked) and (checked.dtype == object) != with_strings:
         kind = "strings" if with_strings else "integers"
         raise DataError(f"ids: those of the index are {kind}; give {kind}.")
-    values, counts = np.unique(found, return_counts=True)
+    values, counts = np.unique(checked, return_counts=True)
     if (counts > 1).any():
         raise DataError(f"ids: {values[counts > 1][0]} is given twice; ids must be unique.")
-    taken = np.empty(0) if known is None else np.intersect1d(found, known)
+    taken = np.empty(0) if known is None else np.intersect1d(checked, known)
     if len(taken):
         raise DataError(f"ids: {taken[0]} is in the index already; remove it first.")
-    return found if len(found) or known is None else known[:0]
+    return checked if len(checked) or known is None else known[:0]
 
 
 def as_ids(ids: Any) -> Array:
     """Ids as an array of 64-bit integers, or of strings as objects."""
     mixed = isinstance(ids, list | tuple) and any(isinstance(one, str) for one in ids)
-    found = np.array(ids, object) if mixed else np.asarray(ids)  # NumPy would make strings of all
-    if found.size == 0:
+    array = np.array(ids, object) if mixed else np.asarray(ids)  # NumPy would make strings of all
+    if array.size == 0:
         return np.empty(0, np.int64)
-    if found.dtype.kind in "OTU" and found.ndim == 1:
-        found = found.astype(object)
-        strings = all(isinstance(one, str) for one in found)
+    if array.dtype.kind in "OTU" and array.ndim == 1:
+        array = array.astype(object)
+        strings = all(isinstance(one, str) for one in array)
         if strings:
-            return found
-    if found.dtype.kind not in "iu" or found.ndim != 1:
+            return array
+    if array.dtype.kind not in "iu" or array.ndim != 1:
         raise DataError(
-            f"ids: got {found.ndim}-dimensional {found.dtype}; give integers, or strings only."
+            f"ids: got {array.ndim}-dimensional {array.dtype}; give integers, or strings only."
         )
-    if found.dtype.kind == "u" and found.max() > np.iinfo(np.int64).max:
-        raise DataError(f"ids: {found.max()} is too large; ids are 64-bit signed integers.")
-    return found.astype(np.int64)
+    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
+        raise DataError(f"ids: {array.max()} is too large; ids are 64-bit signed integers.")
+    return array.astype(np.int64)
 
 
 def _next_numbers(n_rows: int, known: Array | None) -> Array:

@@ -103,8 +103,8 @@ class HeldOut:
 
         The bound is one-sided, of 95 % confidence over the choice of the sample.
         """
-        found = self.search(method, self.n_wanted).keys >= self.truth.keys[:, -1:]
-        shares = found.mean(axis=1)
+        is_neighbour = self.search(method, self.n_wanted).keys >= self.truth.keys[:, -1:]
+        shares = is_neighbour.mean(axis=1)
         # one more query that finds nothing: no sample, however good, proves a recall of 1
         widened = np.append(shares, 0.0)
         error = widened.std() / np.sqrt(len(widened))

@@ -92,7 +92,7 @@ class TextSettings:
 
 
 def settings_like(
-    given: Any, known: dict[str, Any] | None, frequencies: str | None = None
+    options: Any, known: dict[str, Any] | None, frequencies: str | None = None
 ) -> TextSettings:
     """Settings for text that is to match rows known before, made with `known` settings.
 
@@ -106,10 +106,10 @@ def settings_like(
             "frequencies; give the same file of them."
         )
     settings: TextSettings
-    if isinstance(given, TextSettings):
-        settings = given
+    if isinstance(options, TextSettings):
+        settings = options
     else:
-        settings = TextSettings.of(**((known or {}) | dict(given or {})))
+        settings = TextSettings.of(**((known or {}) | dict(options or {})))
     settings = replace(settings, frequencies=frequencies)
     if known is not None:
         differences = settings.differences(TextSettings.of(**known))

@@ -305,10 +305,10 @@ def rerank(
     """
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            mine, weights = query_row(queries, q)
+            columns, weights = query_row(queries, q)
             as_bytes = query_bytes(queries, q)
             if as_bytes.shape[0] == 0:
-                scatter(mine, weights, dense)
+                scatter(columns, weights, dense)
             keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
             for ahead in range(AHEAD):
                 prefetch_candidates(kernel, ahead, candidates[q], as_bytes, stored)
@@ -328,7 +328,7 @@ def rerank(
                     size = push(key, first_row + row, size, keys, rows)
             heaps.sizes[q] = size
             if as_bytes.shape[0] == 0:
-                erase(mine, dense)
+                erase(columns, dense)
 
 
 @loop
@@ -338,12 +338,12 @@ def pairs_at_least(
     """Kernel values of query i and the rows candidates[ends[i]:ends[i + 1]]; BELOW if < least."""
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            mine, weights = query_row(queries, q)
-            scatter(mine, weights, dense)
+            columns, weights = query_row(queries, q)
+            scatter(columns, weights, dense)
             as_bytes = query_bytes(queries, q)
             for c in range(ends[q], ends[q + 1]):
                 out[c] = kernel_at_least(
                     least, kernel, dense, as_bytes, queries.bits[q], queries.lengths[q],
                     queries.squares[q], candidates[c], stored,
                 )  # fmt: skip
-            erase(mine, dense)
+            erase(columns, dense)

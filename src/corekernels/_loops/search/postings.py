@@ -56,12 +56,12 @@ def push_all(
     """
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            mine, weights = query_row(queries, q)
+            columns, weights = query_row(queries, q)
             keys, rows, size = heaps.keys[q], heaps.rows[q], heaps.sizes[q]
-            scatter(mine, weights, dense)
+            scatter(columns, weights, dense)
             n, f1 = 0, queries.lengths[q]
-            for p in range(mine.shape[0]):
-                n = add_list(mine[p], weights[p], 1.0, lists, n, sums, touched)
+            for p in range(columns.shape[0]):
+                n = add_list(columns[p], weights[p], 1.0, lists, n, sums, touched)
             for i in range(n):
                 row = touched[i]
                 least = keys[0] if size == keys.shape[0] else NO_KEY
@@ -82,7 +82,7 @@ def push_all(
             for i in range(n):
                 sums[touched[i], 0] = 0.0
                 sums[touched[i], 1] = 0.0
-            erase(mine, dense)
+            erase(columns, dense)
 
 
 @loop
@@ -91,16 +91,16 @@ def sum_lists(start, stop, with_minima, queries, lists, sums, counts):
     column of `sums` and `counts`: of products or, where signs agree, of smaller magnitudes."""
     for q in range(start, stop):
         columns, values = query_row(queries, q)
-        mine, shared = sums[q - start], counts[q - start]
+        products, shared = sums[q - start], counts[q - start]
         for p in range(columns.shape[0]):
             value = values[p]
             for i in range(lists.heads[columns[p]], lists.heads[np.int64(columns[p]) + 1]):
                 row, other = lists.rows[i], np.float64(lists.values[i])
                 shared[row] += 1
                 if not with_minima:
-                    mine[row] += value * other
+                    products[row] += value * other
                 elif (value > 0) == (other > 0):
-                    mine[row] += min(abs(value), abs(other))
+                    products[row] += min(abs(value), abs(other))
 
 
 @loop
@@ -173,13 +173,13 @@ def best_by_lists(
     n_kept = out.shape[1]
     for start, stop in taken(blocks, n_blocks):
         for q in range(start, stop):
-            mine, weights = query_row(queries, q)
+            columns, weights = query_row(queries, q)
             f1, scale = np.float64(queries.lengths[q]), 1.0 / np.sqrt(queries.squares[q])
-            n_chosen, _ = _most_selective(mine, weights, lists.heads, budget, chosen)
+            n_chosen, _ = _most_selective(columns, weights, lists.heads, budget, chosen)
             n = 0
             for p in range(n_chosen):
                 weight = np.float32(weights[chosen[p]] * scale)
-                n = add_list(mine[chosen[p]], weight, np.float32(1), lists, n, sums, touched)
+                n = add_list(columns[chosen[p]], weight, np.float32(1), lists, n, sums, touched)
             size, least = 0, -np.inf
             for i in range(n):
                 row = touched[i]

@@ -64,18 +64,18 @@ def rows_of_table(table: Any, features: Features, n_columns: int, name: str) -> 
 def signature_columns(S: Signatures) -> dict[str, Any]:
     """Arrow arrays that hold signatures: a row's codes and weights are bytes, the rest numbers."""
     arrow = require_extra("pyarrow", "parquet", "Columns of frames")
-    found = {}
+    columns = {}
     for name, array in S.arrays().items():
         values = np.ascontiguousarray(array)
         if values.ndim == 1:
-            found[name] = arrow.array(values)
+            columns[name] = arrow.array(values)
             continue
         width = values.itemsize * values.shape[1]
         ends = np.arange(len(values) + 1, dtype=np.int64) * width
         buffers = [None, arrow.py_buffer(ends.tobytes()), arrow.py_buffer(values.tobytes())]
         wide = arrow.Array.from_buffers(arrow.large_binary(), len(values), buffers)
-        found[name] = wide.cast(arrow.binary())
-    return found
+        columns[name] = wide.cast(arrow.binary())
+    return columns
 
 
 def signatures_of_table(table: Any, recipe: Recipe) -> Signatures:

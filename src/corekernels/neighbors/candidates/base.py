@@ -217,8 +217,8 @@ class CandidateMethod(SearchMethod):
         if len(short):
             found = Heaps.empty(len(short), n_kept)
             self.exact.search(team, rows.take(short), alive, first_row, found)
-            for mine, theirs in zip(heaps, found, strict=True):
-                mine[short] = theirs
+            for target, source in zip(heaps, found, strict=True):
+                target[short] = source
 
 
 def search_all(

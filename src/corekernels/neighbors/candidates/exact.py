@@ -124,10 +124,10 @@ class Exact(SearchMethod):
         own2, f1 = kernel.own_sums(store.indptr, store.values), rows.lengths[:, np.newaxis]
 
         def work(block: tuple[int, int]) -> None:
-            some = slice(*block)
+            span = slice(*block)
             shared, a = np.zeros((2, block[1] - block[0], len(store)))
             sum_lists(*block, kernel.term == MINIMA, queries, lists, shared, a)
-            pair = PairSums(shared, own1[some], own2, f1[some], store.lengths, a)
+            pair = PairSums(shared, own1[span], own2, f1[span], store.lengths, a)
             values = np.ascontiguousarray(kernel.values(pair), np.float64)
             push_values(values, alive, first_row, heaps.block(*block))
 

@@ -97,14 +97,14 @@ class Graph(CandidateMethod):
         """
         order = read_only(np.concatenate([self.order, added]), np.int32)
         counts = np.zeros(len(self.store), np.int64)
-        found = BatchLinks.new(_BATCH_ROWS * _LINKS_OUT)
+        links = BatchLinks.new(_BATCH_ROWS * _LINKS_OUT)
         shown = None if len(added) > _MANY_ROWS else False
         team = Team(n_jobs)
         sizes = *self.links.shape, _BUILD_WIDTH
         scratch = [GraphScratch.new(*sizes) for _ in range(team.n_threads)]
         with progress_bar(len(added), "indexing", "rows", shown) as bar:
             for start, stop in row_blocks(len(self.order), len(order), _BATCH_ROWS):
-                self._link_batch(team, start, order[:stop], counts, found, scratch)
+                self._link_batch(team, start, order[:stop], counts, links, scratch)
                 bar.update(stop - start)
         return replace(self, order=order)
 

@@ -175,5 +175,5 @@ def write_keys(
     for block in row_blocks(0, len(rows), max(1, _PORTION_CODES // recipe.n_hashes)):
         S = sketch_rows(rows.block(*block), recipe, team)
         weights = np.empty((0, 0), np.uint16) if S.weights is None else S.weights.view(np.uint16)
-        mine = read_only(S.codes), read_only(weights), n_slots, shift, out[slice(*block)]
-        team.run(buckets.write_keys, mine, len(S), _BLOCK_ROWS)
+        arguments = read_only(S.codes), read_only(weights), n_slots, shift, out[slice(*block)]
+        team.run(buckets.write_keys, arguments, len(S), _BLOCK_ROWS)

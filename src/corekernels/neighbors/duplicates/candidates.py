@@ -63,9 +63,9 @@ class TablePlan:
         )  # fmt: skip
 
         def work(block: tuple[int, int]) -> None:
-            some = rows.block(*block).compact()
-            some = replace(some, data=read_only(np.ones(some.nnz, np.float32)))
-            codes = hash_rows(some, recipe.sketch, Team(1))["codes"]
+            supports = rows.block(*block).compact()
+            supports = replace(supports, data=read_only(np.ones(supports.nnz, np.float32)))
+            codes = hash_rows(supports, recipe.sketch, Team(1))["codes"]
             loops.write_table_keys(read_only(codes), self.n_slots, out[:, slice(*block)])
 
         run_blocks(work, row_blocks(0, len(rows), _HASHED_ROWS), n_jobs)
@@ -193,8 +193,10 @@ def containment_pairs(
     blocks = [own[slice(*ends)] for ends in row_blocks(0, len(own), _ROWS_TOGETHER)]
     samples, key = np.empty((len(own), SAMPLE), np.int64), mix(np.uint64(seed) + np.uint64(1))
     for number, block in enumerate(blocks):
-        some, out = store.take(block), samples[number * _ROWS_TOGETHER :][: len(block)]
-        loops.sample_columns(some.indptr, read_only(some.indices, np.int64), key, out)
+        rows_of_block, out = store.take(block), samples[number * _ROWS_TOGETHER :][: len(block)]
+        loops.sample_columns(
+            rows_of_block.indptr, read_only(rows_of_block.indices, np.int64), key, out
+        )
     places, of_row = np.nonzero(samples != loops.NO_COLUMN)
     columns = samples[places, of_row]
     order = np.argsort(columns, kind="stable")
@@ -212,13 +214,16 @@ def containment_pairs(
     directory = np.zeros((largest >> shift) + 3, np.int64)
     grams.fill_directory(columns, shift, directory)
     counts, touched = np.zeros(len(own), np.int32), np.empty(len(own), np.int64)
-    found, out = [], np.empty((2, _FIRST_ROOM), np.int64)
+    pairs, out = [], np.empty((2, _FIRST_ROOM), np.int64)
     for number, block in enumerate(blocks):
-        some = store.take(block)
-        here, wanted = np.empty(some.nnz, np.int64), np.minimum(some.indices, largest + 1)
+        rows_of_block = store.take(block)
+        here, wanted = (
+            np.empty(rows_of_block.nnz, np.int64),
+            np.minimum(rows_of_block.indices, largest + 1),
+        )
         grams.look_up(read_only(wanted, np.int64), columns, shift, read_only(directory), here)
         first = number * _ROWS_TOGETHER
-        arrays = some.indptr, read_only(here), first, sampled, counts, touched
+        arrays = rows_of_block.indptr, read_only(here), first, sampled, counts, touched
         n_pairs = loops.containing_rows(*arrays, out)
         if n_pairs > out.shape[1]:
             out = np.empty((2, n_pairs), np.int64)
@@ -227,5 +232,5 @@ def containment_pairs(
         if boundary is not None:
             is_across = (earlier < boundary) & (later >= boundary)
             earlier, later = later[is_across], earlier[is_across]
-        found.append(earlier * store.n_rows + later)
-    return distinct(found)
+        pairs.append(earlier * store.n_rows + later)
+    return distinct(pairs)

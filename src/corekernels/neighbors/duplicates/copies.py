@@ -23,8 +23,8 @@ class Copies(NamedTuple):
 
     def of_firsts(self, first_row: int, last_row: int) -> "Copies":
         """The copies of first rows in a range."""
-        some = slice(*np.searchsorted(self.firsts, [first_row, last_row]))
-        return Copies(self.firsts[some], self.rows[some])
+        span = slice(*np.searchsorted(self.firsts, [first_row, last_row]))
+        return Copies(self.firsts[span], self.rows[span])
 
     def sizes(self, rows: Array) -> Array:
         """How many rows equal each of some first rows, these among them."""

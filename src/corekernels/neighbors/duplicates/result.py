@@ -127,16 +127,16 @@ def connected_rows(pairs: Array) -> tuple[Array, Array]:
     """The rows of pairs (n_pairs, 2), ascending, and the place of the first of their component."""
     rows = _distinct_rows(pairs)
     heads = np.arange(len(rows))
-    for some in _portions(pairs):
-        left, right = (read_only(np.searchsorted(rows, side), np.int64) for side in some.T)
+    for portion in _portions(pairs):
+        left, right = (read_only(np.searchsorted(rows, side), np.int64) for side in portion.T)
         loops.connect(left, right, heads)
     return rows, heads
 
 
 def _distinct_rows(pairs: Array) -> Array:
     rows = np.empty(0, np.int64)
-    for some in _portions(pairs):
-        rows = np.union1d(rows, some)
+    for portion in _portions(pairs):
+        rows = np.union1d(rows, portion)
     return rows
 
 
@@ -158,7 +158,7 @@ def too_many(name: str, most_pairs: int) -> DataError:
 
 
 def write_pairs(
-    found: NearDuplicates, target: Target,
+    result: NearDuplicates, target: Target,
     names: tuple[Mapping[int, str], Mapping[int, str]] | None = None,
 ) -> None:  # fmt: skip
     """A line `i`, `j`, `similarity` for each pair, with tabs between, after a line of names.
@@ -178,10 +178,10 @@ def write_pairs(
     """
     with open_target(target) as file:
         file.write(b"i\tj\tsimilarity" + (b"" if names is None else b"\tname_i\tname_j") + b"\n")
-        for start in range(0, len(found.pairs), _LINES):
-            some = slice(start, start + _LINES)
-            first, second = found.pairs[some].T.tolist()
-            columns = fields(first), fields(second), found.similarities[some].tolist()
+        for start in range(0, len(result.pairs), _LINES):
+            span = slice(start, start + _LINES)
+            first, second = result.pairs[span].T.tolist()
+            columns = fields(first), fields(second), result.similarities[span].tolist()
             lines = [f"{i}\t{j}\t{value:.6f}" for i, j, value in zip(*columns, strict=True)]
             if names is not None:
                 named = [fields(map(names[0].__getitem__, first))]
@@ -191,7 +191,7 @@ def write_pairs(
 
 
 def write_groups(
-    found: NearDuplicates, target: Target, scores: Mapping[int, float] | None = None
+    result: NearDuplicates, target: Target, scores: Mapping[int, float] | None = None
 ) -> None:
     """A line `row`, `group` for each row that has near-duplicates, after a line of names.
 
@@ -208,6 +208,6 @@ def write_groups(
     """
     with open_target(target) as file:
         file.write(b"row\tgroup\n")
-        for group in found.groups(scores):
+        for group in result.groups(scores):
             rows = fields(group.tolist())
             file.write("".join(f"{row}\t{rows[0]}\n" for row in rows).encode())

@@ -145,12 +145,12 @@ def similar_pairs(
     values = np.empty(len(pairs))
 
     def work(block: tuple[int, int]) -> None:
-        some = slice(*block)
-        arguments = threshold, kernel.for_loops, gathered, i[some], j[some]
+        span = slice(*block)
+        arguments = threshold, kernel.for_loops, gathered, i[span], j[span]
         if is_narrow:
-            loops.compare_narrow_pairs(*arguments, np.zeros(taken.n_columns), values[some])
+            loops.compare_narrow_pairs(*arguments, np.zeros(taken.n_columns), values[span])
         else:
-            loops.compare_pairs(*arguments, values[some])
+            loops.compare_pairs(*arguments, values[span])
 
     run_blocks(work, row_blocks(0, len(pairs), _BLOCK_PAIRS), n_jobs)
     is_similar = values >= threshold

@@ -101,17 +101,17 @@ def find_in_memory(
         most = max(1, int(n_bytes / _BYTES_PER_PAIR))
         similar = map(compare, table_pairs(keys, own, n_rows, boundary, most))
     repeated = copies if all_pairs else NO_COPIES
-    found = [] if boundary is not None else [equal_pairs(copies, n_rows, all_pairs)]
-    n_pairs = sum(count_with_copies(pairs, repeated, n_rows) for pairs in found)
+    portions = [] if boundary is not None else [equal_pairs(copies, n_rows, all_pairs)]
+    n_pairs = sum(count_with_copies(pairs, repeated, n_rows) for pairs in portions)
     with progress_bar(len(own), "comparing", "rows", progress):
         for pairs in similar:
             n_pairs += count_with_copies(pairs, repeated, n_rows)
             if n_pairs > most_pairs:
                 raise too_many(name, most_pairs)
-            found.append(pairs)
+            portions.append(pairs)
     if n_pairs > most_pairs:
         raise too_many(name, most_pairs)
-    numbers, values = pairs_with_copies(Pairs.joined(found), repeated, n_rows)
+    numbers, values = pairs_with_copies(Pairs.joined(portions), repeated, n_rows)
     order = np.argsort(numbers)
     both = np.stack(np.divmod(numbers[order], n_rows), axis=1)
     return NearDuplicates.of(both, values[order], missed, n_rows, len(copies.rows), boundary)
@@ -136,9 +136,9 @@ def _keys(
     together = max(_HASHED_TOGETHER, len(own) // 16)
     with progress_bar(len(own), "hashing", "rows", progress) as bar:
         for block in row_blocks(0, len(own), together):
-            some = slice(*block)
-            plan.write_keys(store.take(own[some]), criterion.seed, n_jobs, keys[:, some])
-            bar.update(len(own[some]))
+            span = slice(*block)
+            plan.write_keys(store.take(own[span]), criterion.seed, n_jobs, keys[:, span])
+            bar.update(len(own[span]))
     return keys
 
 
@@ -169,5 +169,5 @@ def near_duplicate_rows(
 ) -> NearDuplicates:
     """Near-duplicates among rows that have these ids."""
     parts, digests = [rows_to_keep(rows, criterion.kernel.uses_values)], row_digests(rows)
-    found = find_in_memory("X", parts, digests, criterion, n_jobs=n_jobs)
-    return replace(found, pairs=ids[found.pairs])
+    duplicates = find_in_memory("X", parts, digests, criterion, n_jobs=n_jobs)
+    return replace(duplicates, pairs=ids[duplicates.pairs])

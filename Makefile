@@ -1,6 +1,5 @@
 PYTHON ?= python3
 BIN := .venv/bin
-COVERAGE := --cov --cov-report=
 # A file's tests stay together: two workers seldom compile the same loop or set up the same module.
 PARALLEL := -n auto --dist worksteal
 SLOWEST := --durations=20
@@ -12,7 +11,7 @@ LIVES := 1000
 SPARK_3_WARNS := -W "ignore:unclosed:ResourceWarning" \
 	-W "ignore:distutils Version classes:DeprecationWarning"
 
-.PHONY: demo reproduction test test-all test-oldest bounds lint docs tour site bench dist clean
+.PHONY: demo reproduction test coverage test-all test-oldest bounds lint docs tour site bench dist clean
 
 # The page is build/reproduction/report.html.
 demo: .venv/report .venv/loops
@@ -24,8 +23,13 @@ reproduction: .venv/reproduction .venv/loops
 
 test: lint
 	$(BIN)/pytest -q $(PARALLEL) $(COVERAGE) $(SLOWEST)
-	$(BIN)/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(COVERAGE) --cov-append
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE) --cov-append
+	$(BIN)/pytest -q -m "engines and not slow" $(ENGINE_TESTS) $(COVERAGE)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(LOOP_TESTS) $(COVERAGE)
+
+# The same tests, a minute longer for the tracer.
+coverage: .venv/test
+	$(BIN)/coverage erase
+	$(MAKE) test COVERAGE="--cov --cov-append --cov-report="
 	$(BIN)/coverage report
 
 test-all: .venv/test .venv/loops

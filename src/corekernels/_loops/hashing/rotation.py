@@ -118,57 +118,22 @@ def fill_buckets(columns, values, rotations, bank, drawn, out):
 
 @inlined_loop
 def rotate(signs, out):
-    """Walsh-Hadamard transform across lines, then random signs, then the whole transform.
-
-    Four lines at a time, and eight of those further apart, stay in registers: with a pass through
-    memory per step, images take a sixth longer to hash. The order of the steps fixes the rounding.
-    """
+    """Walsh-Hadamard transform across lines, then random signs, then the whole transform."""
     zero = splat_line(np.float32(0))
-    _transform_distant_lines(out)
-    for first in range(0, BUCKETS, 4 * PLACES):
-        second, third, fourth = first + PLACES, first + 2 * PLACES, first + 3 * PLACES
-        a, b = load_line(out, first), load_line(out, second)
-        c, d = load_line(out, third), load_line(out, fourth)
-        a, b, c, d = _transform_four(a, b, c, d)
-        a = transform_line(multiply_add(a, load_line(signs, first), zero))
-        b = transform_line(multiply_add(b, load_line(signs, second), zero))
-        c = transform_line(multiply_add(c, load_line(signs, third), zero))
-        d = transform_line(multiply_add(d, load_line(signs, fourth), zero))
-        a, b, c, d = _transform_four(a, b, c, d)
-        store(a, first, out)
-        store(b, second, out)
-        store(c, third, out)
-        store(d, fourth, out)
-    _transform_distant_lines(out)
+    _transform_across(out, (16, 8, 4, 2, 1))
+    for first in range(0, BUCKETS, PLACES):
+        line = multiply_add(load_line(out, first), load_line(signs, first), zero)
+        store(transform_line(line), first, out)
+    _transform_across(out, (2, 1, 16, 8, 4))
 
 
 @loop(inline="always")
-def _transform_four(a, b, c, d):
-    """The transform across four lines."""
-    a, c = add(a, c), subtract(a, c)
-    b, d = add(b, d), subtract(b, d)
-    return add(a, b), subtract(a, b), add(c, d), subtract(c, d)
-
-
-@loop(inline="always")
-def _transform_distant_lines(out):
-    """The transform across lines 16, 8 and 4 apart."""
-    for first in range(0, 4 * PLACES, PLACES):
-        a, b = load_line(out, first), load_line(out, first + 4 * PLACES)
-        c, d = load_line(out, first + 8 * PLACES), load_line(out, first + 12 * PLACES)
-        e, f = load_line(out, first + 16 * PLACES), load_line(out, first + 20 * PLACES)
-        g, h = load_line(out, first + 24 * PLACES), load_line(out, first + 28 * PLACES)
-        a, e = add(a, e), subtract(a, e)
-        b, f = add(b, f), subtract(b, f)
-        c, g = add(c, g), subtract(c, g)
-        d, h = add(d, h), subtract(d, h)
-        a, b, c, d = _transform_four(a, b, c, d)
-        e, f, g, h = _transform_four(e, f, g, h)
-        store(a, first, out)
-        store(b, first + 4 * PLACES, out)
-        store(c, first + 8 * PLACES, out)
-        store(d, first + 12 * PLACES, out)
-        store(e, first + 16 * PLACES, out)
-        store(f, first + 20 * PLACES, out)
-        store(g, first + 24 * PLACES, out)
-        store(h, first + 28 * PLACES, out)
+def _transform_across(out, distances):
+    """Walsh-Hadamard steps between lines these distances apart; their order fixes the rounding."""
+    for n_lines in distances:
+        distance = n_lines * PLACES
+        for first in range(0, BUCKETS, 2 * distance):
+            for place in range(first, first + distance, PLACES):
+                a, b = load_line(out, place), load_line(out, place + distance)
+                store(add(a, b), place, out)
+                store(subtract(a, b), place + distance, out)

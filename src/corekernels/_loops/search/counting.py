@@ -70,7 +70,7 @@ def _push_by_counts(kernel, queries, q, stored, alive, first_row, counts, heaps)
     lengths alone rule out the rest.
     """
     columns, _ = query_row(queries, q)
-    planes = counts.planes[: _width(columns.shape[0])]
+    planes = counts.planes[: _width(max(1, columns.shape[0]))]  # lines of the first one are read
     planes[:] = 0
     _count(columns, stored, counts)
     n, f1 = stored.lengths.shape[0], queries.lengths[q]

@@ -194,7 +194,8 @@ def whole_number(rng, least, most):
 
 
 @pytest.mark.filterwarnings("ignore:exact search|graph|inverted|[0-9]+ tables:UserWarning")
-@pytest.mark.parametrize("seed", range(LIVES))
+# 36: a query without known columns; 113: added rows of which some are shorter than the query
+@pytest.mark.parametrize("seed", sorted({*range(LIVES), 36, 113}))
 def test_every_answer_is_true(seed, tmp_path, monkeypatch):
     monkeypatch.setattr(tuning, "FEW_ROWS", 100)
     monkeypatch.setattr(search, "_FEW_ROWS", 500)

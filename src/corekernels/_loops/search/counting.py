@@ -83,7 +83,8 @@ def _push_by_counts(kernel, queries, q, stored, alive, first_row, counts, heaps)
             top = keys[0] if size == keys.shape[0] else NO_KEY
             if top != least or stored.lengths[first] != length:
                 least, length = top, stored.lengths[first]
-                nearest = length if upward else stored.lengths[min(first + SLOTS, n) - 1]
+                # the query's length may lie between those of the line's rows
+                nearest = min(max(f1, length), stored.lengths[min(first + SLOTS, n) - 1])
                 if length_bound(kernel, f1, nearest) < least * SLACK:
                     break
                 a = _least_count(kernel, f1, length, least, columns.shape[0])
